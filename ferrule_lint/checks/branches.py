@@ -1,0 +1,57 @@
+"""FER101, FER102, FER103: events that depend on a divergent choice, or on an exit taken under one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule_lint.checks.build import confidence_of, finding
+from ferrule_lint.findings import Confidence, Finding, Step
+from ferrule_lint.semantics.compare import Difference, difference
+from ferrule_lint.semantics.conditions import atoms, divergence_of
+from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops, has_exit
+
+_WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
+         "structure": "depends on what the local batch contains"}  # fmt: skip
+
+
+def check(root: Trace, function: str) -> Iterator[Finding]:
+    """Findings of one function's trace: one for each divergent choice."""
+    seen: set[frozenset[tuple[object, ...]]] = set()
+    for choice in choices_and_loops(root):
+        if type(choice) is not Choice or choice.form == "except":
+            continue
+        divergence = divergence_of(choice.formula)
+        if divergence is None:
+            continue
+        own = {a.key: a for a in atoms(choice.formula) if a.divergence is not None}
+        for least in (Confidence.MEDIUM, Confidence.LOW):
+            found = difference(root, choice, own, divergence, least)
+            if found is None:
+                continue
+            key = frozenset(o.key for o in found.occurrences)
+            if key not in seen:
+                seen.add(key)
+                yield _finding(choice, found, least, function)
+            break
+
+
+def _finding(choice: Choice, found: Difference, least: Confidence, function: str) -> Finding:
+    divergence = divergence_of(choice.formula)
+    assert divergence is not None
+    confidence = min(confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH)
+    hidden = all(o.event.hidden for o in found.occurrences)
+    op = found.occurrences[0].event.op
+    reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
+    why = _WHAT.get(divergence.kind, "differs between ranks")
+    if found.after_exit:
+        code = "FER103"
+        kind = has_exit(choice.body) or has_exit(choice.orelse) or "return"
+        message = f"`{op}`{reached} is skipped by ranks that {kind} earlier: `{choice.text}` {why}"
+    elif hidden and all(o.event.op == "forward" for o in found.occurrences):
+        code = "FER101"
+        message = f"the forward of a sharded module{reached} is reached by some ranks only: `{choice.text}` {why}"
+    else:
+        code = "FER102"
+        message = f"`{op}`{reached} is reached by some ranks only: `{choice.text}` {why}"
+    condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
+    return finding(code, message, divergence, found.occurrences, (condition,), function, confidence)

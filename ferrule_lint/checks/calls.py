@@ -1,0 +1,46 @@
+"""FER201, FER202 and latent findings: what is wrong with a single call's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule_lint.checks.build import NAMES, span
+from ferrule_lint.findings import Confidence, EventSite, Finding, Step
+from ferrule_lint.semantics.frame import CallIssue, Frame
+
+
+def check(frame: Frame, function: str) -> Iterator[Finding]:
+    seen: set[tuple[object, ...]] = set()
+    for issue in frame.issues:
+        key = (issue.code, issue.pos) if issue.latent is None else (issue.pos, issue.latent.event.op)
+        if key in seen:
+            continue
+        seen.add(key)
+        yield _finding(frame, issue, function)
+
+
+def _finding(frame: Frame, issue: CallIssue, function: str) -> Finding:
+    steps: list[Step] = []
+    path = frame.module.path
+    event = issue.event
+    if issue.latent is not None:
+        steps.append(Step("call", path, issue.pos[0], issue.pos[1], "passed on here"))
+        if issue.latent.needs != "shape":
+            place = issue.latent
+            steps.append(Step("condition", place.path, place.pos[0], place.pos[1], f"`{place.text}` decides"))
+    steps.append(Step("event", event.path, event.pos[0], event.pos[1], event.note))
+    confidence = min(issue.divergence.confidence, event.confidence, Confidence.HIGH if issue.latent is None else Confidence.MEDIUM)
+    return Finding(
+        code=issue.code,
+        name=NAMES[issue.code],
+        severity="error",
+        confidence=confidence,
+        message=issue.message,
+        path=path,
+        span=span(issue.pos),
+        axes=tuple(sorted(issue.divergence.axes)),
+        kind=issue.divergence.kind,
+        function=function,
+        witness=(*issue.divergence.why, *steps),
+        events=(EventSite(event.op, event.path, event.pos[0], event.pos[1]),),
+    )

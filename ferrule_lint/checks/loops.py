@@ -1,0 +1,34 @@
+"""FER104: events in a loop whose number of rounds differs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule_lint.checks.build import confidence_of, finding
+from ferrule_lint.findings import Confidence, Finding, Step
+from ferrule_lint.semantics.compare import Comparison, Occurrence, issues
+from ferrule_lint.semantics.trace import Loop, Trace, choices_and_loops
+
+
+def check(root: Trace, function: str) -> Iterator[Finding]:
+    """One finding for each loop with events whose trip count is divergent along an axis of theirs."""
+    for loop in choices_and_loops(root):
+        if type(loop) is not Loop or loop.trip is None:
+            continue
+        lenient = loop.trip.kind in ("host", "data")
+        for least in (Confidence.MEDIUM, Confidence.LOW):
+            comparison = Comparison(loop.trip.axes, least, lenient)
+            if not issues(comparison.signature(loop.body, (), {})):
+                continue
+            occurrences: list[Occurrence] = []
+            comparison.occurrences(loop.body, {}, occurrences)
+            if not occurrences:
+                continue
+            confidence = confidence_of(loop.trip, occurrences)
+            if least == Confidence.LOW:
+                confidence = Confidence.LOW
+            op = occurrences[0].event.op
+            message = f"`{op}` runs once a round, but the number of rounds of `{loop.text}` differs between ranks"
+            condition = Step("condition", loop.path, loop.pos[0], loop.pos[1], f"`{loop.text}` decides how many rounds")
+            yield finding("FER104", message, loop.trip, occurrences, (condition,), function, confidence)
+            break

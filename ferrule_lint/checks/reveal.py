@@ -1,0 +1,26 @@
+"""What the analysis holds of an expression: `reveal_uniformity(x)` in a linted file, for specifications and bug reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ferrule_lint.checks.result import CheckOptions
+from ferrule_lint.facts.types import FileFacts
+from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics.analysis import Analysis
+
+
+def reveal(
+    facts: Mapping[str, FileFacts], models: ModelSet, options: CheckOptions | None = None
+) -> list[tuple[str, int, str]]:
+    """(path, line, "uniform" | "unknown" | "divergent[axes] kind") of every `reveal_uniformity(...)` call."""
+    analysis = Analysis(facts, models, (options or CheckOptions()).sharded)
+    out: list[tuple[str, int, str]] = []
+    for path in sorted(analysis.names.modules):
+        module = analysis.names.modules[path]
+        for function in module.functions.values():
+            known = analysis.frame_of(function)
+            if known is not None:
+                out += [(path, line, text) for line, text in known[1].revealed]
+        out += [(path, line, text) for line, text in analysis.module_frame(module).revealed]
+    return sorted(set(out))

@@ -1,0 +1,105 @@
+"""All checks over the reported files of a project."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from ferrule_lint.checks import branches, calls, loops, stages
+from ferrule_lint.checks.result import CheckOptions, CheckResult
+from ferrule_lint.facts.types import FileFacts
+from ferrule_lint.findings import Finding, LintError
+from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.trace import Trace
+
+_STACK = 6000
+
+
+def check(
+    facts: Mapping[str, FileFacts],
+    report: Collection[str],
+    models: ModelSet,
+    options: CheckOptions | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> CheckResult:
+    """Findings of the files in `report`, in the context of all `facts` (posix paths relative to the root)."""
+    options = options or CheckOptions()
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _STACK))
+    try:
+        return _check(facts, report, models, options, progress)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _check(
+    facts: Mapping[str, FileFacts],
+    report: Collection[str],
+    models: ModelSet,
+    options: CheckOptions,
+    progress: Callable[[str], None] | None,
+) -> CheckResult:
+    analysis = Analysis(facts, models, options.sharded)
+    findings: list[Finding] = []
+    errors: list[LintError] = []
+    for path in sorted(report):
+        module = analysis.names.modules.get(path)
+        if module is None:
+            continue
+        if progress is not None:
+            progress(path)
+        findings += _file(analysis, module, errors)
+    return CheckResult(tuple(_without_repeats(findings)), dict(sorted(analysis.counters.items())), tuple(errors))
+
+
+def _file(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> Iterator[Finding]:
+    for function in module.functions.values():
+        try:
+            yield from _function(analysis, function)
+        except Exception as error:
+            errors.append(internal_error(module.path, function.line, function.qualname, error))
+    try:
+        frame = analysis.module_frame(module)
+        yield from _trace(frame, frame.trace(), module.name)
+    except Exception as error:
+        errors.append(internal_error(module.path, 1, "<module>", error))
+
+
+def internal_error(path: str, line: int, where: str, error: BaseException) -> LintError:
+    """An error of the linter itself, with the innermost place of its trace."""
+    tb = error.__traceback__
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    place = f" ({tb.tb_frame.f_code.co_name}, line {tb.tb_lineno})" if tb is not None else ""
+    message = f"internal error in `{where}`: {type(error).__name__}: {error}{place}; please report this"
+    return LintError(path, line, message)
+
+
+def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
+    known = analysis.frame_of(function)
+    if known is None:
+        return
+    summary, frame = known
+    yield from _trace(frame, summary.trace, function.display)
+
+
+def _trace(frame: Frame, trace: Trace, name: str) -> Iterator[Finding]:
+    if trace:
+        yield from stages.check(trace, name)
+        yield from branches.check(trace, name)
+        yield from loops.check(trace, name)
+    yield from calls.check(frame, name)
+
+
+def _without_repeats(findings: list[Finding]) -> list[Finding]:
+    """One finding a place and code: the surest, then the one with the shortest witness."""
+    best: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        key = (finding.path, finding.span, finding.code)
+        known = best.get(key)
+        if known is None or (-finding.confidence, len(finding.witness)) < (-known.confidence, len(known.witness)):
+            best[key] = finding
+    return sorted(best.values(), key=lambda f: f.sort_key)

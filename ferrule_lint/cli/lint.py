@@ -1,0 +1,178 @@
+"""`ferrule-lint [check] [PATHS]...`"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ferrule_lint.cli.failure import Failure
+from ferrule_lint.cli.rules import load_rules
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+if TYPE_CHECKING:
+    from ferrule_lint.findings import Report
+    from ferrule_lint.project.config import Settings
+
+
+def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """`--select FER1,FER201 --select FER3`: the codes, in capitals."""
+    return tuple(code.strip().upper() for value in values for code in value.split(",") if code.strip())
+
+
+def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
+    return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@_code_option("--select", "Report only these rules: codes or beginnings of codes, with commas between.")
+@_code_option("--ignore", "Do not report these rules.")
+@_code_option("--extend-select", "Report these rules besides those that the settings select.")
+@click.option(
+    "--min-confidence",
+    type=click.Choice(["low", "medium", "high"]),
+    help="Report findings from this confidence on.  [default: medium]",
+)
+@click.option("--output-format", type=click.Choice(["full", "concise", "json"]), help="[default: full]")
+@click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
+@click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
+@click.option("--show-settings", is_flag=True, help="Show the settings that would be used, and stop.")
+@click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Use the settings in this TOML file.")
+@click.option("--isolated", is_flag=True, help="Read no settings file.")
+@click.option("--force-exclude", is_flag=True, help="Exclude files even if they are given by name.")
+@click.option("--no-cache", is_flag=True, help="Neither use nor write the cache.")
+@click.option("--cache-dir", type=click.Path(path_type=Path), metavar="FOLDER", help="Where the cache is kept.")
+@click.option("-q", "--quiet", is_flag=True, help="Findings and errors only.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what was read, and how long it took.")
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    paths: tuple[str, ...],
+    statistics: bool,
+    exit_zero: bool,
+    show_files: bool,
+    show_settings: bool,
+    no_cache: bool,
+    quiet: bool,
+    verbose: bool,
+    **options: Any,
+) -> None:
+    """Lint files and folders (the default command)."""
+    settings = _settings(paths, options)
+    if show_settings:
+        from ferrule_lint.project.config import describe
+
+        click.echo(describe(settings))
+        return
+    if show_files:
+        _show_files(paths, settings)
+        return
+    report = _lint(paths, settings, use_cache=not no_cache, quiet=quiet)
+    _write(report, settings, statistics=statistics, quiet=quiet)
+    if verbose:
+        _details(report, settings)
+    if report.errors:
+        ctx.exit(2)
+    ctx.exit(1 if report.findings and not exit_zero else 0)
+
+
+def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
+    """The settings of the project, with what the command line says instead."""
+    from ferrule_lint.findings import Confidence
+    from ferrule_lint.project.config import ConfigError, load_settings
+    from ferrule_lint.project.discovery import find_root
+    from ferrule_lint.project.selection import check_codes
+
+    if options["config"] is not None and options["isolated"]:
+        raise click.UsageError("--config and --isolated contradict each other")
+    try:
+        root = find_root(paths)
+        start = Path(paths[0]) if paths else Path.cwd()
+        settings = load_settings(start, config=options["config"], isolated=options["isolated"])
+        changes: dict[str, Any] = {"root": root}
+        if options["select"]:
+            # a selection on the command line starts anew, as in ruff
+            changes |= {"select": options["select"], "ignore": (), "extend_select": ()}
+        ignore = (*changes.get("ignore", settings.ignore), *options["ignore"])
+        extend = (*changes.get("extend_select", settings.extend_select), *options["extend_select"])
+        changes |= {"ignore": ignore, "extend_select": extend}
+        if options["min_confidence"]:
+            changes["min_confidence"] = Confidence.parse(options["min_confidence"])
+        if options["output_format"]:
+            changes["output_format"] = options["output_format"]
+        if options["cache_dir"]:
+            changes["cache_dir"] = options["cache_dir"].absolute()
+        if options["force_exclude"]:
+            changes["force_exclude"] = True
+        settings = replace(settings, **changes)
+        check_codes(settings, load_rules())
+    except ConfigError as error:
+        raise Failure(error.message, error.path, error.line) from None
+    return settings
+
+
+def _show_files(paths: tuple[str, ...], settings: Settings) -> None:
+    from ferrule_lint.project.discovery import discover
+    from ferrule_lint.reporters.paths import shown_path
+    from ferrule_lint.reporters.text import visible
+
+    discovery = discover(paths, settings)
+    for path in discovery.report:
+        click.echo(visible(shown_path(path, discovery.root, Path.cwd())))
+    for error in discovery.errors:
+        path = visible(shown_path(error.path, discovery.root, Path.cwd()))
+        click.echo(f"error: {path}: {error.message}", err=True)
+    if discovery.errors:
+        click.get_current_context().exit(2)
+
+
+def _lint(paths: tuple[str, ...], settings: Settings, *, use_cache: bool, quiet: bool) -> Report:
+    from ferrule_lint import engine
+    from ferrule_lint.cli.progress import progress_bar
+    from ferrule_lint.models.loader import ModelError
+
+    try:
+        with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
+            return engine.lint(paths, settings, use_cache=use_cache, progress=progress)
+    except ModelError as error:
+        raise Failure(error.message, error.path, error.line) from None
+
+
+def _write(report: Report, settings: Settings, *, statistics: bool, quiet: bool) -> None:
+    """The report to the standard output."""
+    from ferrule_lint.reporters import concise, full, text
+    from ferrule_lint.reporters import statistics as counts
+
+    if settings.output_format == "json":
+        from ferrule_lint.reporters import json
+
+        click.echo(counts.render(report) if statistics else json.render(report))
+        return
+    root, cwd = settings.root or Path.cwd(), Path.cwd()
+    if statistics:
+        lines = [*counts.lines(report), *concise.error_lines(report, root, cwd)]
+    elif settings.output_format == "concise":
+        lines = list(concise.lines(report, root, cwd))
+    else:
+        lines = list(full.lines(report, root, cwd))
+    if not statistics and not quiet:
+        lines.extend(concise.summary(report))
+    if lines:
+        # click strips colours by its own rules; which apply was decided above
+        click.echo(text.render(lines, colour=text.wants_colour(sys.stdout)), color=True)
+
+
+def _details(report: Report, settings: Settings) -> None:
+    click.echo(f"project root: {settings.root}", err=True)
+    click.echo(f"settings: {settings.source or 'defaults'}", err=True)
+    click.echo(f"{report.files} files, {report.lines} lines, {report.seconds:.2f} s", err=True)
+    for name, number in sorted(report.statistics.items()):
+        click.echo(f"{name}: {number}", err=True)

@@ -1,0 +1,74 @@
+"""`ferrule-lint rules` and `ferrule-lint explain CODE`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ferrule_lint.cli.failure import Failure
+
+if TYPE_CHECKING:
+    from ferrule_lint.rulebook import Rule
+
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+
+
+def load_rules() -> dict[str, Rule]:
+    """All rules by code; a broken installation is a `Failure`."""
+    from ferrule_lint import rulebook
+    from ferrule_lint.resources import ResourceError
+
+    try:
+        return rulebook.load_rules()
+    except rulebook.RulePageError as error:
+        raise Failure(error.message, error.path, error.line) from None
+    except ResourceError as error:
+        raise Failure(str(error)) from None
+
+
+@click.command(context_settings=_CONTEXT)
+@click.argument("code")
+def explain(code: str) -> None:
+    """Print the page of a rule."""
+    from ferrule_lint.reporters.text import wants_colour
+
+    rule = _find(load_rules(), code)
+    fix = {"none": "no automatic fix", "safe": "safe fix", "unsafe": "unsafe fix"}.get(rule.fix, rule.fix)
+    page = f"{rule.text.strip()}\n\n---\n\n{rule.code}: {rule.name}, {rule.severity}, {fix}, since {rule.since}"
+    if not wants_colour(sys.stdout):
+        click.echo(page)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console(force_terminal=True).print(Markdown(page))
+
+
+def _find(known: dict[str, Rule], word: str) -> Rule:
+    """The rule with this code or name."""
+    by_name = {rule.name: rule for rule in known.values()}
+    rule = known.get(word.upper()) or by_name.get(word.lower())
+    if rule is not None:
+        return rule
+    near = difflib.get_close_matches(word.upper(), known, n=1) or difflib.get_close_matches(word.lower(), by_name, n=1)
+    hint = f", did you mean {near[0]}?" if near else "; `ferrule-lint rules` lists them"
+    raise Failure(f"there is no rule {word!r}{hint}")
+
+
+@click.command(context_settings=_CONTEXT)
+@click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def rules(output_format: str) -> None:
+    """List all rules."""
+
+    listed = sorted(load_rules().values(), key=lambda rule: rule.code)
+    if output_format == "json":
+        fields = ("code", "name", "family", "severity", "fix", "since", "title")
+        click.echo(json.dumps([{name: getattr(rule, name) for name in fields} for rule in listed], indent=2))
+        return
+    width = max((len(rule.name) for rule in listed), default=0)
+    for rule in listed:
+        click.echo(f"{rule.code}  {rule.name:<{width}}  {rule.severity:<7}  {rule.fix:<6}  {rule.title}")

@@ -1,0 +1,217 @@
+"""One run: from paths and settings to a report.
+
+Discovery, reading, facts (from the cache where the file was seen before), the checks over the whole project,
+selection, and the flagger for the files that have findings. Nothing here prints or exits: whatever goes wrong with
+one file becomes an error in the report, and the run goes on.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
+from ferrule_lint.project.cache import FOLDER, FactsCache
+from ferrule_lint.project.config import Settings
+from ferrule_lint.project.discovery import Discovery, discover
+from ferrule_lint.project.selection import SYNTAX_ERROR, shown
+
+if TYPE_CHECKING:
+    from ferrule_lint.facts.types import FileFacts
+
+#: called with what is being done, how much of it is done, and how much there is
+Progress = Callable[[str, int, int], None]
+
+_PACKAGE = Path(__file__).parent
+
+
+@dataclass(slots=True)
+class _Run:
+    """What a run has gathered so far."""
+
+    discovery: Discovery
+    cache: FactsCache | None
+    progress: Progress
+    facts: dict[str, FileFacts] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    errors: list[LintError] = field(default_factory=list)
+    statistics: dict[str, int] = field(default_factory=dict)
+
+    def count(self, what: str, number: int = 1) -> None:
+        if number:
+            self.statistics[what] = self.statistics.get(what, 0) + number
+
+
+def lint(
+    paths: Sequence[Path | str],
+    settings: Settings,
+    *,
+    use_cache: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file."""
+    start = time.perf_counter()
+    discovery = discover(paths, settings)
+    cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
+    run = _Run(discovery, cache, progress or _silent)
+    run.errors.extend(discovery.errors)
+    run.count("unreadable_elsewhere", discovery.unreadable)
+    with _frozen_garbage() as freeze:
+        _read(run)
+        freeze()
+        _check(run, settings)
+    run.findings = [finding for finding in run.findings if shown(settings, finding)]
+    _flag(run)
+    if cache is not None:
+        run.count("cache_hits", cache.hits)
+    reported = set(discovery.report)
+    return Report(
+        findings=tuple(sorted(run.findings, key=lambda finding: finding.sort_key)),
+        errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
+        files=len(reported),
+        lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
+        seconds=time.perf_counter() - start,
+        statistics=run.statistics,
+    )
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    pass
+
+
+@contextmanager
+def _frozen_garbage() -> Iterator[Callable[[], None]]:
+    """Pause the cyclic garbage collector; the function it gives starts it again, without what is there already.
+
+    Facts are large and have no cycles: going through them again and again takes more time than making them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+
+    def freeze() -> None:
+        gc.freeze()
+        if enabled:
+            gc.enable()
+
+    try:
+        yield freeze
+    finally:
+        gc.unfreeze()
+        if enabled:
+            gc.enable()
+
+
+def _read(run: _Run) -> None:
+    """Facts of all files of the project."""
+    from ferrule_lint.frontend.errors import SourceError
+
+    reported = set(run.discovery.report)
+    total = len(run.discovery.read)
+    run.count("files_read", total)
+    for done, path in enumerate(run.discovery.read):
+        run.progress("reading", done, total)
+        try:
+            source = (run.discovery.root / path).read_bytes()
+            run.facts[path] = _facts(source, run.cache)
+        except OSError as error:
+            if path in reported:
+                run.errors.append(LintError(path, 0, f"cannot be read: {error.strerror or error}"))
+            else:
+                run.count("unreadable_elsewhere")
+        except SourceError as error:
+            if path in reported:
+                run.findings.append(_syntax_error(path, error.line, error.message))
+            else:
+                run.count("unparsable_elsewhere")
+        except Exception as error:
+            run.errors.append(internal_error(path, error))
+    run.progress("reading", total, total)
+
+
+def _facts(source: bytes, cache: FactsCache | None) -> FileFacts:
+    from ferrule_lint.frontend.lower import extract
+
+    facts = cache.load(source) if cache is not None else None
+    if facts is None:
+        facts = extract(source)
+        if cache is not None:
+            cache.store(source, facts)
+    return facts
+
+
+def _syntax_error(path: str, line: int, message: str) -> Finding:
+    line = max(line, 1)
+    return Finding(
+        code=SYNTAX_ERROR,
+        name="syntax-error",
+        severity="error",
+        confidence=Confidence.HIGH,
+        message=message,
+        path=path,
+        span=Span(line, 1, line, 1),
+        anchor_text=message,
+    )
+
+
+def _check(run: _Run, settings: Settings) -> None:
+    """The findings of all rules."""
+    from ferrule_lint.checks.run import CheckOptions, check
+    from ferrule_lint.models.loader import load_models
+
+    models = load_models(settings.models)
+    reported = frozenset(run.discovery.report)
+    run.progress("analysing", 0, 1)
+    try:
+        result = check(run.facts, reported, models, CheckOptions(sharded=settings.sharded))
+    except Exception as error:
+        run.errors.append(internal_error("", error))
+        return
+    run.progress("analysing", 1, 1)
+    run.findings.extend(finding for finding in result.findings if finding.path in reported)
+    run.errors.extend(result.errors)
+    for name, number in result.statistics.items():
+        run.count(name, number)
+
+
+def _flag(run: _Run) -> None:
+    """Exact ranges for the findings, from the concrete syntax trees of their files."""
+    by_path: dict[str, list[Finding]] = {}
+    flagged: list[Finding] = []
+    for finding in run.findings:
+        if finding.code == SYNTAX_ERROR:
+            flagged.append(finding)
+        else:
+            by_path.setdefault(finding.path, []).append(finding)
+    if not by_path:
+        return
+    from ferrule_lint.flagger.anchor import flag
+
+    for done, (path, findings) in enumerate(sorted(by_path.items())):
+        run.progress("flagging", done, len(by_path))
+        try:
+            flagged.extend(flag((run.discovery.root / path).read_bytes(), findings))
+        except OSError:
+            # gone since it was read: the analysis' own ranges stand
+            flagged.extend(findings)
+        except Exception as error:
+            flagged.extend(findings)
+            run.errors.append(internal_error(path, error))
+    run.progress("flagging", len(by_path), len(by_path))
+    run.findings = flagged
+
+
+def internal_error(path: str, error: Exception) -> LintError:
+    """An error of the tool itself, with the place in the tool for the bug report."""
+    place = ""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if Path(frame.filename).is_relative_to(_PACKAGE):
+            place = f" in {Path(frame.filename).relative_to(_PACKAGE.parent).as_posix()}:{frame.lineno}"
+            break
+    detail = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    return LintError(path, 0, f"internal error ({detail}{place}); this is a bug in ferrule-lint, please report it")

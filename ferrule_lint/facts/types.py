@@ -1,0 +1,353 @@
+"""What is kept of a source file: modules, imports, classes, functions and structured bodies.
+
+Facts are a pure function of a file's bytes. Nodes are named tuples: they are made by the hundred thousand, so they
+have to be cheap to build, and they are immutable, picklable and free of any `ast` object. Nodes of different classes
+can compare equal as tuples; the analysis therefore always dispatches on `type(node)` and keys on rendered text.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+#: line, column, end line, end column: from 1, in characters, end exclusive
+Pos: TypeAlias = tuple[int, int, int, int]
+
+#: changes whenever the meaning or form of facts changes; part of every cache key
+FACTS_VERSION = 1
+
+
+class Name(NamedTuple):
+    id: str
+    pos: Pos
+
+
+class Attr(NamedTuple):
+    base: Expr
+    attr: str
+    pos: Pos
+
+
+class Call(NamedTuple):
+    func: Expr
+    args: tuple[Expr, ...]
+    #: (name, value); the name of `**kwargs` is None
+    keywords: tuple[tuple[str | None, Expr], ...]
+    pos: Pos
+
+
+class Const(NamedTuple):
+    #: repr of the value, long strings cut
+    text: str
+
+
+class Not(NamedTuple):
+    operand: Expr
+
+
+class BoolOp(NamedTuple):
+    #: "and" or "or"
+    op: str
+    values: tuple[Expr, ...]
+    pos: Pos
+
+
+class Compare(NamedTuple):
+    left: Expr
+    #: "is", "is not", "==", "!=", "in", "not in", "<", "<=", ">", ">=", "match"
+    ops: tuple[str, ...]
+    rights: tuple[Expr, ...]
+    pos: Pos
+
+
+class Op(NamedTuple):
+    """Any other operator, by the name of its kind ("Add", "USub", "FString", "Slice", "Await", ...)."""
+
+    kind: str
+    operands: tuple[Expr, ...]
+
+
+class Sequence(NamedTuple):
+    """A list or tuple display."""
+
+    kind: str
+    elements: tuple[Expr, ...]
+
+
+class SetDisplay(NamedTuple):
+    elements: tuple[Expr, ...]
+    pos: Pos
+
+
+class DictDisplay(NamedTuple):
+    """The key of `**other` is None."""
+
+    keys: tuple[Expr | None, ...]
+    values: tuple[Expr, ...]
+
+
+class Subscript(NamedTuple):
+    base: Expr
+    index: Expr
+    pos: Pos
+
+
+class IfExp(NamedTuple):
+    test: Expr
+    body: Expr
+    orelse: Expr
+    pos: Pos
+
+
+class Generator(NamedTuple):
+    """One `for target in iterable if ...` of a comprehension."""
+
+    target: Expr
+    iterable: Expr
+    conditions: tuple[Expr, ...]
+
+
+class Comprehension(NamedTuple):
+    #: "list", "set", "dict", "generator"
+    kind: str
+    generators: tuple[Generator, ...]
+    elements: tuple[Expr, ...]
+    pos: Pos
+
+
+class Lambda(NamedTuple):
+    #: qualified name of the function that holds its body
+    qualname: str
+    pos: Pos
+
+
+class Yield(NamedTuple):
+    value: Expr | None
+    pos: Pos
+
+
+class Starred(NamedTuple):
+    value: Expr
+
+
+class Walrus(NamedTuple):
+    name: str
+    value: Expr
+
+
+Expr: TypeAlias = (
+    Name
+    | Attr
+    | Call
+    | Const
+    | Not
+    | BoolOp
+    | Compare
+    | Op
+    | Sequence
+    | SetDisplay
+    | DictDisplay
+    | Subscript
+    | IfExp
+    | Comprehension
+    | Lambda
+    | Yield
+    | Starred
+    | Walrus
+)
+
+
+class ExprStmt(NamedTuple):
+    line: int
+    value: Expr
+
+
+class Assign(NamedTuple):
+    line: int
+    targets: tuple[Expr, ...]
+    #: None for a bare annotation
+    value: Expr | None
+    annotation: Expr | None
+
+
+class AugAssign(NamedTuple):
+    line: int
+    target: Expr
+    op: str
+    value: Expr
+
+
+class If(NamedTuple):
+    line: int
+    test: Expr
+    body: Body
+    orelse: Body
+    #: column of the test, from 1
+    column: int
+
+
+class For(NamedTuple):
+    line: int
+    target: Expr
+    iterable: Expr
+    body: Body
+    orelse: Body
+    column: int
+
+
+class While(NamedTuple):
+    line: int
+    test: Expr
+    body: Body
+    orelse: Body
+    column: int
+
+
+class Handler(NamedTuple):
+    line: int
+    type: Expr | None
+    name: str | None
+    body: Body
+
+
+class Try(NamedTuple):
+    line: int
+    body: Body
+    handlers: tuple[Handler, ...]
+    orelse: Body
+    final: Body
+
+
+class With(NamedTuple):
+    line: int
+    #: (context expression, target or None)
+    items: tuple[tuple[Expr, Expr | None], ...]
+    body: Body
+
+
+class Return(NamedTuple):
+    line: int
+    value: Expr | None
+
+
+class Raise(NamedTuple):
+    line: int
+    value: Expr | None
+
+
+class Break(NamedTuple):
+    line: int
+
+
+class Continue(NamedTuple):
+    line: int
+
+
+class FunctionDef(NamedTuple):
+    line: int
+    name: str
+    qualname: str
+
+
+class ClassDef(NamedTuple):
+    line: int
+    name: str
+    qualname: str
+
+
+class Assert(NamedTuple):
+    line: int
+    test: Expr
+
+
+class Delete(NamedTuple):
+    line: int
+    targets: tuple[Expr, ...]
+
+
+class ScopeDecl(NamedTuple):
+    """`global` or `nonlocal`."""
+
+    line: int
+    kind: str
+    names: tuple[str, ...]
+
+
+Stmt: TypeAlias = (
+    ExprStmt
+    | Assign
+    | AugAssign
+    | If
+    | For
+    | While
+    | Try
+    | With
+    | Return
+    | Raise
+    | Break
+    | Continue
+    | FunctionDef
+    | ClassDef
+    | Assert
+    | Delete
+    | ScopeDecl
+)
+Body: TypeAlias = tuple[Stmt, ...]
+
+
+class Import(NamedTuple):
+    """`import module as alias` (name None) or `from module import name as alias`; level counts leading dots."""
+
+    module: str
+    name: str | None
+    alias: str | None
+    level: int
+    line: int
+
+
+class Parameter(NamedTuple):
+    name: str
+    annotation: Expr | None
+    default: Expr | None
+    #: "normal", "*", "keyword", "**"
+    kind: str
+
+
+class FunctionFacts(NamedTuple):
+    qualname: str
+    line: int
+    parameters: tuple[Parameter, ...]
+    decorators: tuple[Expr, ...]
+    body: Body
+    returns: Expr | None
+    is_generator: bool
+    is_async: bool
+    #: qualified name of the class whose method this is, or None
+    owner: str | None
+    #: qualified name of the function this is nested in, or None
+    parent: str | None
+
+
+class ClassFacts(NamedTuple):
+    qualname: str
+    line: int
+    bases: tuple[Expr, ...]
+    decorators: tuple[Expr, ...]
+    #: assignments and nested definitions of the class body
+    body: Body
+
+
+class FileFacts(NamedTuple):
+    lines: int
+    imports: tuple[Import, ...]
+    classes: tuple[ClassFacts, ...]
+    functions: tuple[FunctionFacts, ...]
+    body: Body
+
+
+#: every node class, by which the codec tags what it writes
+NODES: tuple[type, ...] = (
+    Name, Attr, Call, Const, Not, BoolOp, Compare, Op, Sequence, SetDisplay, DictDisplay, Subscript, IfExp, Generator,
+    Comprehension, Lambda, Yield, Starred, Walrus, ExprStmt, Assign, AugAssign, If, For, While, Handler, Try, With,
+    Return, Raise, Break, Continue, FunctionDef, ClassDef, Assert, Delete, ScopeDecl, Import, Parameter, FunctionFacts,
+    ClassFacts, FileFacts,
+)  # fmt: skip

@@ -1,0 +1,122 @@
+"""What the tool says: findings, their witnesses, errors and the report of one run.
+
+These types are the contract between the analysis and everything that shows or repairs its results
+(reporters, flagger, fixes, harness). They hold plain values only, so that they can be sent between
+processes and written as JSON. Lines and columns count from 1; `end_column` is exclusive.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from dataclasses import dataclass, field
+
+
+class Confidence(enum.IntEnum):
+    """How sure a finding is: both ends certain, one link a convention, or a guess."""
+
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+    @classmethod
+    def parse(cls, text: str) -> Confidence:
+        """The confidence called `text` ("low", "medium", "high"); ValueError for any other word."""
+        try:
+            return cls[text.upper()]
+        except KeyError:
+            raise ValueError(f"unknown confidence {text!r}: expected low, medium or high") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of source text; lines and columns from 1, end exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One place of a witness: why a value differs, where it is tested, or which event it decides.
+
+    `role` is one of "source", "flow", "condition", "call", "event".
+    """
+
+    role: str
+    path: str
+    line: int
+    column: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventSite:
+    """A collective that some ranks issue and others do not (or issue differently)."""
+
+    op: str
+    path: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One divergence, anchored at the call that issues the event."""
+
+    code: str
+    name: str
+    severity: str
+    confidence: Confidence
+    message: str
+    path: str
+    span: Span
+    axes: tuple[str, ...] = ()
+    kind: str = ""
+    function: str = ""
+    witness: tuple[Step, ...] = ()
+    events: tuple[EventSite, ...] = ()
+    fix: None = None
+    #: ranges the flagger has read from the concrete syntax tree, where it has
+    condition_span: Span | None = None
+    statement_span: Span | None = None
+    #: the source text of the anchored call, white space folded
+    anchor_text: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Stable under moved lines: code, file, function and the text of the call."""
+        parts = "\0".join((self.code, self.path, self.function, self.anchor_text or self.message))
+        return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+    @property
+    def sort_key(self) -> tuple[str, int, int, str, str]:
+        return (self.path, self.span.line, self.span.column, self.code, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class LintError:
+    """Something that could not be read or analysed; the rest of the run went on. `line` 0: the whole file."""
+
+    path: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The result of one run. `seconds` is wall time; `statistics` counts budgets that ended in silence and the like."""
+
+    findings: tuple[Finding, ...] = ()
+    errors: tuple[LintError, ...] = ()
+    files: int = 0
+    lines: int = 0
+    suppressed: int = 0
+    seconds: float = 0.0
+    statistics: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,487 @@
+"""Source bytes -> facts, by one pass over the tree of the standard parser.
+
+Nothing else in the project sees an `ast` node. Columns are converted from the parser's UTF-8 byte offsets to
+characters here, and only in lines that are not ASCII.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.frontend.errors import SourceError
+
+_COMPARE = {
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict", ast.GeneratorExp: "generator"}
+_LONGEST_STRING = 80
+
+
+def extract(source: bytes) -> f.FileFacts:
+    """The facts of one file. SourceError if it is not Python, or nested deeper than the parser can follow."""
+    tree = _parse(source)
+    lowering = _Lowering(source)
+    try:
+        body = lowering.body(tree.body)
+    except RecursionError:
+        raise SourceError(0, "nested too deeply to analyse") from None
+    return f.FileFacts(
+        lines=len(source.splitlines()),
+        imports=tuple(lowering.imports),
+        classes=tuple(c for c in lowering.classes if c is not None),
+        functions=tuple(fn for fn in lowering.functions if fn is not None),
+        body=body,
+    )
+
+
+def _parse(source: bytes) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in the linted code are its owner's business
+            return ast.parse(source)
+    except SyntaxError as error:
+        raise SourceError(error.lineno or 0, error.msg or "invalid syntax") from None
+    except (ValueError, LookupError) as error:  # null bytes, an unknown coding line, bytes that are not the coding's
+        raise SourceError(0, str(error)) from None
+    except (RecursionError, MemoryError):
+        raise SourceError(0, "nested too deeply to parse") from None
+
+
+class _Columns:
+    """Byte offsets of the parser -> character columns from 1."""
+
+    def __init__(self, source: bytes) -> None:
+        self._lines: list[bytes] | None = None
+        self._source = source
+        self._ascii = source.isascii()
+
+    def __call__(self, line: int, offset: int) -> int:
+        if self._ascii:
+            return offset + 1
+        if self._lines is None:
+            self._lines = _utf8_lines(self._source)
+        if line > len(self._lines):
+            return offset + 1
+        text = self._lines[line - 1]
+        if text.isascii():
+            return offset + 1
+        return len(text[:offset].decode("utf-8", "replace")) + 1
+
+
+def _utf8_lines(source: bytes) -> list[bytes]:
+    """The file's lines as the parser counts them: UTF-8, whatever the file's own coding is."""
+    import io
+    import tokenize
+
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        text = source.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        return source.split(b"\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8").split(b"\n")
+
+
+class _Lowering:
+    def __init__(self, source: bytes) -> None:
+        self.imports: list[f.Import] = []
+        # places are kept in order of appearance, filled when the body is done
+        self.classes: list[f.ClassFacts | None] = []
+        self.functions: list[f.FunctionFacts | None] = []
+        self._column = _Columns(source)
+        self._qualname = ""
+        self._owner: str | None = None
+        self._parent: str | None = None
+        self._is_generator = False
+        self._lambdas = 0
+        self._names: dict[str, int] = {}
+
+    # ------------------------------------------------------------------ expressions
+    def pos(self, n: ast.expr) -> f.Pos:
+        column = self._column
+        end_line = n.end_lineno or n.lineno
+        return (n.lineno, column(n.lineno, n.col_offset), end_line, column(end_line, n.end_col_offset or 0))
+
+    def exprs(self, nodes: Iterable[ast.expr]) -> tuple[f.Expr, ...]:
+        return tuple([self.expr(n) for n in nodes])
+
+    def optional(self, node: ast.expr | None) -> f.Expr | None:
+        return None if node is None else self.expr(node)
+
+    def expr(self, node: ast.expr) -> f.Expr:
+        lower = _EXPR.get(type(node))
+        if lower is not None:
+            return lower(self, node)
+        children = [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)]
+        return f.Op(type(node).__name__, self.exprs(children))
+
+    def _name(self, n: ast.Name) -> f.Expr:
+        return f.Name(n.id, self.pos(n))
+
+    def _attribute(self, n: ast.Attribute) -> f.Expr:
+        return f.Attr(self.expr(n.value), n.attr, self.pos(n))
+
+    def _call(self, n: ast.Call) -> f.Expr:
+        keywords = tuple([(k.arg, self.expr(k.value)) for k in n.keywords])
+        return f.Call(self.expr(n.func), self.exprs(n.args), keywords, self.pos(n))
+
+    def _constant(self, n: ast.Constant) -> f.Expr:
+        value = n.value
+        if isinstance(value, (str, bytes)) and len(value) > _LONGEST_STRING:
+            value = value[:_LONGEST_STRING]
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
+            return f.Const("<int>")  # repr of a huge int may raise
+        return f.Const(repr(value))
+
+    def _boolop(self, n: ast.BoolOp) -> f.Expr:
+        return f.BoolOp("and" if type(n.op) is ast.And else "or", self.exprs(n.values), self.pos(n))
+
+    def _unary(self, n: ast.UnaryOp) -> f.Expr:
+        operand = self.expr(n.operand)
+        if type(n.op) is ast.Not:
+            return f.Not(operand)
+        if type(n.op) is ast.USub and isinstance(n.operand, ast.Constant) and type(operand) is f.Const:
+            return f.Const("-" + operand.text)
+        return f.Op(type(n.op).__name__, (operand,))
+
+    def _compare(self, n: ast.Compare) -> f.Expr:
+        ops = tuple([_COMPARE[type(o)] for o in n.ops])
+        return f.Compare(self.expr(n.left), ops, self.exprs(n.comparators), self.pos(n))
+
+    def _binop(self, n: ast.BinOp) -> f.Expr:
+        # left-deep chains ("a" + "b" + ...) of generated files are flattened, not recursed into
+        kind = type(n.op)
+        operands = [n.right]
+        left = n.left
+        while isinstance(left, ast.BinOp) and type(left.op) is kind:
+            operands.append(left.right)
+            left = left.left
+        operands.append(left)
+        return f.Op(kind.__name__, self.exprs(reversed(operands)))
+
+    def _ifexp(self, n: ast.IfExp) -> f.Expr:
+        return f.IfExp(self.expr(n.test), self.expr(n.body), self.expr(n.orelse), self.pos(n))
+
+    def _subscript(self, n: ast.Subscript) -> f.Expr:
+        return f.Subscript(self.expr(n.value), self.expr(n.slice), self.pos(n))
+
+    def _sequence(self, n: ast.List | ast.Tuple) -> f.Expr:
+        return f.Sequence("list" if type(n) is ast.List else "tuple", self.exprs(n.elts))
+
+    def _set(self, n: ast.Set) -> f.Expr:
+        return f.SetDisplay(self.exprs(n.elts), self.pos(n))
+
+    def _dict(self, n: ast.Dict) -> f.Expr:
+        return f.DictDisplay(tuple([self.optional(k) for k in n.keys]), self.exprs(n.values))
+
+    def _comprehension(self, n: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> f.Expr:
+        generators = tuple(f.Generator(self.expr(g.target), self.expr(g.iter), self.exprs(g.ifs)) for g in n.generators)
+        elements = (n.key, n.value) if isinstance(n, ast.DictComp) else (n.elt,)
+        return f.Comprehension(_COMPREHENSIONS[type(n)], generators, self.exprs(elements), self.pos(n))
+
+    def _lambda(self, n: ast.Lambda) -> f.Expr:
+        self._lambdas += 1
+        body: list[ast.stmt] = [ast.copy_location(ast.Return(n.body), n)]
+        qualname = self.function(n, f"<lambda{self._lambdas}>", n.lineno, n.args, body, [], None, False)
+        return f.Lambda(qualname, self.pos(n))
+
+    def _yield(self, n: ast.Yield | ast.YieldFrom) -> f.Expr:
+        self._is_generator = True
+        return f.Yield(self.optional(n.value), self.pos(n))
+
+    def _await(self, n: ast.Await) -> f.Expr:
+        return self.expr(n.value)
+
+    def _starred(self, n: ast.Starred) -> f.Expr:
+        return f.Starred(self.expr(n.value))
+
+    def _walrus(self, n: ast.NamedExpr) -> f.Expr:
+        return f.Walrus(n.target.id, self.expr(n.value))
+
+    def _slice(self, n: ast.Slice) -> f.Expr:
+        parts = [f.Const("None") if p is None else self.expr(p) for p in (n.lower, n.upper, n.step)]
+        return f.Op("Slice", tuple(parts))
+
+    def _fstring(self, n: ast.JoinedStr) -> f.Expr:
+        return f.Op("FString", self.exprs(self._interpolated(n)))
+
+    def _interpolated(self, n: ast.JoinedStr) -> Iterable[ast.expr]:
+        """What stands in the braces of an f-string, its format specifications included."""
+        for part in n.values:
+            if isinstance(part, ast.FormattedValue):
+                yield part.value
+                if isinstance(part.format_spec, ast.JoinedStr):
+                    yield from self._interpolated(part.format_spec)
+
+    # ------------------------------------------------------------------ statements
+    def body(self, statements: Iterable[ast.stmt]) -> f.Body:
+        out: list[f.Stmt] = []
+        for s in statements:
+            lower = _STMT.get(type(s))
+            if lower is None:
+                continue
+            lowered = lower(self, s)
+            if lowered is not None:
+                out.append(lowered)
+        return tuple(out)
+
+    def _expr_stmt(self, s: ast.Expr) -> f.Stmt | None:
+        if type(s.value) is ast.Constant:
+            return None
+        return f.ExprStmt(s.lineno, self.expr(s.value))
+
+    def _assign(self, s: ast.Assign) -> f.Stmt:
+        return f.Assign(s.lineno, self.exprs(s.targets), self.expr(s.value), None)
+
+    def _ann_assign(self, s: ast.AnnAssign) -> f.Stmt:
+        return f.Assign(s.lineno, (self.expr(s.target),), self.optional(s.value), self.expr(s.annotation))
+
+    def _aug_assign(self, s: ast.AugAssign) -> f.Stmt:
+        return f.AugAssign(s.lineno, self.expr(s.target), type(s.op).__name__, self.expr(s.value))
+
+    def _if(self, s: ast.If) -> f.Stmt:
+        # a long if/elif chain is one level of Python per arm in the tree: unroll it from the end
+        chain = [s]
+        while len(chain[-1].orelse) == 1 and isinstance(chain[-1].orelse[0], ast.If):
+            chain.append(chain[-1].orelse[0])
+        tests = [(self.expr(c.test), self.body(c.body)) for c in chain]
+        orelse = self.body(chain[-1].orelse)
+        for c, (test, body) in zip(reversed(chain), reversed(tests), strict=True):
+            orelse = (f.If(c.lineno, test, body, orelse, self._column(c.test.lineno, c.test.col_offset)),)
+        first = orelse[0]
+        assert type(first) is f.If
+        return first
+
+    def _for(self, s: ast.For | ast.AsyncFor) -> f.Stmt:
+        column = self._column(s.iter.lineno, s.iter.col_offset)
+        target, iterable = self.expr(s.target), self.expr(s.iter)
+        return f.For(s.lineno, target, iterable, self.body(s.body), self.body(s.orelse), column)
+
+    def _while(self, s: ast.While) -> f.Stmt:
+        column = self._column(s.test.lineno, s.test.col_offset)
+        return f.While(s.lineno, self.expr(s.test), self.body(s.body), self.body(s.orelse), column)
+
+    def _try(self, s: ast.Try) -> f.Stmt:
+        body = self.body(s.body)
+        handlers = tuple(f.Handler(h.lineno, self.optional(h.type), h.name, self.body(h.body)) for h in s.handlers)
+        return f.Try(s.lineno, body, handlers, self.body(s.orelse), self.body(s.finalbody))
+
+    def _with(self, s: ast.With | ast.AsyncWith) -> f.Stmt:
+        items = tuple((self.expr(i.context_expr), self.optional(i.optional_vars)) for i in s.items)
+        return f.With(s.lineno, items, self.body(s.body))
+
+    def _return(self, s: ast.Return) -> f.Stmt:
+        return f.Return(s.lineno, self.optional(s.value))
+
+    def _raise(self, s: ast.Raise) -> f.Stmt:
+        return f.Raise(s.lineno, self.optional(s.exc))
+
+    def _break(self, s: ast.Break) -> f.Stmt:
+        return f.Break(s.lineno)
+
+    def _continue(self, s: ast.Continue) -> f.Stmt:
+        return f.Continue(s.lineno)
+
+    def _assert(self, s: ast.Assert) -> f.Stmt:
+        return f.Assert(s.lineno, self.expr(s.test))
+
+    def _delete(self, s: ast.Delete) -> f.Stmt:
+        return f.Delete(s.lineno, self.exprs(s.targets))
+
+    def _scope(self, s: ast.Global | ast.Nonlocal) -> f.Stmt:
+        return f.ScopeDecl(s.lineno, "global" if type(s) is ast.Global else "nonlocal", tuple(s.names))
+
+    def _function(self, s: ast.FunctionDef | ast.AsyncFunctionDef) -> f.Stmt:
+        is_async = type(s) is ast.AsyncFunctionDef
+        qualname = self.function(s, s.name, s.lineno, s.args, s.body, s.decorator_list, s.returns, is_async)
+        return f.FunctionDef(s.lineno, s.name, qualname)
+
+    def _class(self, s: ast.ClassDef) -> f.Stmt:
+        saved = self._qualname, self._owner
+        bases, decorators = self.exprs(s.bases), self.exprs(s.decorator_list)
+        qualname = self._unique(s.name)
+        self._qualname, self._owner = qualname, qualname
+        place = len(self.classes)
+        self.classes.append(None)
+        body = self.body(s.body)
+        self.classes[place] = f.ClassFacts(qualname, s.lineno, bases, decorators, body)
+        self._qualname, self._owner = saved
+        return f.ClassDef(s.lineno, s.name, qualname)
+
+    def _import(self, s: ast.Import) -> None:
+        self.imports += [f.Import(a.name, None, a.asname, 0, s.lineno) for a in s.names]
+
+    def _import_from(self, s: ast.ImportFrom) -> None:
+        self.imports += [f.Import(s.module or "", a.name, a.asname, s.level, s.lineno) for a in s.names]
+
+    def _match(self, s: ast.Match) -> f.Stmt | None:
+        """A chain of ifs; a pattern's captures become assignments from the subject."""
+        subject = self.expr(s.subject)
+        subject_column = self._column(s.subject.lineno, s.subject.col_offset)
+        arms: list[tuple[ast.match_case, f.Body]] = []
+        for case in s.cases:
+            captured = [n for p in ast.walk(case.pattern) for n in (getattr(p, "name", None), getattr(p, "rest", None))]
+            # alternatives bind the same names
+            names = dict.fromkeys(n for n in captured if isinstance(n, str))
+            line, place = case.pattern.lineno, (case.pattern.lineno, 1, case.pattern.lineno, 1)
+            binds: list[f.Stmt] = [
+                f.Assign(line, (f.Name(n, place),), f.Op("Capture", (subject,)), None) for n in names
+            ]
+            arms.append((case, (*binds, *self.body(case.body))))
+        orelse: f.Body = ()
+        for case, body in reversed(arms):
+            irrefutable = isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
+            if irrefutable and case.guard is None:
+                orelse = body
+                continue
+            line = case.pattern.lineno
+            test: f.Expr
+            pattern = case.pattern
+            position = (line, subject_column, line, subject_column)
+            if isinstance(pattern, (ast.MatchValue, ast.MatchSingleton)):
+                is_value = isinstance(pattern, ast.MatchValue)
+                right = (
+                    self.expr(pattern.value) if isinstance(pattern, ast.MatchValue) else f.Const(repr(pattern.value))
+                )
+                test = f.Compare(subject, ("==" if is_value else "is",), (right,), position)
+            else:
+                test = f.Compare(subject, ("match",), (f.Const(repr(ast.unparse(pattern))),), position)
+            if case.guard is not None:
+                guard = self.expr(case.guard)
+                test = guard if irrefutable else f.BoolOp("and", (test, guard), position)
+            orelse = (f.If(line, test, body, orelse, subject_column),)
+        if len(orelse) == 1:
+            return orelse[0]
+        return f.If(s.lineno, f.Const("True"), orelse, (), subject_column) if orelse else None
+
+    # ------------------------------------------------------------------ functions
+    def _unique(self, name: str) -> str:
+        """A qualified name; a second definition of the same name (an overload, the other arm) gets a number."""
+        qualname = f"{self._qualname}.{name}" if self._qualname else name
+        count = self._names[qualname] = self._names.get(qualname, 0) + 1
+        return qualname if count == 1 else f"{qualname}@{count}"
+
+    def function(
+        self,
+        node: ast.AST,
+        name: str,
+        line: int,
+        arguments: ast.arguments,
+        body: list[ast.stmt],
+        decorators: list[ast.expr],
+        returns: ast.expr | None,
+        is_async: bool,
+    ) -> str:
+        parameters = self.parameters(arguments)
+        lowered_decorators = self.exprs(decorators)
+        lowered_returns = self.optional(returns)
+        qualname = self._unique(name)
+        saved = self._qualname, self._owner, self._parent, self._is_generator
+        owner, parent = self._owner, self._parent
+        self._qualname, self._owner, self._parent, self._is_generator = qualname, None, qualname, False
+        place = len(self.functions)
+        self.functions.append(None)
+        lowered = self.body(body)
+        self.functions[place] = f.FunctionFacts(
+            qualname,
+            line,
+            parameters,
+            lowered_decorators,
+            lowered,
+            lowered_returns,
+            self._is_generator,
+            is_async,
+            owner,
+            parent,
+        )
+        self._qualname, self._owner, self._parent, self._is_generator = saved
+        return qualname
+
+    def parameters(self, a: ast.arguments) -> tuple[f.Parameter, ...]:
+        positional = a.posonlyargs + a.args
+        defaults: list[ast.expr | None] = [None] * (len(positional) - len(a.defaults))
+        defaults += a.defaults
+        out = [
+            f.Parameter(p.arg, self.optional(p.annotation), self.optional(d), "normal")
+            for p, d in zip(positional, defaults, strict=True)
+        ]
+        if a.vararg:
+            out.append(f.Parameter(a.vararg.arg, self.optional(a.vararg.annotation), None, "*"))
+        out += [
+            f.Parameter(p.arg, self.optional(p.annotation), self.optional(d), "keyword")
+            for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True)
+        ]
+        if a.kwarg:
+            out.append(f.Parameter(a.kwarg.arg, self.optional(a.kwarg.annotation), None, "**"))
+        return tuple(out)
+
+
+_L = _Lowering
+_EXPR: dict[type, Callable[[_Lowering, Any], f.Expr]] = {
+    ast.Name: _L._name,
+    ast.Attribute: _L._attribute,
+    ast.Call: _L._call,
+    ast.Constant: _L._constant,
+    ast.BoolOp: _L._boolop,
+    ast.UnaryOp: _L._unary,
+    ast.Compare: _L._compare,
+    ast.BinOp: _L._binop,
+    ast.IfExp: _L._ifexp,
+    ast.Subscript: _L._subscript,
+    ast.List: _L._sequence,
+    ast.Tuple: _L._sequence,
+    ast.Set: _L._set,
+    ast.Dict: _L._dict,
+    ast.ListComp: _L._comprehension,
+    ast.SetComp: _L._comprehension,
+    ast.DictComp: _L._comprehension,
+    ast.GeneratorExp: _L._comprehension,
+    ast.Lambda: _L._lambda,
+    ast.Yield: _L._yield,
+    ast.YieldFrom: _L._yield,
+    ast.Await: _L._await,
+    ast.Starred: _L._starred,
+    ast.NamedExpr: _L._walrus,
+    ast.Slice: _L._slice,
+    ast.JoinedStr: _L._fstring,
+}
+_STMT: dict[type, Callable[[_Lowering, Any], f.Stmt | None]] = {
+    ast.Expr: _L._expr_stmt,
+    ast.Assign: _L._assign,
+    ast.AnnAssign: _L._ann_assign,
+    ast.AugAssign: _L._aug_assign,
+    ast.If: _L._if,
+    ast.For: _L._for,
+    ast.AsyncFor: _L._for,
+    ast.While: _L._while,
+    ast.Try: _L._try,
+    ast.TryStar: _L._try,
+    ast.With: _L._with,
+    ast.AsyncWith: _L._with,
+    ast.Return: _L._return,
+    ast.Raise: _L._raise,
+    ast.Break: _L._break,
+    ast.Continue: _L._continue,
+    ast.Assert: _L._assert,
+    ast.Delete: _L._delete,
+    ast.Global: _L._scope,
+    ast.Nonlocal: _L._scope,
+    ast.FunctionDef: _L._function,
+    ast.AsyncFunctionDef: _L._function,
+    ast.ClassDef: _L._class,
+    ast.Import: _L._import,
+    ast.ImportFrom: _L._import_from,
+    ast.Match: _L._match,
+}

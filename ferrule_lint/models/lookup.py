@@ -1,0 +1,89 @@
+"""The questions that the analyser asks of the models.
+
+Exact dotted names come first; bare method names with a receiver pattern second; conventions last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+from ferrule_lint.models.types import AttributeModel, CallModel, ClassModel, ModelFile
+
+
+class ModelSet:
+    """All loaded models, indexed."""
+
+    def __init__(self, files: Iterable[ModelFile]) -> None:
+        self.files = tuple(files)
+        self._calls: dict[str, CallModel] = {}
+        self._methods: dict[str, list[tuple[re.Pattern[str], CallModel]]] = {}
+        self._attributes: dict[str, AttributeModel] = {}
+        self._attribute_patterns: dict[str, list[tuple[re.Pattern[str], AttributeModel]]] = {}
+        self._classes: dict[str, ClassModel] = {}
+        self._aliases: list[tuple[str, str]] = []
+        patterns: dict[str, list[tuple[re.Pattern[str], tuple[str, ...]]]] = {}
+        for file in self.files:
+            self._aliases.extend(file.aliases)
+            for call in file.calls:
+                if call.receiver is None:
+                    self._calls[call.name] = call
+                else:
+                    self._methods.setdefault(call.name, []).append((re.compile(call.receiver), call))
+            for attribute in file.attributes:
+                if attribute.receiver is None:
+                    self._attributes[attribute.name] = attribute
+                else:
+                    pattern = re.compile(attribute.receiver)
+                    self._attribute_patterns.setdefault(attribute.name, []).append((pattern, attribute))
+            for model in file.classes:
+                self._classes[model.name] = model
+            for convention in file.conventions:
+                entry = (re.compile(convention.pattern), convention.axes)
+                patterns.setdefault(convention.what, []).append(entry)
+        self._conventions = {what: tuple(entries) for what, entries in patterns.items()}
+        self._aliases.sort(key=lambda pair: -len(pair[0]))
+        self.convention = lru_cache(maxsize=None)(self._convention)
+        self.canonical = lru_cache(maxsize=None)(self._canonical)
+
+    def _canonical(self, dotted: str) -> str:
+        for prefix, target in self._aliases:
+            if dotted.startswith(prefix):
+                return target + dotted[len(prefix) :]
+        return dotted
+
+    def call(self, dotted: str) -> CallModel | None:
+        """The model of the function or method with this full dotted name."""
+        return self._calls.get(self.canonical(dotted))
+
+    def method(self, name: str, receiver: str) -> CallModel | None:
+        """The model of `receiver.name(...)` for a receiver of unknown type, by the receiver's last name."""
+        for pattern, call in self._methods.get(name, ()):
+            if pattern.search(receiver):
+                return call
+        return None
+
+    def attribute(self, dotted: str) -> AttributeModel | None:
+        return self._attributes.get(self.canonical(dotted))
+
+    def attribute_of(self, name: str, receiver: str) -> AttributeModel | None:
+        for pattern, attribute in self._attribute_patterns.get(name, ()):
+            if pattern.search(receiver):
+                return attribute
+        return None
+
+    def class_(self, dotted: str) -> ClassModel | None:
+        return self._classes.get(self.canonical(dotted))
+
+    def knows_library(self, dotted: str) -> bool:
+        """Whether some model speaks of the package that this dotted name starts with."""
+        head = dotted.partition(".")[0]
+        return any(file.library.partition(".")[0] == head for file in self.files)
+
+    def _convention(self, what: str, name: str) -> tuple[str, ...] | None:
+        """Axes of the first convention of this sort that the whole `name` matches (maybe empty), else None."""
+        for pattern, axes in self._conventions.get(what, ()):
+            if pattern.fullmatch(name):
+                return axes
+        return None

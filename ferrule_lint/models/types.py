@@ -1,0 +1,137 @@
+"""What a library's calls do, as declared in `rules/models/*.toml`.
+
+A model file is data that an expert in distributed training edits without knowing the analyser. This module
+holds the typed form; `loader` reads and checks the files; `lookup` answers the analyser's questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Where an argument is found at a call: by keyword, else by position (from 0, receiver not counted).
+
+    Written in TOML as "name@position", or "name" for keyword only.
+    """
+
+    name: str
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """What one function or method of a library does.
+
+    A `name` with dots ("torch.distributed.all_reduce") is the full dotted path of a function or of a class's
+    method ("torch.Tensor.item"). With `receiver` set it is a bare method name, matched on receivers of unknown
+    type whose last name matches the regular expression `receiver` ("^accelerator$"); such a match is a convention.
+    `receiver = ""` (empty) matches any receiver: only for method names that nothing else uses ("full_tensor").
+    """
+
+    name: str
+    library: str
+    receiver: str | None = None
+    #: the collective issued, or None
+    event: str | None = None
+    #: issued without saying so (a sharded forward, state_dict, clip_grad_norm_)
+    hidden: bool = False
+    #: point to point: "send", "recv", "both" (a batch or an exchange with both neighbours), or "" for a collective
+    p2p: str = ""
+    group: Argument | None = None
+    #: axes of the event or of the divergent result when no group argument is given or it cannot be told
+    axes: tuple[str, ...] = ()
+    root: Argument | None = None
+    #: arguments whose shape has to be the same on every rank of the group
+    same_shape: tuple[Argument, ...] = ()
+    #: arguments that hold the same value on every rank of the group afterwards
+    makes_uniform: tuple[Argument, ...] = ()
+    #: "uniform" (same on all ranks of the group), "divergent", "data" (local tensor data), "argument" (as its
+    #: arguments), "unknown"
+    returns: str = "unknown"
+    #: kind of divergence when returns = "divergent": rank, data, host, structure
+    kind: str = ""
+    #: the result names a position in the group it was asked for: never divergent inside another
+    membership: bool = False
+    #: events only if this argument is true / is given (`async_op`-like switches are not meant)
+    only_if: Argument | None = None
+    #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
+    wraps: str = ""
+    wrapped: Argument | None = None
+    #: creates a process group or mesh: every rank of the default group has to call it
+    creates_group: bool = False
+    #: reads the content of the tensor it is called on (`item`, `any`, `tolist`)
+    observes: bool = False
+    #: pads its argument to the same size on all ranks
+    pads: bool = False
+    #: a context manager that has its events on entry ("enter"), exit ("exit") or "both"
+    context: str = ""
+    #: the result's iteration order is not the same on all ranks (set, os.listdir)
+    unordered: bool = False
+    #: the size of the result depends on the content of its arguments (nonzero, unique, masked_select)
+    ragged: bool = False
+    #: a decorator after which only some ranks run the function, the others get None (`rank_zero_only`); `kind` and
+    #: `axes` tell which
+    guards: bool = False
+    confidence: str = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeModel:
+    """An attribute that differs between ranks or is the same on all (`accelerator.is_main_process`, `mesh.ndim`)."""
+
+    name: str
+    library: str
+    receiver: str | None = None
+    axes: tuple[str, ...] = ()
+    returns: str = "divergent"
+    kind: str = "rank"
+    event: str | None = None
+    confidence: str = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class ClassModel:
+    """A class of a library: what its instances are to the analysis.
+
+    `role`: "module" (an nn.Module: forward issues events when sharded), "sharded" (a wrapper whose forward does),
+    "ddp", "loader" (iterating it yields local batches), "group" (a process group or mesh), "leaf" (a module without
+    parameters: its forward issues nothing).
+    """
+
+    name: str
+    library: str
+    role: str
+    axes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """A naming convention, at most medium confidence. `pattern` is a regular expression for a whole name.
+
+    `what`: "axis" (a group / mesh / rank name tells its axes), "rank" (a value that differs by rank), "uniform"
+    (a flag or count that is the same everywhere: world sizes, configuration), "initialized" (true once there is more
+    than one rank), "batch" (a parameter holding a local batch), "data" (a tensor of local data in a module's
+    forward), "optional" (an input some batches lack), "ragged" (padded to a length that the local batch decides),
+    "loader" (yields local batches), "module" (a module), "group" (a process group), "local_size" (an attribute
+    holding the size of the local batch).
+    """
+
+    what: str
+    pattern: str
+    axes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """One checked model file."""
+
+    library: str
+    path: str
+    calls: tuple[CallModel, ...] = ()
+    attributes: tuple[AttributeModel, ...] = ()
+    classes: tuple[ClassModel, ...] = ()
+    conventions: tuple[Convention, ...] = ()
+    #: other dotted prefixes under which the library's names are imported ("torch.distributed.distributed_c10d.")
+    aliases: tuple[tuple[str, str], ...] = ()

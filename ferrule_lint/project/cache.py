@@ -1,0 +1,104 @@
+"""Facts of files that were read before, by the content of the file.
+
+One JSON file an entry (it carries its own checksum), in a folder of the project. A cache must never be the reason
+that a run fails or says something else: whatever is wrong with it, the file is read anew. Entries are data, never
+code (no pickle).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import ferrule_lint
+
+if TYPE_CHECKING:
+    from ferrule_lint.facts.types import FileFacts
+
+FOLDER = ".ferrule_cache"
+_PACKAGE = Path(ferrule_lint.__file__).parent
+
+
+@cache
+def facts_version() -> str:
+    """What facts depend on besides the file: the code that makes them, and the Python whose parser it uses."""
+    digest = hashlib.sha256(f"{ferrule_lint.__version__} {sys.version_info[:2]}".encode())
+    for part in ("frontend", "facts"):
+        for path in sorted((_PACKAGE / part).glob("*.py")):
+            with contextlib.suppress(OSError):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class FactsCache:
+    """The cache in `folder`, which is made on the first write."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._entries = folder / facts_version()
+        self._writable: bool | None = None
+        self.hits = 0
+
+    @staticmethod
+    def key(source: bytes) -> str:
+        """The name of the entry for a file with this content."""
+        return hashlib.sha256(facts_version().encode() + b"\0" + source).hexdigest()
+
+    def _path(self, key: str) -> Path:
+        return self._entries / key[:2] / f"{key[2:]}.json"
+
+    def load(self, source: bytes) -> FileFacts | None:
+        """The facts of a file with this content, if there is a whole entry for it."""
+        from ferrule_lint.facts import codec
+
+        try:
+            facts = codec.load(self._path(self.key(source)).read_text("utf-8"))
+        except Exception:
+            # a damaged or foreign entry can fail in any way
+            return None
+        self.hits += 1
+        return facts
+
+    def store(self, source: bytes, facts: FileFacts) -> None:
+        """Keep `facts`; silently not, if the folder cannot be written or the disk is full."""
+        from ferrule_lint.facts import codec
+
+        if self._writable is False:
+            return
+        path = self._path(self.key(source))
+        try:
+            if self._writable is None:
+                self._prepare()
+            path.parent.mkdir(exist_ok=True)
+            _write(path, codec.dump(facts))
+        except OSError:
+            self._writable = False
+        except (codec.CodecError, RecursionError, ValueError):
+            # facts that have no text (nested too deeply, lone surrogates) are made anew each time
+            return
+
+    def _prepare(self) -> None:
+        self._entries.mkdir(parents=True, exist_ok=True)
+        ignore = self._folder / ".gitignore"
+        if not ignore.exists():
+            _write(ignore, "*\n")
+        self._writable = True
+
+
+def _write(path: Path, text: str) -> None:
+    """Write `path` as a whole or not at all, also when two runs write it at once."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,257 @@
+"""Which files a run reads and which it reports on.
+
+The whole project around the given paths is read, because a divergence is often caused in one file and visible in
+another; only the given paths are reported.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ferrule_lint.findings import LintError
+from ferrule_lint.project.config import Settings
+from ferrule_lint.project.ignore import IgnoreStack, PatternSet
+
+_VCS = (".git", ".hg", ".svn")
+_MARKERS = ("pyproject.toml", "ferrule.toml", *_VCS)
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The files of a run, as sorted POSIX paths relative to `root`."""
+
+    root: Path
+    read: tuple[str, ...]
+    report: tuple[str, ...]
+    errors: tuple[LintError, ...] = ()
+    #: folders and links outside the given paths that could not be read
+    unreadable: int = 0
+
+
+@dataclass(slots=True)
+class _Found:
+    """What walks collect: absolute paths."""
+
+    files: set[str] = field(default_factory=set)
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+
+def project_root(path: Path) -> Path | None:
+    """The nearest folder at or above `path` with a project file or a version control folder."""
+    for folder in (path, *path.parents):
+        if any((folder / marker).exists() for marker in _MARKERS):
+            return folder
+    return None
+
+
+def discover(paths: Sequence[Path | str], settings: Settings) -> Discovery:
+    """The files to read and to report on for `paths`; the current folder if there are none."""
+    given = _absolute(paths)
+    folders = [_folder(path) for path in given]
+    projects = [project_root(folder) for folder in folders]
+    root = settings.root or find_root(paths)
+    walker = _Walker(root, settings)
+
+    around = _Found()
+    for folder, project in zip(folders, projects, strict=True):
+        # a lone script's folder may be /tmp or somebody's home: only it and the packages in it are read
+        walker.walk(project or folder, around, packages_only=project is None)
+
+    reported = _Found()
+    for path in given:
+        walker.add(path, reported)
+
+    errors = sorted({(walker.name(path), message) for path, message in reported.errors})
+    hidden = {path for path, _ in around.errors} - {path for path, _ in reported.errors}
+    report = {walker.name(path) for path in reported.files}
+    read = {walker.name(path) for path in around.files} | report
+    return Discovery(
+        root=root,
+        read=tuple(sorted(read)),
+        report=tuple(sorted(report)),
+        errors=tuple(LintError(path, 0, message) for path, message in errors),
+        unreadable=len(hidden),
+    )
+
+
+def find_root(paths: Sequence[Path | str]) -> Path:
+    """The folder that a run over `paths` is relative to.
+
+    The project of the first path, or its folder, if all others lie in it; else the folder that holds all of them.
+    """
+    folders = [_folder(path) for path in _absolute(paths)]
+    roots = [project_root(folder) or folder for folder in folders]
+    first = roots[0]
+    if all(root.is_relative_to(first) for root in roots):
+        return first
+    return Path(os.path.commonpath([str(root) for root in roots]))
+
+
+def _absolute(paths: Sequence[Path | str]) -> list[Path]:
+    # absolute() and not resolve(): a link given on the command line keeps the name it was given by
+    return [Path(os.path.normpath(Path(path).absolute())) for path in (paths or ["."])]
+
+
+def _folder(path: Path) -> Path:
+    return path if path.is_dir() else path.parent
+
+
+class _Walker:
+    """Goes through folders by the settings' rules."""
+
+    def __init__(self, root: Path, settings: Settings) -> None:
+        self._root = root
+        self._settings = settings
+        self._excluded = PatternSet.parse((*settings.exclude, *settings.extend_exclude))
+        self._real_root = os.path.realpath(root)
+
+    def name(self, path: str) -> str:
+        """`path` relative to the root, with slashes."""
+        return Path(os.path.relpath(path, self._root)).as_posix()
+
+    def add(self, path: Path, found: _Found) -> None:
+        """What one path on the command line stands for."""
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            if path.is_symlink() and isinstance(error, FileNotFoundError):
+                found.errors.append((str(path), f"dangling symbolic link to {os.readlink(path)}"))
+            else:
+                found.errors.append((str(path), _reason(error)))
+            return
+        if self._settings.force_exclude and self._below_excluded(path, folder=stat.S_ISDIR(mode)):
+            return
+        if stat.S_ISDIR(mode):
+            self.walk(path, found)
+        elif not stat.S_ISREG(mode):
+            found.errors.append((str(path), "not a regular file"))
+        elif path.suffix != ".pyi":
+            self._add_file(str(path), found)
+
+    def walk(self, top: Path, found: _Found, *, packages_only: bool = False) -> None:
+        """Collect the Python files in `top` and below it.
+
+        `top` itself was asked for, so it is read even if it is excluded or ignored; then the patterns that leave
+        it out say nothing about what is in it.
+        """
+        stack = self._ignores_above(top)
+        prefix = self._prefix(top)
+        if self._excluded.decide(prefix) or (prefix and self._below_excluded(top, folder=True)):
+            prefix = ""
+        pending = [(str(top), prefix, self._ignore_base(top), stack)]
+        while pending:
+            folder, name, base, stack = pending.pop()
+            if self._settings.respect_gitignore:
+                stack = stack.with_file(Path(folder, ".gitignore"), base)
+            try:
+                with os.scandir(folder) as entries:
+                    listed = sorted(entries, key=lambda entry: entry.name)
+            except OSError as error:
+                found.errors.append((folder, _reason(error)))
+                continue
+            for entry in listed:
+                if self._is_folder(entry):
+                    if packages_only and not os.path.exists(os.path.join(entry.path, "__init__.py")):
+                        continue
+                    if not self._left_out(name, base, entry.name + "/", stack):
+                        pending.append((entry.path, f"{name}{entry.name}/", f"{base}{entry.name}/", stack))
+                elif entry.name.endswith(".py") and not self._left_out(name, base, entry.name, stack):
+                    self._add_entry(entry, found)
+
+    def _left_out(self, name: str, base: str, entry: str, stack: IgnoreStack) -> bool:
+        if self._excluded.decide(name + entry):
+            return True
+        return self._settings.respect_gitignore and stack.ignored(base + entry)
+
+    @staticmethod
+    def _is_folder(entry: os.DirEntry[str]) -> bool:
+        # links to folders are not followed: loops, and the same file under two names
+        try:
+            return entry.is_dir(follow_symlinks=False)
+        except OSError:
+            return False
+
+    def _add_entry(self, entry: os.DirEntry[str], found: _Found) -> None:
+        """A directory entry that is called like a Python file."""
+        try:
+            if not entry.is_symlink():
+                if entry.is_file(follow_symlinks=False):
+                    self._add_file(entry.path, found)
+                return
+            if entry.is_file():
+                # one that points into the project is read under its own name
+                if not os.path.realpath(entry.path).startswith(self._real_root + os.sep):
+                    self._add_file(entry.path, found)
+            elif not entry.is_dir() and not os.path.exists(entry.path) and not entry.name.startswith(".#"):
+                # ".#name.py" is how Emacs locks a file that is being edited
+                target = os.readlink(entry.path)
+                found.errors.append((entry.path, f"dangling symbolic link to {target}"))
+        except OSError as error:
+            found.errors.append((entry.path, _reason(error)))
+
+    @staticmethod
+    def _add_file(path: str, found: _Found) -> None:
+        try:
+            path.encode()
+        except UnicodeEncodeError:
+            found.errors.append((path, "the file name is not valid UTF-8"))
+        else:
+            found.files.add(path)
+
+    def _prefix(self, folder: Path) -> str:
+        """`folder` relative to the root, as patterns see it."""
+        if folder == self._root or not folder.is_relative_to(self._root):
+            return ""
+        return folder.relative_to(self._root).as_posix() + "/"
+
+    def _below_excluded(self, path: Path, *, folder: bool) -> bool:
+        """Whether `path` or a folder between it and the root is excluded."""
+        parts = self._prefix(path).rstrip("/").split("/")
+        for count in range(1, len(parts) + 1):
+            name = "/".join(parts[:count])
+            if name and self._excluded.decide(name + ("/" if folder or count < len(parts) else "")):
+                return True
+        return False
+
+    def _repository(self, folder: Path) -> Path:
+        """Where `.gitignore` files begin to count for `folder`: its repository, else the root of the run."""
+        for candidate in (folder, *folder.parents):
+            if (candidate / ".git").exists():
+                return candidate
+        return self._root if folder.is_relative_to(self._root) else folder
+
+    def _ignore_base(self, folder: Path) -> str:
+        repository = self._repository(folder)
+        return "" if folder == repository else folder.relative_to(repository).as_posix() + "/"
+
+    def _ignores_above(self, folder: Path) -> IgnoreStack:
+        """The ignore files that count in `folder`, but not its own.
+
+        None, if they ignore `folder`: it was asked for all the same, and git has nothing to say inside it.
+        """
+        stack = IgnoreStack()
+        if not self._settings.respect_gitignore:
+            return stack
+        repository = self._repository(folder)
+        stack = stack.with_file(repository / ".git" / "info" / "exclude", "")
+        base = ""
+        current = repository
+        for part in folder.relative_to(repository).parts:
+            stack = stack.with_file(current / ".gitignore", base)
+            base += part + "/"
+            current /= part
+            if stack.ignored(base):
+                return IgnoreStack()
+        return stack
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    return error.strerror or str(error)

@@ -1,0 +1,99 @@
+"""The format for reading: each finding with its source, and the witness step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ferrule_lint.findings import Finding, Report, Span
+from ferrule_lint.reporters.concise import error_lines, head
+from ferrule_lint.reporters.paths import shown_path
+from ferrule_lint.reporters.source import Sources
+from ferrule_lint.reporters.text import Line, expand, visible, width
+
+#: source is cut to this many characters
+LONGEST = 120
+#: lines of a call that are shown before it is cut
+MOST_LINES = 4
+_BAR = "bold blue"
+
+
+def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
+    """The report, line by line."""
+    sources = Sources(root)
+    for finding in report.findings:
+        yield from finding_lines(finding, sources, root, cwd)
+        yield []
+    yield from error_lines(report, root, cwd)
+
+
+def finding_lines(finding: Finding, sources: Sources, root: Path, cwd: Path) -> Iterator[Line]:
+    """One finding: what, where, and why."""
+    yield head(finding, root, cwd)
+    gutter = max([len(str(finding.span.end_line)), *(len(str(step.line)) for step in finding.witness)])
+    yield from _frame(finding, sources, gutter)
+    for number, step in enumerate(finding.witness, 1):
+        # the place of a step in the finding's own file is its line; elsewhere it needs the path
+        place = f"{shown_path(step.path, root, cwd)}:{step.line}:{step.column}"
+        mark = f"{number}."
+        yield [
+            (" " * gutter + " = ", _BAR),
+            (f"{mark} ", "bold"),
+            (f"{step.role}: ", "cyan"),
+            (visible(step.note), ""),
+            (f"  ({visible(place)})", "dim"),
+        ]
+        source = sources.line(step.path, step.line)
+        if source is not None and source.strip():
+            indent = " " * (len(mark) + 1)
+            yield [(f"{step.line:>{gutter}} | ", _BAR), (indent, ""), (_cut(expand(source.strip())), "dim")]
+
+
+def _frame(finding: Finding, sources: Sources, gutter: int) -> Iterator[Line]:
+    """The lines of the finding with the range underlined."""
+    span = finding.span
+    last = min(max(span.end_line, span.line), span.line + MOST_LINES - 1)
+    texts = [(number, sources.line(finding.path, number)) for number in range(span.line, last + 1)]
+    shown = [(number, text) for number, text in texts if text is not None]
+    if not shown:
+        return
+    yield [(" " * gutter + " |", _BAR)]
+    margin = _common_margin([text for _, text in shown])
+    for number, text in shown:
+        cut = _cut(expand(text[margin:]))
+        yield [(f"{number:>{gutter}} | ", _BAR), (cut, "")]
+        before, length = _underline(text, number, span, margin)
+        limit = width(cut)
+        if length and before < limit:
+            yield [(" " * gutter + " | ", _BAR), (" " * before + "^" * max(1, min(length, limit - before)), "bold red")]
+    if span.end_line > last:
+        yield [(" " * gutter + " | ", _BAR), ("...", "dim")]
+    yield [(" " * gutter + " |", _BAR)]
+
+
+def _common_margin(texts: list[str]) -> int:
+    """How many characters of indentation all lines share; a frame does not need them."""
+    filled = [text for text in texts if text.strip()]
+    if not filled:
+        return 0
+    first = filled[0]
+    margin = len(first) - len(first.lstrip())
+    while margin and not all(text.startswith(first[:margin]) for text in filled):
+        margin -= 1
+    return margin
+
+
+def _underline(text: str, number: int, span: Span, margin: int) -> tuple[int, int]:
+    """Cells before the underline of a line, and its length."""
+    start = span.column - 1 if number == span.line else len(text) - len(text.lstrip())
+    stop = span.end_column - 1 if number == span.end_line else len(text.rstrip())
+    start = min(max(start, margin), len(text))
+    stop = min(stop, len(text))
+    before = width(expand(text[margin:start]))
+    # a range without a length (a syntax error) still gets its mark
+    length = width(expand(text[start:stop])) if stop > start else int(number == span.line)
+    return before, length
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,0 +1,68 @@
+"""The format for programs: a stable contract, described by `schema.json` beside this file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import ferrule_lint
+from ferrule_lint.findings import EventSite, Finding, LintError, Report, Step
+
+#: of the contract; raised when a field changes its meaning or goes away
+VERSION = "1"
+
+
+def render(report: Report) -> str:
+    """The report as JSON. ASCII only, so that no terminal or encoding can come between."""
+    return json.dumps(document(report), indent=2)
+
+
+def document(report: Report) -> dict[str, Any]:
+    """The report as plain values."""
+    return {
+        "version": VERSION,
+        "tool_version": ferrule_lint.__version__,
+        "findings": [_finding(finding) for finding in report.findings],
+        "errors": [_error(error) for error in report.errors],
+        "summary": {
+            "files": report.files,
+            "lines": report.lines,
+            "findings": len(report.findings),
+            "suppressed": report.suppressed,
+            "seconds": round(report.seconds, 3),
+        },
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity,
+        "confidence": finding.confidence.label,
+        "message": finding.message,
+        "path": finding.path,
+        "line": finding.span.line,
+        "column": finding.span.column,
+        "end_line": finding.span.end_line,
+        "end_column": finding.span.end_column,
+        "axes": list(finding.axes),
+        "kind": finding.kind,
+        "function": finding.function,
+        "witness": [_step(step) for step in finding.witness],
+        "events": [_event(event) for event in finding.events],
+        "fix": finding.fix,
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {"role": step.role, "path": step.path, "line": step.line, "column": step.column, "note": step.note}
+
+
+def _event(event: EventSite) -> dict[str, Any]:
+    return {"op": event.op, "path": event.path, "line": event.line, "column": event.column}
+
+
+def _error(error: LintError) -> dict[str, Any]:
+    return {"path": error.path, "line": error.line, "message": error.message}

@@ -1,0 +1,39 @@
+"""The source lines that reports show, read again when they are needed."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from pathlib import Path
+
+#: not `str.splitlines`: to Python a form feed or U+2028 ends no line
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def decode(source: bytes) -> str:
+    """`source` as text, by its BOM or coding line; bytes that do not fit are replaced."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        return source.decode(encoding, errors="replace")
+    except (SyntaxError, LookupError, ValueError):
+        return source.decode("utf-8", errors="replace").removeprefix("\ufeff")
+
+
+class Sources:
+    """Lines of the files below `root`; a file that cannot be read any more has none."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._lines: dict[str, list[str]] = {}
+
+    def line(self, path: str, number: int) -> str | None:
+        """Line `number`, from 1, without its end; None if there is none."""
+        lines = self._lines.get(path)
+        if lines is None:
+            try:
+                source = (self._root / path).read_bytes()
+            except (OSError, ValueError):
+                source = b""
+            lines = self._lines[path] = _LINE_END.split(decode(source))
+        return lines[number - 1] if 1 <= number <= len(lines) else None

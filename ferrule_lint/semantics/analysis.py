@@ -1,0 +1,424 @@
+"""The whole project: summaries on demand, bottom-up over the call graph.
+
+A function is analysed once for each *context*: what its arguments fix of it (None / True / False, "a group is given",
+callables). Recursion is silent: a summary that is still being computed has no events and an unknown result. A summary
+that was computed while one further down the stack was open is thrown away with its cycle's root, so that what is kept
+does not depend on where the analysis began (the strongly connected components of the call graph, found on the way).
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Mapping
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics import latent
+from ferrule_lint.semantics.axes import axes_in
+from ferrule_lint.semantics.conditions import atoms
+from ferrule_lint.semantics.expressions import evaluate_expr
+from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.holders import FULL, Holders, enter
+from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
+from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, worse
+from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
+from ferrule_lint.semantics.sharding import Setting, Sharding
+from ferrule_lint.semantics.statements import execute
+from ferrule_lint.semantics.summary import Summary
+from ferrule_lint.semantics.targets import FunctionTarget
+from ferrule_lint.semantics.text import last_name, place_name
+from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Loop, Trace
+
+DEEPEST_CALL = 24
+MOST_CONTEXTS = 8
+MOST_EVENTS = 16
+DEEPEST_LIGHT_CALL = 3
+
+Context = tuple[tuple[str, Value], ...]
+
+
+class Analysis:
+    """Values, traces and summaries of all functions of a project."""
+
+    def __init__(self, files: Mapping[str, f.FileFacts], models: ModelSet, sharded: Setting = "auto") -> None:
+        self.names = Names(files)
+        self.models = models
+        self.holders = Holders(self)
+        self.sharding = Sharding(self, sharded)
+        self.counters: collections.Counter[str] = collections.Counter()
+        self._summaries: dict[tuple[object, ...], tuple[Summary, Frame]] = {}
+        self._stack: list[tuple[object, ...]] = []
+        self._open: dict[tuple[object, ...], int] = {}
+        #: lowest open frame that the frame at each depth has leant on
+        self._leans: list[int] = []
+        self._contexts: collections.Counter[str] = collections.Counter()
+        self._modules: dict[str, bool] = {}
+        self._axes: dict[str, Axes | None] = {}
+        self._light: dict[tuple[object, ...], Value] = {}
+        self._light_open: set[tuple[object, ...]] = set()
+
+    def count(self, what: str) -> None:
+        """A budget that ended in silence, for `--statistics`."""
+        self.counters[what] += 1
+
+    # ------------------------------------------------------------------ small questions
+    def evaluate(self, frame: Frame, expr: f.Expr) -> Value:
+        return evaluate_expr(frame, expr)
+
+    def axes_in(self, text: str) -> Axes | None:
+        if text not in self._axes:
+            self._axes[text] = axes_in(self.models, text)
+        return self._axes[text]
+
+    def is_module(self, info: ClassInfo) -> bool:
+        """Whether instances are `nn.Module`s, by their library base classes."""
+        known = self._modules.get(info.id)
+        if known is None:
+            known = any(self._is_module_base(b) for b in self.names.external_bases(info))
+            self._modules[info.id] = known
+        return known
+
+    def _is_module_base(self, dotted: str) -> bool:
+        role = self.models.class_(dotted)
+        if role is not None:
+            return role.role in ("module", "sharded", "ddp", "leaf")
+        last = dotted.rpartition(".")[2]
+        if last in ("Module", "PreTrainedModel", "LightningModule") or last.endswith("PreTrainedModel"):
+            return True
+        return dotted.startswith(("transformers.", "torchvision.models", "timm.")) and bool(
+            re.search(r"(ForConditionalGeneration|ForCausalLM|Model|Decoder|Encoder|Attention|MLP|Layer)$", last)
+        )
+
+    def instance_attribute(self, info: ClassInfo, name: str, layer: int) -> Value | None:
+        return self.holders.attribute(info, name, layer)
+
+    def class_attribute(self, info: ClassInfo, name: str, layer: int) -> Value | None:
+        return self.holders.class_attribute(info, name)
+
+    def global_variable(self, variable: GlobalName) -> Value:
+        return self.holders.global_variable(variable)
+
+    def attribute_classes(self, info: ClassInfo) -> list[ClassInfo]:
+        """Classes of the attributes of an instance."""
+        found: dict[str, ClassInfo] = {}
+        names = {n for c in self.names.mro(info) for m in c.methods.values() for n in self.holders._stored_in(m)}
+        for name in sorted(names):
+            value = self.holders.attribute(info, name, FULL)
+            for c in sorted((value.types | value.element_types) if value else (), key=lambda c: c.id):
+                found[c.id] = c
+        return list(found.values())
+
+    def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
+        """The project classes that an expression may be an instance of, by a quick look at one function."""
+        frame = Frame(self, module, function, light=2)
+        if function is not None:
+            owner = module.classes.get(function.owner) if function.owner else None
+            enter(frame, function, owner, {}, None)
+            place = place_name(expr)
+            if place and "." not in place:
+                with frame.recording():
+                    execute(frame, function.body)
+        with frame.recording():
+            value = frame.eval(expr)
+        return sorted(value.types, key=lambda c: c.id)
+
+    def annotated_class(self, annotation: f.Expr | None, module: ModuleInfo) -> ClassInfo | None:
+        """The project class that an annotation names; `Optional[X]`, `X | None` and `"X"` are X."""
+        found = self._annotated(annotation, module)
+        return found if isinstance(found, ClassInfo) else None
+
+    def annotated_external(self, annotation: f.Expr | None, module: ModuleInfo) -> str | None:
+        found = self._annotated(annotation, module)
+        return self.models.canonical(found.dotted) if isinstance(found, External) else None
+
+    def _annotated(self, annotation: f.Expr | None, module: ModuleInfo) -> object:
+        stack: list[f.Expr | None] = [annotation]
+        while stack:
+            expr = stack.pop(0)
+            if type(expr) in (f.Name, f.Attr):
+                return self.names.resolve(expr, module)
+            if type(expr) is f.Const and expr.text[:1] in "'\"":
+                name = expr.text.strip("'\"").rpartition("[")[2].rstrip("]").partition("|")[0].strip()
+                if name.isidentifier():
+                    return self.names.lookup(module, name)
+                if re.fullmatch(r"[\w.]+", name):
+                    base, *rest = name.split(".")
+                    entity = self.names.lookup(module, base)
+                    for part in rest:
+                        entity = self.names.member(entity, part) if entity is not None else None
+                    return entity
+            elif type(expr) is f.Subscript:
+                if last_name(expr.base) in ("Optional", "Union", "Annotated", "Final", "ClassVar"):
+                    stack.append(expr.index)
+            elif type(expr) is f.Op and expr.kind == "BitOr":
+                stack += [o for o in expr.operands if not (type(o) is f.Const and o.text == "None")]
+            elif type(expr) is f.Sequence:
+                stack += expr.elements
+        return None
+
+    # ------------------------------------------------------------------ calls of project functions
+    def call_function(
+        self,
+        frame: Frame,
+        function: FunctionInfo,
+        receiver: Value | None,
+        positional: tuple[Value, ...],
+        keywords: Mapping[str, Value],
+        pos: f.Pos,
+        *,
+        call: f.Call | None = None,
+        closure: Frame | None = None,
+        raw: bool = False,
+        confidence: Confidence = Confidence.HIGH,
+    ) -> Value:
+        """The value of a call of a project function; its events go to the caller's trace as one term."""
+        if function.decorators and not raw:
+            wrapped = self._decorated(frame, function, receiver, closure)
+            if wrapped is not None:
+                return self.call_function(
+                    frame, wrapped.function, None,
+                    (*((receiver,) if receiver is not None and not function.is_static else ()), *positional),
+                    keywords, pos, call=None, closure=wrapped.closure, raw=True, confidence=confidence,
+                )  # fmt: skip
+        bound = bind_arguments(function, receiver, positional, keywords, call)
+        info = self._receiver_class(function, receiver)
+        if frame.light:
+            return self._light_call(frame, function, info, bound, closure)
+        context = contexts_of(function, bound, call)
+        known = self.summary(function, context, info, closure, frame.depth + 1)
+        if known is None:
+            return UNKNOWN
+        summary, _ = known
+        if summary.busy:
+            return UNKNOWN
+        if summary.events:
+            best = max(e.confidence for e in summary.events)
+            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
+        latent.raise_or_pass_on(frame, summary, bound, pos)
+        for name, axes in summary.made_uniform.items():
+            self._made_uniform(frame, function, call, receiver, name, axes)
+        return instantiate(frame, summary, bound, pos)
+
+    def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
+        owner = function.module.classes.get(function.owner) if function.owner else None
+        if receiver is not None and owner is not None:
+            from ferrule_lint.semantics.targets import ClassTarget
+
+            if type(receiver.target) is ClassTarget:
+                return receiver.target.info
+            for info in sorted(receiver.types, key=lambda c: c.id):
+                if owner in self.names.mro(info):
+                    return info
+        return owner
+
+    def _made_uniform(
+        self, frame: Frame, function: FunctionInfo, call: f.Call | None, receiver: Value | None, name: str, axes: Axes
+    ) -> None:
+        from ferrule_lint.semantics.calls import Arguments
+        from ferrule_lint.semantics.modelled import _make_uniform
+
+        if call is None:
+            return
+        normal = [p.name for p in function.parameters if p.kind == "normal"]
+        if receiver is not None and normal and not function.is_static:
+            normal = normal[1:]
+        position = normal.index(name) if name in normal else None
+        expr = Arguments(call, (), {}).expression(name, position)
+        _make_uniform(frame, expr, axes)
+
+    def _decorated(
+        self, frame: Frame, function: FunctionInfo, receiver: Value | None, closure: Frame | None
+    ) -> FunctionTarget | None:
+        """What project decorators make of a function; None when they are none of the project's or return it."""
+        value = Value(uniform=True, target=FunctionTarget(function, None, closure, None, True))
+        changed = False
+        for decorator in reversed(function.decorators):
+            expr = decorator.func if type(decorator) is f.Call else decorator
+            entity = self.names.resolve(expr, function.module)
+            if not isinstance(entity, FunctionInfo) or entity is function or entity.decorators:
+                continue
+            quiet = Frame(self, function.module, depth=frame.depth + 1, light=frame.light)
+            if type(decorator) is f.Call:
+                made = quiet.eval(decorator)
+                if type(made.target) is not FunctionTarget:
+                    continue
+                entity, inner = made.target.function, made.target.closure
+            else:
+                inner = None
+            result = self._call_quietly(quiet, entity, value, inner)
+            if type(result.target) is FunctionTarget and result.target.function is not function:
+                value, changed = result, True
+        target = value.target
+        return target if changed and type(target) is FunctionTarget else None
+
+    def _call_quietly(self, frame: Frame, decorator: FunctionInfo, value: Value, closure: Frame | None) -> Value:
+        inner = Frame(self, decorator.module, decorator, depth=frame.depth + 1, light=frame.light, closure=closure)
+        if frame.depth > DEEPEST_CALL:
+            return UNKNOWN
+        first = next((p.name for p in decorator.parameters if p.kind == "normal"), None)
+        enter(inner, decorator, None, {first: value} if first else {}, None)
+        execute(inner, decorator.body)
+        return inner.returns[-1][0] if inner.returns else UNKNOWN
+
+    def _light_call(
+        self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],
+        closure: Frame | None,
+    ) -> Value:  # fmt: skip
+        """A call's result for an attribute layer: no events, and only to a small depth."""
+        if function.name == "__init__" or function.is_generator:
+            return UNKNOWN
+        annotated = self.annotated_class(function.returns, function.module)
+        if annotated is not None:
+            return Value(types=frozenset({annotated}))
+        if frame.depth >= DEEPEST_LIGHT_CALL:
+            return UNKNOWN
+        key = (function.id, info.id if info else "", frame.light, id(closure) if closure else 0)
+        if key in self._light:
+            return self._light[key]
+        if key in self._light_open:
+            return UNKNOWN
+        self._light_open.add(key)
+        inner = Frame(self, function.module, function, depth=frame.depth + 1, light=frame.light, closure=closure)
+        enter(inner, function, info, {}, None)
+        try:
+            execute(inner, function.body)
+        finally:
+            self._light_open.discard(key)
+        result = _result_of(inner)._replace(deps=NO_DEPS)
+        self._light[key] = result
+        return result
+
+    # ------------------------------------------------------------------ summaries
+    def summary(
+        self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
+    ) -> tuple[Summary, Frame] | None:
+        """The summary of a function in a context, and the frame it was read off; None when a budget ended."""
+        key = (function.id, context, info.id if info else "", closure)
+        known = self._summaries.get(key)
+        if known is not None:
+            if known[0].busy and self._leans:
+                self._leans[-1] = min(self._leans[-1], self._open[key])
+            return known
+        if depth > DEEPEST_CALL:
+            self.count("calls nested too deeply")
+            return None
+        if context and self._contexts[function.id] >= MOST_CONTEXTS:
+            self.count("contexts of a function")
+            return self.summary(function, (), info, closure, depth)
+        self._contexts[function.id] += 1
+        if self._contexts[function.id] > 6 * MOST_CONTEXTS:
+            self.count("summaries of a function")
+            return None
+        summary = Summary(function)
+        frame = Frame(self, function.module, function, depth=depth, closure=closure)
+        place = len(self._leans)
+        self._open[key] = place
+        self._summaries[key] = (summary, frame)
+        self._leans.append(place)
+        try:
+            enter(frame, function, info, dict(context), None)
+            execute(frame, function.body)
+        except RecursionError:
+            self.count("too deep for Python's stack")
+            frame.terms.clear()
+        finally:
+            leans = self._leans.pop()
+            del self._open[key]
+            summary.busy = False
+        self._finish(summary, frame)
+        if leans < place:
+            del self._summaries[key]
+            if self._leans:
+                self._leans[-1] = min(self._leans[-1], leans)
+        return summary, frame
+
+    def _finish(self, summary: Summary, frame: Frame) -> None:
+        assert summary.function is not None
+        summary.trace = frame.trace()
+        summary.result = _result_of(frame)
+        annotated = self.annotated_class(summary.function.returns, summary.function.module)
+        if annotated is not None and not summary.result.types and summary.result.target is None:
+            summary.result = summary.result._replace(types=frozenset({annotated}))
+        parameters = {p.name for p in summary.function.parameters}
+        summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
+        summary.events = tuple(_events(summary.trace))
+        summary.latents = (*frame.latents[: latent.MOST_LATENTS], *latent.of_summary(summary.trace))
+
+    # ------------------------------------------------------------------ for the checks
+    def frame_of(self, function: FunctionInfo) -> tuple[Summary, Frame] | None:
+        """A function as it stands, in no particular context; a nested one inside the function that defines it."""
+        closure = None
+        if function.parent is not None:
+            parent = function.module.functions.get(function.parent)
+            if parent is not None:
+                outer = self.frame_of(parent)
+                closure = outer[1] if outer is not None else None
+        info = function.module.classes.get(function.owner) if function.owner else None
+        return self.summary(function, (), info, closure, 0)
+
+    def module_frame(self, module: ModuleInfo) -> Frame:
+        """The top level of a file, run as a body."""
+        frame = Frame(self, module)
+        try:
+            execute(frame, module.body)
+        except RecursionError:
+            self.count("too deep for Python's stack")
+        return frame
+
+
+def _result_of(frame: Frame) -> Value:
+    """The join of what is returned; under divergent conditions, different constants diverge."""
+    function = frame.function
+    if not frame.returns:
+        return Value(uniform=True, const="None")
+    values = [v for v, _ in frame.returns]
+    result = join(values)
+    if function is not None and function.is_generator:
+        return Value(
+            element_types=result.types, data=result.data, unordered=result.unordered, deps=frozenset(
+                (p, "contained") for p, _ in result.deps), module=result.module,
+        )  # fmt: skip
+    if len({v.const for v in values}) <= 1 and len(values) == 1:
+        return result
+    consts = {v.const for v in values}
+    if len(consts) > 1:
+        for value, conditions in frame.returns:
+            for formula in conditions:
+                for atom in atoms(formula):
+                    if atom.divergence is not None and not all(v.uniform and v.const is None for v in values):
+                        if value.const is not None:
+                            result = result._replace(
+                                uniform=False,
+                                divergence=worse(result.divergence, atom.divergence),
+                                presence=worse(result.presence, atom.divergence) if "None" in consts else result.presence,
+                            )
+                    elif atom.deps and value.const is not None:
+                        result = result._replace(uniform=False, deps=result.deps | atom.deps)
+    if result.uniform and len(values) > 1:
+        same = all(v == values[0] for v in values)
+        if not same and any(conditions for _, conditions in frame.returns):
+            result = result._replace(uniform=all(
+                a.key.startswith("=") for _, cs in frame.returns for c in cs for a in atoms(c)))
+    return result
+
+
+def _events(trace: Trace) -> list[Event]:
+    """One event of each kind in a trace and in the calls it makes."""
+    found: dict[tuple[object, ...], Event] = {}
+    stack = list(trace)
+    while stack and len(found) < MOST_EVENTS:
+        term = stack.pop(0)
+        if type(term) is Event:
+            found.setdefault((term.op, term.axes, term.hidden, term.channel), term)
+        elif type(term) is CallTerm:
+            for event in term.summary.events:
+                found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
+        elif type(term) is Choice:
+            stack = [*term.body, *term.orelse, *stack]
+        elif type(term) is Loop:
+            stack = [*term.body, *stack]
+    return list(found.values())
+
+

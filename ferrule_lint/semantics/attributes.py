@@ -1,0 +1,323 @@
+"""Attributes and items: what `a.b` and `a["b"]` hold."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.lattice import (
+    DP,
+    UNIFORM,
+    UNKNOWN,
+    WORLD,
+    Axes,
+    Value,
+    join,
+    join2,
+    worse,
+)
+from ferrule_lint.semantics.names import ClassInfo
+from ferrule_lint.semantics.targets import (
+    ClassTarget,
+    ExternalTarget,
+    FunctionTarget,
+    MethodTarget,
+    ModuleTarget,
+    SeveralTarget,
+)
+from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.models.types import AttributeModel
+    from ferrule_lint.semantics.frame import Frame
+
+#: attributes that are the same on all ranks whatever they are taken of
+_UNIFORM_ATTRIBUTES = frozenset(
+    "dtype device ndim is_cuda requires_grad training config layout is_leaf is_meta __class__ __name__ type".split()
+)
+_RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RANK$")
+_MOST_CLASSES = 8
+
+
+def attribute(frame: Frame, e: f.Attr) -> Value:
+    place = place_name(e)
+    if place:
+        known = frame.read(place)
+        if known is not None:
+            return known
+    base = frame.eval(e.base)
+    target = base.target
+    if target is not None:
+        if type(target) is ModuleTarget:
+            member = frame.analysis.names.member(target.info, e.attr)
+            return _entity(frame, e, member)
+        if type(target) is ClassTarget:
+            return _of_class(frame, e, base, target.info)
+        if type(target) is ExternalTarget:
+            return _of_external(frame, e, target.dotted)
+    if base.types:
+        value = _of_instance(frame, e, base)
+        if value is not None:
+            return value
+    return _of_unknown(frame, e, base)
+
+
+def _entity(frame: Frame, e: f.Attr, entity: object) -> Value:
+    from ferrule_lint.semantics.expressions import entity_value
+
+    if entity is None:
+        return Value(target=MethodTarget(UNKNOWN, e.attr))
+    return entity_value(frame, entity)  # type: ignore[arg-type]
+
+
+def _of_class(frame: Frame, e: f.Attr, base: Value, info: ClassInfo) -> Value:
+    method = frame.analysis.names.method(info, e.attr)
+    if method is not None:
+        receiver = Value(uniform=True, target=ClassTarget(info)) if method.is_class_method else None
+        return Value(uniform=True, target=FunctionTarget(method, receiver))
+    nested = info.module.classes.get(f"{info.qualname}.{e.attr}")
+    if nested is not None:
+        return Value(uniform=True, target=ClassTarget(nested))
+    value = frame.analysis.class_attribute(info, e.attr, frame.light)
+    return value if value is not None else _by_name(frame, e) or UNKNOWN
+
+
+def _of_external(frame: Frame, e: f.Attr, dotted: str) -> Value:
+    full = f"{dotted}.{e.attr}"
+    model = frame.models.attribute(full)
+    if model is not None:
+        return _modelled(frame, e, model)
+    constant = e.attr.isupper() or e.attr in ("distributed", "nn", "cuda")
+    return Value(uniform=True, target=ExternalTarget(full), group=frame.axes_in(e.attr) if not constant else None)
+
+
+def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
+    """An attribute of an instance of one or more project classes."""
+    names = frame.analysis.names
+    found: list[Value] = []
+    for info in sorted(base.types, key=lambda c: c.id)[:_MOST_CLASSES]:
+        method = names.method(info, e.attr)
+        receiver = base._replace(types=frozenset({info}), items=None, const=None)
+        if method is not None and method.is_property:
+            value = frame.analysis.call_function(frame, method, receiver, (), {}, e.pos)
+            if not value.divergence:
+                value = _by_name(frame, e) or value
+            found.append(value)
+        elif method is not None:
+            found.append(Value(uniform=True, target=FunctionTarget(method, receiver)))
+        else:
+            held = frame.analysis.instance_attribute(info, e.attr, frame.light)
+            if held is not None:
+                found.append(held)
+            elif (model := _base_attribute(frame, info, e.attr)) is not None:
+                found.append(_modelled(frame, e, model))
+    if not found:
+        return None
+    if len(found) == 1:
+        value = found[0]
+    elif all(type(v.target) is FunctionTarget for v in found):
+        return Value(uniform=True, target=SeveralTarget(tuple(found)))
+    else:
+        value = join(found)
+    if value.divergence is None and not value.types and value.target is None:
+        named = _by_name(frame, e)
+        if named is not None:
+            return named
+    if value.group is None and (axes := frame.axes_in(e.attr)) is not None:
+        value = value._replace(group=axes)
+    return value
+
+
+def _base_attribute(frame: Frame, info: ClassInfo, name: str) -> AttributeModel | None:
+    for base in frame.analysis.names.external_bases(info):
+        model = frame.models.attribute(f"{base}.{name}")
+        if model is not None:
+            return model
+    return None
+
+
+def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
+    if base.external is not None:
+        model = frame.models.attribute(f"{base.external}.{e.attr}")
+        if model is not None:
+            return _modelled(frame, e, model)
+    model = frame.models.attribute_of(e.attr, last_name(e.base) or dotted_name(e.base).rpartition(".")[2])
+    if model is not None:
+        return _modelled(frame, e, model)
+    named = _by_name(frame, e)
+    if named is not None:
+        return named
+    method = MethodTarget(base, e.attr)
+    if e.attr in _UNIFORM_ATTRIBUTES:
+        return Value(uniform=base.data is None or e.attr != "config", target=method)
+    axes = frame.axes_in(e.attr) or base.group
+    if base.data is not None:
+        return _of_data(frame, e, base, method)
+    return Value(
+        uniform=False,
+        target=method,
+        deps=frozenset((p, "contained") for p, _ in base.deps),
+        module=base.module and not e.attr.startswith("_") and e.attr not in ("weight", "bias", "data"),
+        group=axes,
+        loader=is_loader(frame, e),
+        unordered=base.unordered if e.attr not in ("shape",) else None,
+        types=frozenset(),
+    )
+
+
+def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Value:
+    """An attribute of a batch or tensor."""
+    assert base.data is not None
+    if e.attr == "shape":
+        return Value(target=method, length=None, emptiness=base.data, divergence=None, shape=base.shape)
+    if frame.models.convention("local_size", e.attr) is not None:
+        note = f"`{render(e)}` is the size of the local batch"
+        return Value(divergence=base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+    value = Value(data=base.data, shape=base.shape, padded=base.padded, deps=base.deps, target=method, emptiness=base.data)
+    return field_of_batch(frame, value, e.attr, e.pos)
+
+
+def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
+    """A field of a local batch: optional, or padded to a length that the batch decides, by its name."""
+    assert value.data is not None
+    if frame.models.convention("optional", name) is not None:
+        note = f"`{name}` may be absent from the local batch"
+        presence = value.data.then(frame.step("flow", pos, note))._replace(kind="structure")
+        value = value._replace(presence=presence.at_most(Confidence.MEDIUM))
+    if frame.models.convention("ragged", name) is not None:
+        note = f"`{name}` is padded to a length that the local batch decides"
+        value = value._replace(shape=value.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM))
+    return value
+
+
+def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
+    if model.returns == "uniform":
+        return UNIFORM
+    if model.returns != "divergent":
+        return UNKNOWN
+    axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
+    confidence = Confidence.parse(model.confidence)
+    note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
+    return Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence))
+
+
+def _by_name(frame: Frame, e: f.Attr) -> Value | None:
+    """By the naming convention for ranks."""
+    axes = frame.models.convention("rank", e.attr)
+    if axes is None:
+        return None
+    where: Axes = frozenset(axes) or frame.axes_in(render(e)) or WORLD
+    return Value(divergence=frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM))
+
+
+def is_loader(frame: Frame, expr: f.Expr) -> bool:
+    """Whether iterating this yields batches, by its name (also within `enumerate`, `tqdm`, ...)."""
+    if type(expr) is f.Call:
+        if last_name(expr.func) in ("enumerate", "tqdm", "iter", "islice", "zip", "cycle", "progress_bar"):
+            return any(is_loader(frame, a) for a in expr.args[:2])
+        return False
+    name = last_name(expr)
+    return bool(name) and frame.models.convention("loader", name) is not None
+
+
+def environment_value(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> Value | None:
+    """`os.environ["RANK"]`: ranks differ, the rest of the environment is taken as the same."""
+    if type(index) is not f.Const or dotted_name(base) not in ("os.environ", "environ"):
+        return None
+    name = index.text.strip("'\"")
+    if _RANK_VARIABLE.search(name):
+        return Value(divergence=frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank"))
+    return UNIFORM
+
+
+def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
+    """`place[key] = value`."""
+    place = place_name(target.base)
+    frame.eval(target.index)
+    base = frame.eval(target.base)
+    if not place:
+        return
+    index = frame.eval(target.index)
+    divergence = frame.path_divergence()
+    length = base.length
+    if base.container and divergence is not None:
+        note = f"`{place}` is filled on some ranks only"
+        length = worse(length, divergence.then(frame.step("flow", target.pos, note)))
+    merged = base._replace(
+        uniform=base.uniform and value.uniform and index.uniform,
+        data=worse(base.data, value.data),
+        length=length,
+        element_types=base.element_types | value.types,
+        items=None,
+        const=None,
+        shape=worse(base.shape, value.shape),
+        padded=worse(base.padded, value.padded),
+    )
+    frame.env[place] = merged
+    if type(target.index) is f.Const:
+        frame.env[f"{place}[{target.index.text}]"] = value
+    frame.versions[place] = frame.versions.get(place, 0) + 1
+    if frame.self_name and place.startswith(frame.self_name + "."):
+        name = place.partition(".")[2]
+        known = frame.self_writes.get(name)
+        frame.self_writes[name] = merged if known is None else join2(known, merged)
+
+
+def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) -> Value:
+    """What a parameter holds as far as its name, annotation and default tell."""
+    name = parameter.name
+    deps = frozenset({(name, "flows")})
+    pos = (function_line, 1, function_line, 1)
+    annotation = render(parameter.annotation) if parameter.annotation is not None else ""
+    info = frame.analysis.annotated_class(parameter.annotation, frame.module)
+    if info is not None:
+        data = None
+        if frame.models.convention("batch", name) is not None and not frame.analysis.is_module(info):
+            data = frame.source(DP, "data", pos, f"`{name}` is the rank's own batch", Confidence.MEDIUM)
+        return Value(deps=deps, types=frozenset({info}), data=data)
+    external = frame.analysis.annotated_external(parameter.annotation, frame.module)
+    role = frame.models.class_(external) if external else None
+    if role is not None and role.role in ("module", "sharded", "ddp"):
+        return Value(deps=deps, module=True, external=external)
+    scalar = _is_scalar(parameter, annotation)
+    rank = frame.models.convention("rank", name)
+    if rank is not None and (scalar or not annotation) and parameter.kind in ("normal", "keyword"):
+        axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
+        note = f"parameter `{name}` is a rank"
+        return Value(deps=deps, divergence=frame.source(axes, "rank", pos, note, Confidence.MEDIUM))
+    value = Value(deps=deps, external=external if role is not None else None, loader=bool(role and role.role == "loader"))
+    if "group" in name or "mesh" in name:
+        return value._replace(group=frame.axes_in(name))
+    if scalar or parameter.kind in ("*", "**"):
+        return value
+    tensor = "Tensor" in annotation
+    batch = frame.models.convention("batch", name) is not None
+    named = frame.models.convention("data", name) is not None
+    optional = frame.models.convention("optional", name) is not None
+    if batch or (named and (frame.in_module or tensor)) or (tensor and frame.in_module) or (optional and frame.in_module):
+        note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
+        data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
+        value = value._replace(data=data, emptiness=data)
+        if optional:
+            note = f"the optional input `{name}` may be absent from the local batch"
+            value = value._replace(presence=frame.source(DP, "structure", pos, note, Confidence.MEDIUM))
+    if frame.models.convention("loader", name) is not None:
+        value = value._replace(loader=True)
+    if frame.models.convention("module", name) is not None and "Module" in annotation:
+        value = value._replace(module=True)
+    return value
+
+
+def _is_scalar(parameter: f.Parameter, annotation: str) -> bool:
+    if annotation:
+        return bool(re.search(r"\b(int|str|float|bool)\b", annotation)) and not re.search(
+            r"Tensor|[Ll]ist|[Dd]ict|Sequence|Iterable", annotation
+        )
+    default = parameter.default
+    return type(default) is f.Const and default.text != "None"
+
+
+
+

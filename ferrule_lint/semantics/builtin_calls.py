@@ -1,0 +1,289 @@
+"""Python's own functions and methods whose meaning the analysis needs: sizes, containers, iteration, callbacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.lattice import UNIFORM, UNKNOWN, WORLD, Value, computed, join, worse
+from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
+from ferrule_lint.semantics.text import last_name, place_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls import Arguments
+    from ferrule_lint.semantics.frame import Frame
+
+_PURE = frozenset(
+    """int float bool str abs sum round divmod pow bin hex ord chr repr format complex min max math.ceil math.floor
+    math.sqrt math.log math.log2 math.exp math.prod math.gcd operator.add copy.copy copy.deepcopy""".split()
+)
+_CONTENT = frozenset({"bool", "int", "float", "any", "all"})
+_UNIFORM = frozenset(
+    """isinstance issubclass hasattr callable type id super object print torch.device torch.is_grad_enabled
+    torch.cuda.is_available torch.cuda.device_count platform.system os.cpu_count""".split()
+)
+_PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "itertools.islice", "tqdm.tqdm", "tqdm",
+                      "tqdm.auto.tqdm", "itertools.chain", "collections.OrderedDict", "itertools.cycle",
+                      "typing.cast", "collections.deque"})  # fmt: skip
+_RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$")
+
+
+def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
+    """A call of a builtin or standard-library function, or None."""
+    handler = _FUNCTIONS.get(dotted)
+    if handler is not None:
+        return handler(frame, arguments)
+    if dotted in _PURE:
+        return _pure(frame, dotted, arguments)
+    if dotted in _UNIFORM:
+        return UNKNOWN if dotted == "id" else Value(uniform=True)
+    if dotted in _PASS_ON:
+        values = arguments.positional[1:] if dotted == "typing.cast" else arguments.positional
+        if dotted == "dict" and arguments.keywords:
+            return _pass_on(arguments.values)
+        return _pass_on(values)
+    return None
+
+
+def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.expressions import observe
+
+    joined = computed(arguments.values)
+    if dotted in ("min", "max", "sum") and len(arguments.positional) == 1:
+        only = arguments.positional[0]
+        length = only.length or only.divergence
+        if length is not None:
+            return Value(divergence=length, deps=joined.deps)
+    if dotted in _CONTENT and joined.data is not None:
+        return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
+    return joined._replace(container=False, length=None)
+
+
+def _pass_on(values: tuple[Value, ...]) -> Value:
+    if not values:
+        return Value(uniform=True, container=True)
+    first = values[0]
+    return first._replace(const=None, target=None)
+
+
+def _len(frame: Frame, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    value = arguments.positional[0]
+    if value.items is not None and value.length is None:
+        return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
+    divergence = value.length or value.shape
+    if divergence is None and value.divergence is not None and value.divergence.kind in ("data", "structure"):
+        divergence = value.divergence
+    if divergence is not None:
+        divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
+        return Value(divergence=divergence, deps=value.deps)
+    return Value(uniform=value.uniform, emptiness=value.emptiness or value.data, deps=value.deps)
+
+
+def _range(frame: Frame, arguments: Arguments) -> Value:
+    joined = computed(arguments.positional)
+    return Value(
+        uniform=joined.uniform,
+        divergence=None,
+        length=joined.divergence,
+        deps=frozenset((p, how) for p, how in joined.deps if how != "contained"),
+    )
+
+
+def _unordered(frame: Frame, arguments: Arguments) -> Value:
+    value = _pass_on(arguments.positional)
+    if not arguments.positional:
+        return value
+    return value._replace(unordered=frame.source(WORLD, "host", arguments.expr.pos, "a set has no order"), items=None)
+
+
+def _sorted(frame: Frame, arguments: Arguments) -> Value:
+    return _pass_on(arguments.positional)._replace(unordered=None, items=None)
+
+
+def _zip(frame: Frame, arguments: Arguments) -> Value:
+    joined = join(arguments.positional)
+    return joined._replace(items=None, const=None, target=None, loader=any(v.loader for v in arguments.positional))
+
+
+def _next(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.expressions import element_of
+
+    if not arguments.positional:
+        return UNKNOWN
+    return element_of(frame, arguments.positional[0], arguments.expr.args[0])
+
+
+def _any_all(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.expressions import observe
+
+    if not arguments.positional:
+        return UNKNOWN
+    value = arguments.positional[0]
+    if value.length is not None and value.divergence is None:
+        return Value(divergence=value.length)
+    return observe(frame, value, arguments.expr.pos, render(arguments.expr))
+
+
+def _partial(frame: Frame, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    keywords = tuple((k, v) for k, v in arguments.keywords.items() if k != "**")
+    return Value(uniform=True, target=PartialTarget(arguments.positional[0], arguments.positional[1:], keywords))
+
+
+def _getattr(frame: Frame, arguments: Arguments) -> Value:
+    e = arguments.expr
+    name = e.args[1] if len(e.args) > 1 else None
+    if type(name) is f.Const and name.text[1:-1].isidentifier():
+        value = frame.eval(f.Attr(e.args[0], name.text[1:-1], e.pos))
+        return value._replace(const=None)
+    return UNKNOWN
+
+
+def _run_in_thread(frame: Frame, arguments: Arguments) -> Value:
+    """`asyncio.to_thread(function, ...)`, `executor.submit(function, ...)`: the function runs with the rest."""
+    from ferrule_lint.semantics.calls import dispatch
+
+    e = arguments.expr
+    if not arguments.positional:
+        return UNKNOWN
+    inner = arguments._replace(expr=e._replace(args=e.args[1:]), positional=arguments.positional[1:])
+    return dispatch(frame, arguments.positional[0], inner)
+
+
+def _getenv(frame: Frame, arguments: Arguments) -> Value:
+    name = arguments.expr.args[0] if arguments.expr.args else None
+    if type(name) is f.Const and _RANK_VARIABLE.search(name.text.strip("'\"")):
+        note = f"the environment variable {name.text.strip(chr(39))} differs by rank"
+        return Value(divergence=frame.source(WORLD, "rank", arguments.expr.pos, note))
+    return UNIFORM
+
+
+def _map(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.calls import Arguments as Args
+    from ferrule_lint.semantics.calls import dispatch
+    from ferrule_lint.semantics.expressions import element_of, loop_term
+
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    iterable, expr = arguments.positional[1], arguments.expr.args[1]
+    item = element_of(frame, iterable, expr)
+    with frame.recording() as terms:
+        result = dispatch(frame, arguments.positional[0], Args(arguments.expr._replace(args=(expr,)), (item,), {}))
+    if terms:
+        frame.emit(loop_term(frame, iterable, tuple(terms), arguments.expr.pos, expr))
+    return Value(data=result.data, length=iterable.length, unordered=iterable.unordered, element_types=result.types)
+
+
+def _filter(frame: Frame, arguments: Arguments) -> Value:
+    value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
+    return value._replace(items=None, const=None, uniform=False)
+
+
+_Handler = Callable[["Frame", "Arguments"], Value]
+_FUNCTIONS: dict[str, _Handler] = {
+    "len": _len,
+    "range": _range,
+    "set": _unordered,
+    "frozenset": _unordered,
+    "sorted": _sorted,
+    "zip": _zip,
+    "next": _next,
+    "any": _any_all,
+    "all": _any_all,
+    "functools.partial": _partial,
+    "getattr": _getattr,
+    "asyncio.to_thread": _run_in_thread,
+    "os.getenv": _getenv,
+    "os.environ.get": _getenv,
+    "map": _map,
+    "filter": _filter,
+}
+
+
+def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | None:
+    """A method of a value of unknown type whose meaning does not depend on the type, or None."""
+    name, receiver = target.name, target.receiver
+    if name in ("append", "add", "extend", "insert", "update", "setdefault", "appendleft"):
+        return _fill(frame, arguments, receiver)
+    if name in ("numel", "nelement", "size", "__len__") and receiver.shape is None:
+        return Value(emptiness=receiver.emptiness or receiver.data, deps=receiver.deps, uniform=receiver.uniform)
+    if name in ("numel", "nelement", "size"):
+        assert receiver.shape is not None
+        note = f"`{render(arguments.expr)}` differs"
+        return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)))
+    if name == "get" and arguments.expr.args and type(arguments.expr.args[0]) is f.Const:
+        return _get(frame, arguments, receiver)
+    if name in ("keys", "values", "items", "copy"):
+        return receiver._replace(const=None, target=None, items=None, emptiness=receiver.emptiness)
+    if name == "submit" and arguments.positional:
+        return _run_in_thread(frame, arguments)
+    if name in _TRANSPARENT:
+        value = join([receiver, *arguments.positional]).plain()
+        return value._replace(uniform=receiver.uniform and value.uniform, presence=None)
+    return None
+
+
+_TRANSPARENT = frozenset(
+    """to cuda cpu float half bfloat16 int long bool contiguous detach clone view reshape permute transpose squeeze
+    unsqueeze flatten double type numpy strip lower upper logical_not logical_and logical_or ne eq lt gt le ge npu
+    bitwise_not type_as""".split()
+)
+
+
+def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
+    """Adding to a container: under a divergent condition its length differs from then on."""
+    e = arguments.expr
+    place = place_name(e.func.base) if type(e.func) is f.Attr else ""
+    if not place:
+        return UNKNOWN
+    known = frame.read(place) or receiver
+    added = join(arguments.values)
+    length = known.length
+    divergence = frame.path_divergence()
+    if divergence is not None and divergence.kind != "rank":
+        note = f"`{place}` gets items on some ranks only"
+        length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
+    data = worse(known.data, added.data)
+    if added.divergence is not None and added.divergence.kind == "data":
+        data = worse(data, added.divergence)
+    types = added.types | (added.element_types if last_name(e.func) in ("extend", "update") else frozenset())
+    merged = known._replace(
+        uniform=known.uniform and added.uniform and length is None,
+        data=data,
+        length=length,
+        element_types=known.element_types | types,
+        items=None,
+        const=None,
+        shape=worse(known.shape, added.shape),
+    )
+    frame.env[place] = merged
+    frame.versions[place] = frame.versions.get(place, 0) + 1
+    if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
+        name = place.partition(".")[2]
+        before = frame.self_writes.get(name)
+        frame.self_writes[name] = merged if before is None else join([before, merged])
+    return UNKNOWN
+
+
+def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
+    """`batch.get("key")`."""
+    from ferrule_lint.semantics.attributes import environment_value, field_of_batch
+
+    e = arguments.expr
+    base = e.func.base if type(e.func) is f.Attr else e.func
+    environment = environment_value(frame, base, e.args[0], e.pos)
+    if environment is not None:
+        return environment
+    key = e.args[0]
+    assert type(key) is f.Const
+    value = receiver._replace(
+        types=receiver.element_types, items=None, const=None, target=None, length=None, uniform=False, divergence=None
+    )
+    if value.data is not None:
+        return field_of_batch(frame, value, key.text.strip("'\""), e.pos)
+    return value

@@ -1,0 +1,375 @@
+"""Calls -> values, events and what they leave in their arguments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import builtin_calls, forwards, modelled
+from ferrule_lint.semantics.conditions import Atom
+from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Divergence, Value, join, worse
+from ferrule_lint.semantics.names import FunctionInfo
+from ferrule_lint.semantics.targets import (
+    ClassTarget,
+    ExternalTarget,
+    FunctionTarget,
+    MethodTarget,
+    PartialTarget,
+    SeveralTarget,
+)
+from ferrule_lint.semantics.text import last_name, render
+from ferrule_lint.semantics.trace import Choice
+
+if TYPE_CHECKING:
+    from ferrule_lint.models.types import CallModel
+    from ferrule_lint.semantics.frame import Frame
+
+_MOST_ALTERNATIVES = 6
+
+
+class Arguments(NamedTuple):
+    """The evaluated arguments of a call."""
+
+    expr: f.Call
+    positional: tuple[Value, ...]
+    keywords: dict[str, Value]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        return (*self.positional, *self.keywords.values())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `*args` or `**kwargs` may pass more than is seen."""
+        return any(type(a) is f.Starred for a in self.expr.args) or any(k is None for k, _ in self.expr.keywords)
+
+    def expression(self, name: str, position: int | None) -> f.Expr | None:
+        for keyword, value in self.expr.keywords:
+            if keyword == name:
+                return value
+        if position is not None and position < len(self.expr.args):
+            if any(type(a) is f.Starred for a in self.expr.args[: position + 1]):
+                return None
+            return self.expr.args[position]
+        return None
+
+
+def call(frame: Frame, e: f.Call) -> Value:
+    frame.line = e.pos[0]
+    special = _super_call(frame, e)
+    function = special if special is not None else frame.eval(e.func)
+    positional = tuple([frame.eval(a) for a in e.args])
+    keywords: dict[str, Value] = {}
+    for name, expr in e.keywords:
+        value = frame.eval(expr)
+        keywords[name or "**"] = value
+    arguments = Arguments(e, positional, keywords)
+    return dispatch(frame, function, arguments)
+
+
+def _super_call(frame: Frame, e: f.Call) -> Value | None:
+    """`super().name(...)`: the next method after the enclosing class in the receiver's order."""
+    func = e.func
+    if type(func) is not f.Attr or type(func.base) is not f.Call or last_name(func.base.func) != "super":
+        return None
+    if frame.self_class is None or frame.function is None or frame.self_name is None:
+        return None
+    owner = frame.module.classes.get(frame.function.owner or "")
+    if owner is None:
+        return None
+    method = frame.analysis.names.method_after(frame.self_class, owner, func.attr)
+    receiver = frame.read(frame.self_name)
+    if method is not None:
+        return Value(uniform=True, target=FunctionTarget(method, receiver))
+    for base in frame.analysis.names.external_bases(owner):
+        if frame.models.call(f"{base}.{func.attr}") is not None:
+            return Value(uniform=True, target=ExternalTarget(f"{base}.{func.attr}"))
+    return Value(target=ExternalTarget(f"super.{func.attr}"))
+
+
+def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
+    """Call a value."""
+    e = arguments.expr
+    target = function.target
+    if type(target) is ExternalTarget:
+        return _external(frame, target.dotted, function, arguments)
+    if type(target) is FunctionTarget:
+        return _project(frame, target, arguments)
+    if type(target) is ClassTarget:
+        return _construct(frame, target, arguments)
+    if type(target) is PartialTarget:
+        merged = Arguments(
+            e._replace(args=(*(f.Const("<partial>") for _ in target.arguments), *e.args)),
+            (*target.arguments, *arguments.positional),
+            {**dict(target.keywords), **arguments.keywords},
+        )
+        return dispatch(frame, target.target, merged)
+    if type(target) is SeveralTarget:
+        return _several(frame, target, arguments)
+    if function.types or function.module or function.external is not None:
+        value = _call_instance(frame, function, arguments)
+        if value is not None:
+            return value
+    if type(target) is MethodTarget:
+        return _method(frame, target, arguments)
+    value = forwards.by_name(frame, function, arguments)
+    if value is not None:
+        return value
+    named = rank_by_name(frame, e)
+    return named if named is not None else unknown_call(frame, arguments, None)
+
+
+# ---------------------------------------------------------------------- outside the project
+def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) -> Value:
+    e = arguments.expr
+    model = frame.models.call(dotted)
+    if model is not None:
+        return modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
+    role = frame.models.class_(dotted)
+    if role is not None:
+        data = next((v.data for v in arguments.values if v.data), None)
+        return Value(
+            uniform=role.role not in ("loader",),
+            external=frame.models.canonical(dotted),
+            module=role.role in ("module", "sharded", "ddp", "leaf"),
+            loader=role.role == "loader",
+            group=frozenset(role.axes) or None,
+            data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
+            element_types=frozenset().union(*(v.types for v in arguments.values)),
+        )
+    builtin = builtin_calls.call(frame, dotted, arguments)
+    if builtin is not None:
+        return builtin
+    library = dotted.rpartition(".")[0]
+    by_receiver = frame.models.method(dotted.rpartition(".")[2], library.rpartition(".")[2]) if library else None
+    if by_receiver is not None and not frame.models.knows_library(dotted):
+        return modelled.apply(frame, by_receiver, arguments, None, Confidence.MEDIUM)
+    if not frame.models.knows_library(dotted) or "." not in dotted:
+        named = rank_by_name(frame, e)
+        if named is not None:
+            return named
+    initialized = frame.models.convention("initialized", dotted.rpartition(".")[2])
+    if initialized is not None:
+        return Value(uniform=True, const="True")
+    return unknown_call(frame, arguments, None, name=dotted.rpartition(".")[2], group=function.group)
+
+
+def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
+    """`get_rank()`, `is_main_process()`: by the naming convention."""
+    name = last_name(e.func)
+    if not name:
+        return None
+    if is_world_size(name):
+        return Value(uniform=True, world_size=True)
+    axes = frame.models.convention("rank", name)
+    if axes is None:
+        return None
+    where: Axes = frozenset(axes) or frame.axes_in(render(e)) or WORLD
+    note = f"`{render(e.func)}()` differs by rank"
+    return Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM))
+
+
+def is_world_size(name: str) -> bool:
+    return "world_size" in name or name in ("num_processes", "get_num_processes", "nprocs", "num_replicas")
+
+
+# ---------------------------------------------------------------------- inside the project
+def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value:
+    e = arguments.expr
+    function = target.function
+    name = f"{function.module.name}.{function.qualname}"
+    model = frame.models.call(name)
+    if model is not None and (model.event or model.returns != "unknown" or model.creates_group):
+        return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
+    if frame.models.convention("initialized", function.name) is not None:
+        return Value(uniform=True, const="True")
+    if is_world_size(function.name):
+        return Value(uniform=True, world_size=True)
+    value = frame.analysis.call_function(
+        frame, function, target.receiver, arguments.positional, arguments.keywords, e.pos,
+        call=e, closure=target.closure, raw=target.raw,
+    )  # fmt: skip
+    if value.divergence is None and not value.uniform:
+        named = rank_by_name(frame, e)
+        if named is not None and named.divergence is not None and not value.data:
+            return named
+    if target.receiver is not None and function.name == "forward":
+        return forwards.forward_of_instance(frame, target.receiver, arguments, value)
+    return value
+
+
+def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value:
+    info = target.info
+    model = frame.models.call(f"{info.module.name}.{info.qualname}")
+    if model is not None and model.event:
+        modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
+    instance = Value(types=frozenset({info}), uniform=False)
+    method = frame.analysis.names.method(info, "__init__")
+    if method is not None:
+        frame.analysis.call_function(
+            frame, method, instance, arguments.positional, arguments.keywords, arguments.expr.pos, call=arguments.expr
+        )
+    data = None
+    if not frame.analysis.is_module(info):
+        data = next((v.data for v in arguments.values if v.data), None)
+    return instance._replace(data=data)
+
+
+def _several(frame: Frame, target: SeveralTarget, arguments: Arguments) -> Value:
+    """One of several callables, which one is not known: the events are a choice between theirs."""
+    e = arguments.expr
+    results: list[Value] = []
+    traces = []
+    for option in target.targets[:_MOST_ALTERNATIVES]:
+        with frame.recording() as terms:
+            results.append(dispatch(frame, option, arguments))
+        traces.append(tuple(terms))
+    trace = traces[-1]
+    for i, other in enumerate(reversed(traces[:-1])):
+        if other == trace:
+            continue
+        atom = Atom(f"target{i} of {frame.key(e.func)} at {e.pos}", None, NO_DEPS)
+        trace = (Choice(atom, other, trace, frame.module.path, e.pos, render(e.func), "dispatch"),)
+    frame.terms.extend(trace)
+    return join(results)
+
+
+def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value | None:
+    """`instance(...)`: a module's forward, or `__call__`."""
+    forward = forwards.forward_of_instance(frame, function, arguments, None)
+    names = frame.analysis.names
+    results: list[Value] = []
+    for info in sorted(function.types, key=lambda c: c.id)[:_MOST_ALTERNATIVES]:
+        method = names.method(info, "__call__") or names.method(info, "forward")
+        if method is None:
+            continue
+        receiver = function._replace(types=frozenset({info}))
+        result = frame.analysis.call_function(
+            frame, method, receiver, arguments.positional, arguments.keywords, arguments.expr.pos, call=arguments.expr
+        )
+        results.append(result)
+    if results:
+        value = join(results)
+        if forward is not None and forward.data is not None and value.data is None and value.divergence is None:
+            value = value._replace(data=forward.data)
+        return value
+    return forward
+
+
+# ---------------------------------------------------------------------- methods of unknown receivers
+def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
+    e = arguments.expr
+    receiver = target.receiver
+    receiver_expr = e.func.base if type(e.func) is f.Attr else None
+    text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    model = _method_model(frame, receiver, target.name)
+    if model is not None:
+        return modelled.apply(frame, model, arguments, receiver, Confidence.parse(model.confidence))
+    if not receiver.types:
+        model = frame.models.method(target.name, text)
+        if model is not None:
+            return modelled.apply(frame, model, arguments, receiver, Confidence.MEDIUM)
+    value = builtin_calls.method(frame, target, arguments)
+    if value is not None:
+        return value
+    value = forwards.by_name(frame, receiver, arguments)
+    if value is not None:
+        return value
+    named = rank_by_name(frame, e)
+    if named is not None:
+        return named
+    if frame.models.convention("initialized", target.name) is not None and receiver.data is None:
+        return Value(uniform=True, const="True")
+    by_name = _only_method(frame, target, text)
+    if by_name is not None:
+        guessed = receiver._replace(types=frozenset())
+        return frame.analysis.call_function(
+            frame, by_name, guessed, arguments.positional, arguments.keywords, e.pos, call=e,
+            confidence=Confidence.LOW,
+        )  # fmt: skip
+    return unknown_call(frame, arguments, receiver, name=target.name)
+
+
+def _method_model(frame: Frame, receiver: Value, name: str) -> CallModel | None:
+    candidates: list[str] = []
+    if receiver.external is not None:
+        candidates.append(receiver.external)
+    for info in receiver.types:
+        candidates += frame.analysis.names.external_bases(info)
+    if receiver.module:
+        candidates.append("torch.nn.Module")
+    for candidate in candidates:
+        model = frame.models.call(f"{candidate}.{name}")
+        if model is not None:
+            return model
+    if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None:
+        return frame.models.call(f"torch.Tensor.{name}")
+    return None
+
+
+def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo | None:
+    """The method of this name when only one class of the project has it and the name is not an everyday one."""
+    if target.receiver.types or target.receiver.data is not None or target.name.startswith("__"):
+        return None
+    found = frame.analysis.names.methods_by_name.get(target.name, ())
+    if len(found) != 1 or len(target.name) < 8 or "_" not in target.name.strip("_"):
+        return None
+    return found[0]
+
+
+# ---------------------------------------------------------------------- unknown calls
+_REDUCING = frozenset(
+    "sum mean max min any all numel item prod norm amax amin count_nonzero std var logsumexp tolist size dim".split()
+)
+_RAGGED_RESULT = frozenset("nonzero masked_select unique unique_consecutive argwhere".split())
+
+
+def unknown_call(
+    frame: Frame, arguments: Arguments, receiver: Value | None, name: str = "", group: Axes | None = None
+) -> Value:
+    """An unknown call is pure: data stays data, a divergent scalar becomes unknown, callables given to it run."""
+    for value in arguments.values:
+        if type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
+            dispatch(frame, value, Arguments(arguments.expr._replace(args=(), keywords=()), (), {}))
+    values = [*arguments.values, *([receiver] if receiver is not None else [])]
+    result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN
+    data = shape = padded = emptiness = None
+    deps = NO_DEPS
+    for v in values:
+        data = worse(data, v.data)
+        if v.divergence is not None and v.divergence.kind == "data":
+            data = worse(data, v.divergence)
+        shape = worse(shape, v.shape)
+        padded = worse(padded, v.padded)
+        emptiness = worse(emptiness, v.emptiness)
+        deps |= frozenset((p, "contained" if how == "flows" else how) for p, how in v.deps)
+        if v.length is not None and name in ("cat", "concat", "concatenate", "stack", "tensor", "as_tensor", "hstack"):
+            shape = worse(shape, v.length)
+    if name in _REDUCING:
+        shape = emptiness = None
+    if name in _RAGGED_RESULT and data is not None:
+        shape = data.then(frame.step("flow", arguments.expr.pos, f"`{name}` keeps a local number of items"))
+    if name == "pad" or name.startswith("pad_"):
+        shape, padded = None, worse(padded, _local_padding(frame, arguments))
+    types = receiver.types if receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half") else None
+    return result._replace(
+        uniform=result.uniform and data is None, data=data, shape=shape, padded=padded, deps=deps, emptiness=emptiness,
+        types=types or frozenset(), group=group,
+        module=receiver is not None and receiver.module and name in ("to", "cuda", "eval", "train", "half", "float"),
+    )  # fmt: skip
+
+
+def _local_padding(frame: Frame, arguments: Arguments) -> Divergence | None:
+    """Padding under a condition that differs between ranks pads on some of them only."""
+    divergence = frame.path_divergence()
+    if divergence is None or divergence.kind not in ("data", "rank", "structure"):
+        return None
+    return divergence.then(frame.step("flow", arguments.expr.pos, "padded on some ranks only"))
+
+
+def _is_callback(value: Value) -> bool:
+    target = value.target
+    while type(target) is PartialTarget:
+        target = target.target.target
+    return type(target) is FunctionTarget and not target.function.is_generator

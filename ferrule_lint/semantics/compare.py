@@ -1,0 +1,271 @@
+"""Do two ranks that answer a test differently issue the same events?
+
+A product of two abstract ranks (GPUVerify's two-thread reduction): both share every undecided choice, and differ in the
+divergent atoms. A *signature* is the sequence of events that a rank issues, as nested tuples, computed right to left
+with the continuation, so that an exit simply drops what follows. Cost: linear in the trace for each assignment of at
+most `MOST_ATOMS` linked atoms, within a budget that ends in silence.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.conditions import Atom, atoms, evaluate
+from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, Axes, Divergence, overlap
+from ferrule_lint.semantics.summary import Summary
+from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace, choices_and_loops
+
+MOST_ATOMS = 4
+BUDGET = 6000
+_LONGEST_CALL_SIGNATURE = 60
+
+Signature = tuple[object, ...]
+#: the signature of a way that ends in an exception: comparable with anything
+RAISES: Signature = ("raises",)
+
+
+class Occurrence(NamedTuple):
+    """An event, or the call that leads to one, as it stands in the function that is looked at."""
+
+    event: Event
+    call: CallTerm | None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        place = self.call or self.event
+        return (place.path, place.pos, self.event.op, self.event.channel)
+
+
+class Difference(NamedTuple):
+    """What only one of two ranks does. `after_exit`: it follows an exit that the other rank took."""
+
+    occurrences: tuple[Occurrence, ...]
+    after_exit: bool
+    axes: Axes
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Signatures for one set of axes and least confidence. `lenient`: an unknown group counts as met."""
+
+    axes: Axes
+    least: Confidence
+    lenient: bool
+    budget: int = BUDGET
+    exhausted: bool = False
+    _depth: int = field(default=0)
+
+    def counts(self, event: Event) -> bool:
+        if event.confidence < self.least or not overlap(self.axes, event.axes):
+            return False
+        return self.lenient or event.axes != UNKNOWN_GROUP or self.least == Confidence.LOW
+
+    # ------------------------------------------------------------------ signatures
+    def signature(self, trace: Trace, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
+        """What a rank with this assignment issues in `trace` and after it (`rest`)."""
+        result = rest
+        for term in reversed(trace):
+            if self.budget <= 0:
+                self.exhausted = True
+                return result
+            self.budget -= 1
+            if type(term) is Event:
+                if result is not RAISES and self.counts(term):
+                    token = ("event", term.op, term.axes, term.channel)
+                    if not (term.hidden and token in result):
+                        result = (token, *result)
+            elif type(term) is CallTerm:
+                if result is not RAISES:
+                    result = self.call_signature(term.summary) + result
+            elif type(term) is Choice:
+                result = self._choice(term, result, assignment)
+            elif type(term) is Loop:
+                result = self._loop(term, result, assignment)
+            elif term.kind == "return":
+                result = (("return",),) if self._depth else ()
+            elif term.kind == "break":
+                result = (("break",),)
+            elif term.kind == "continue":
+                result = ()
+            else:
+                result = RAISES
+        return result
+
+    def _choice(self, term: Choice, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
+        taken = evaluate(term.formula, assignment)
+        if taken is not None:
+            return self.signature(term.body if taken else term.orelse, rest, assignment)
+        a = self.signature(term.body, rest, assignment)
+        b = self.signature(term.orelse, rest, assignment)
+        if a == b or b is RAISES:
+            return a
+        if a is RAISES:
+            return b
+        common = 0
+        while common < min(len(a), len(b)) and a[-1 - common] == b[-1 - common]:
+            common += 1
+        tail = a[len(a) - common :]
+        return (("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+
+    def _loop(self, term: Loop, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
+        self._depth += 1
+        body = self.signature(term.body, (), assignment)
+        self._depth -= 1
+        if body is RAISES or rest is RAISES:
+            return rest
+        if issues(body) or (mentions(body, "return") and issues(rest)):
+            return (("loop", body), *rest)
+        return rest
+
+    def call_signature(self, summary: Summary) -> Signature:
+        """What a call issues, whatever way it takes; a call that is being computed is silent."""
+        if summary.busy or not summary.events:
+            return ()
+        key = (self.axes, self.least, self.lenient)
+        known = summary.signatures.get(key)
+        if known is None:
+            summary.signatures[key] = ()
+            inner = Comparison(self.axes, self.least, self.lenient)
+            known = inner.signature(summary.trace, (), {})
+            if known is RAISES or not issues(known):
+                known = ()
+            elif _size(known) > _LONGEST_CALL_SIGNATURE:
+                known = (("event", "call", NO_AXES, summary.display),)
+            summary.signatures[key] = known
+        return known
+
+    # ------------------------------------------------------------------ occurrences
+    def occurrences(self, trace: Trace, assignment: Mapping[str, bool], out: list[Occurrence]) -> bool:
+        """Everything that may be issued under the assignment; True when control surely leaves."""
+        for term in trace:
+            if type(term) is Event:
+                if self.counts(term):
+                    out.append(Occurrence(term, None))
+            elif type(term) is CallTerm:
+                if self.call_signature(term.summary):
+                    inner = [e for e in term.summary.events if self.counts(e)]
+                    if inner:
+                        out.append(Occurrence(max(inner, key=lambda e: e.confidence), term))
+            elif type(term) is Choice:
+                taken = evaluate(term.formula, assignment)
+                left = taken is not False and self.occurrences(term.body, assignment, out)
+                right = taken is not True and self.occurrences(term.orelse, assignment, out)
+                if (left or taken is False) and (right or taken is True):
+                    return True
+            elif type(term) is Loop:
+                self.occurrences(term.body, assignment, out)
+            else:
+                return True
+        return False
+
+
+def issues(signature: Signature) -> bool:
+    """Whether an event is in a signature."""
+    stack: list[object] = [signature]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple) and item:
+            if item[0] == "event":
+                return True
+            stack.extend(item)
+    return False
+
+
+def mentions(signature: Signature, kind: str) -> bool:
+    """Whether an exit of this kind is in a signature."""
+    stack: list[object] = [signature]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple) and item:
+            if item[0] == kind:
+                return True
+            stack.extend(item)
+    return False
+
+
+def _size(signature: Signature) -> int:
+    count = 0
+    stack: list[object] = [signature]
+    while stack and count <= _LONGEST_CALL_SIGNATURE * 6:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack.extend(item)
+        else:
+            count += 1
+    return count // 3
+
+
+def difference(
+    root: Trace,
+    choice: Choice,
+    own: Mapping[str, Atom],
+    divergence: Divergence,
+    least: Confidence,
+) -> Difference | None:
+    """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None."""
+    axes = divergence.axes
+    lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
+    keys = _linked(root, own)
+    outcomes: list[tuple[dict[str, bool], Signature]] = []
+    for values in itertools.product((True, False), repeat=len(keys)):
+        assignment = dict(zip(keys, values, strict=True))
+        comparison = Comparison(axes, least, lenient)
+        signature = comparison.signature(root, (), assignment)
+        if comparison.exhausted:
+            return None
+        if signature is not RAISES:
+            outcomes.append((assignment, signature))
+    for (a, x), (b, y) in itertools.combinations(outcomes, 2):
+        if x == y or not (issues(x) or issues(y)):
+            continue
+        if any(a[k] != b[k] for k in keys if k not in own):
+            continue
+        found = _explain(root, choice, a, b, Comparison(axes, least, lenient))
+        if found is not None:
+            return found
+    return None
+
+
+def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:
+    """The divergent atoms that appear in one choice with one of `own`: their outcomes have to be told together."""
+    keys = dict.fromkeys(own)
+    for other in choices_and_loops(root):
+        if type(other) is Choice:
+            divergent = [a.key for a in atoms(other.formula) if a.divergence is not None]
+            if any(k in own for k in divergent):
+                keys.update(dict.fromkeys(divergent))
+    return list(keys)[:MOST_ATOMS] if len(own) <= MOST_ATOMS else list(own)[:MOST_ATOMS]
+
+
+def _explain(
+    root: Trace, choice: Choice, a: Mapping[str, bool], b: Mapping[str, bool], comparison: Comparison
+) -> Difference | None:
+    """The occurrences behind two differing signatures, those inside the choice first."""
+    first: list[Occurrence] = []
+    second: list[Occurrence] = []
+    comparison.occurrences(root, a, first)
+    comparison.occurrences(root, b, second)
+    in_first, in_second = {o.key for o in first}, {o.key for o in second}
+    differing = _unique([o for o in first if o.key not in in_second] + [o for o in second if o.key not in in_first])
+    inside: list[Occurrence] = []
+    comparison.occurrences(choice.body, {}, inside)
+    comparison.occurrences(choice.orelse, {}, inside)
+    inside_keys = {o.key for o in inside}
+    within = [o for o in differing if o.key in inside_keys]
+    if within:
+        return Difference(tuple(within), False, comparison.axes)
+    after = [o for o in differing if (o.call or o.event).pos[0] > choice.pos[0]]
+    if after or differing:
+        return Difference(tuple(after or differing), True, comparison.axes)
+    # the same occurrences, in other numbers: an exit out of a loop
+    later = [o for o in _unique(first + second) if (o.call or o.event).pos[0] > choice.pos[0]]
+    everything = later or _unique(first + second)
+    return Difference(tuple(everything), True, comparison.axes) if everything else None
+
+
+def _unique(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
+    return list({o.key: o for o in occurrences}.values())

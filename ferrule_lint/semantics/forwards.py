@@ -1,0 +1,98 @@
+"""Calls of modules: which of them are forwards of a sharded module, and so issue events without saying so."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.lattice import DP, Divergence, Value, worse
+from ferrule_lint.semantics.text import last_name, render
+from ferrule_lint.semantics.trace import Event
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls import Arguments
+    from ferrule_lint.semantics.frame import Frame
+
+#: methods of a module of unknown class that run nothing
+_NO_FORWARD = re.compile(
+    r"(get|set|is|has|load|save|state|named|parameters|modules|children|train|eval|to|cuda|cpu|half|float|bfloat16|"
+    r"register|requires|apply|init|reset|resize|enable|disable|gradient|compile|zero|post|tie|buffers|keys|items|"
+    r"values|append|extend|insert|add|update|numel|weight|fuse|merge|unmerge|num|config|size|double|type|share|print|"
+    r"freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|_)"
+)
+
+
+def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, result: Value | None) -> Value | None:
+    """A call of a module instance: a hidden event when it is sharded. None when it is not known to be a module."""
+    analysis = frame.analysis
+    role = frame.models.class_(function.external).role if function.external and frame.models.class_(function.external) else ""
+    modules = [c for c in function.types if analysis.is_module(c)]
+    if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
+        return result
+    if role != "leaf" and role != "ddp":
+        confidence = _sharded(frame, function, role)
+        if confidence is not None:
+            emit(frame, arguments, confidence)
+    data = _output(frame, arguments)
+    return (result or Value())._replace(data=data) if result is None or result.data is None else result
+
+
+def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
+    """How sure it is that this module's forward gathers parameters; None: no evidence."""
+    if role == "sharded":
+        return Confidence.HIGH
+    analysis = frame.analysis
+    best: Confidence | None = None
+    for info in function.types:
+        found = analysis.sharding.of_class(info)
+        if found is not None and (best is None or found > best):
+            best = found
+    if best is None and not function.types:
+        owner = frame.self_class
+        if owner is not None and analysis.is_module(owner):
+            # a submodule of unknown class is sharded with the module that owns it
+            return analysis.sharding.of_class(owner)
+        return analysis.sharding.unknown
+    return best
+
+
+def emit(frame: Frame, arguments: Arguments, confidence: Confidence, op: str = "forward") -> None:
+    func = arguments.expr.func
+    channel = last_name(func if type(func) is not f.Subscript else func.base) or render(func)
+    if channel == "forward" and type(func) is f.Attr:
+        channel = last_name(func.base) or channel
+    note = f"the forward of `{render(func)}` gathers its sharded parameters"
+    frame.emit(
+        Event(op, DP, channel, frame.module.path, arguments.expr.pos, min(confidence, Confidence.MEDIUM), True, note)
+    )
+
+
+def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
+    """What a forward returns is local data if what goes in is."""
+    data: Divergence | None = None
+    for value in arguments.values:
+        data = worse(data, value.data)
+    return data
+
+
+def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:
+    """Forwards that only a name gives away: `model(**batch)`, `self.visual(...)`, a submodule of a library's module."""
+    func = arguments.expr.func
+    sharding = frame.analysis.sharding
+    name = last_name(func)
+    if not name:
+        return None
+    if receiver.module and type(func) is f.Attr and not _NO_FORWARD.match(name):
+        confidence = sharding.unknown if frame.self_class is None else sharding.of_class(frame.self_class) or sharding.unknown
+        if confidence is None:
+            return None
+        emit(frame, arguments, confidence)
+        return Value(data=_output(frame, arguments))
+    if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
+        return None
+    if sharding.unknown is None or not arguments.values:
+        return None
+    emit(frame, arguments, min(sharding.unknown, Confidence.MEDIUM))
+    return Value(data=_output(frame, arguments))

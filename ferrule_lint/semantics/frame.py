@@ -1,0 +1,157 @@
+"""The state of one pass over one function body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
+from ferrule_lint.semantics.lattice import UNKNOWN, WORLD, Axes, Deps, Divergence, Value, join2
+from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.summary import Latent
+from ferrule_lint.semantics.text import render
+from ferrule_lint.semantics.trace import Event, Term, Trace
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+
+class CallIssue:
+    """Something wrong at a call that no comparison of traces finds: a shape, or a divergent argument."""
+
+    __slots__ = ("code", "divergence", "event", "latent", "message", "pos")
+
+    def __init__(
+        self, code: str, pos: f.Pos, divergence: Divergence, event: Event, message: str, latent: Latent | None = None
+    ) -> None:
+        self.code = code
+        self.pos = pos
+        self.divergence = divergence
+        self.event = event
+        self.message = message
+        self.latent = latent
+
+
+class Frame:
+    """Environment, trace and side results of one function (or module) body."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        module: ModuleInfo,
+        function: FunctionInfo | None = None,
+        *,
+        depth: int = 0,
+        light: int = 0,
+        closure: Frame | None = None,
+    ) -> None:
+        self.analysis = analysis
+        self.models = analysis.models
+        self.module = module
+        self.function = function
+        self.depth = depth
+        #: 0: full; 1 or 2: a pass for attribute values only (see `attributes`)
+        self.light = light
+        self.closure = closure
+        self.env: dict[str, Value] = {}
+        self.versions: dict[str, int] = {}
+        self.terms: list[Term] = []
+        self.returns: list[tuple[Value, tuple[Formula, ...]]] = []
+        self.conditions: list[Formula] = []
+        self.made_uniform: dict[str, Axes] = {}
+        self.latents: list[Latent] = []
+        self.issues: list[CallIssue] = []
+        self.self_name: str | None = None
+        self.self_class: ClassInfo | None = None
+        self.self_writes: dict[str, Value] = {}
+        self.in_module = False
+        self.line = 0
+        self.loop_depth = 0
+        #: (path, line) -> text of `reveal_uniformity` calls
+        self.revealed: list[tuple[int, str]] = []
+
+    # ------------------------------------------------------------------ places
+    def read(self, place: str) -> Value | None:
+        frame: Frame | None = self
+        while frame is not None:
+            value = frame.env.get(place)
+            if value is not None:
+                return value
+            frame = frame.closure
+        return None
+
+    def write(self, place: str, value: Value) -> None:
+        self.env[place] = value
+        self.versions[place] = self.versions.get(place, 0) + 1
+        prefix = place + "."
+        stale = [k for k in self.env if k.startswith(prefix)]
+        for k in stale:
+            del self.env[k]
+        if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
+            name = place.partition(".")[2]
+            known = self.self_writes.get(name)
+            self.self_writes[name] = value if known is None else join2(known, value)
+
+    def version(self, place: str) -> int:
+        return self.versions.get(place, 0)
+
+    def key(self, expr: f.Expr) -> str:
+        return render(expr, self.version)
+
+    # ------------------------------------------------------------------ trace
+    def emit(self, term: Term) -> None:
+        self.terms.append(term)
+
+    @contextmanager
+    def recording(self) -> Iterator[list[Term]]:
+        """Collect the terms of a piece of code apart; the list is complete when the block ends."""
+        saved, self.terms = self.terms, []
+        try:
+            yield self.terms
+        finally:
+            self.terms = saved
+
+    def trace(self) -> Trace:
+        return tuple(self.terms)
+
+    # ------------------------------------------------------------------ witnesses
+    def step(self, role: str, pos: f.Pos | None, note: str) -> Step:
+        line, column = (pos[0], pos[1]) if pos else (self.line, 1)
+        return Step(role, self.module.path, line, column, note)
+
+    def source(
+        self,
+        axes: Axes,
+        kind: str,
+        pos: f.Pos | None,
+        note: str,
+        confidence: Confidence = Confidence.HIGH,
+        member: bool = False,
+    ) -> Divergence:
+        return Divergence(axes or WORLD, kind, (self.step("source", pos, note),), confidence, member)
+
+    # ------------------------------------------------------------------ path conditions
+    def path_divergence(self) -> Divergence | None:
+        """The divergence of the conditions that control the current place."""
+        for formula in reversed(self.conditions):
+            found = divergence_of(formula)
+            if found is not None:
+                return found
+        return None
+
+    def path_deps(self) -> Deps:
+        result: Deps = frozenset()
+        for formula in self.conditions:
+            result |= deps_of(formula)
+        return result
+
+    # ------------------------------------------------------------------ shortcuts
+    def eval(self, expr: f.Expr | None) -> Value:
+        return UNKNOWN if expr is None else self.analysis.evaluate(self, expr)
+
+    def axes_in(self, text: str) -> Axes | None:
+        """Axes named by the identifiers in a piece of text, or None."""
+        return self.analysis.axes_in(text)

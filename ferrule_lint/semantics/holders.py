@@ -1,0 +1,203 @@
+"""What attributes of instances and module-level variables hold, flow-insensitively.
+
+Attribute values come before everything else and in two layers, so that no cycle can arise between them and the
+summaries: layer 1 reads every other attribute as unknown, layer 2 reads layer 1, and the analysis proper reads layer 2.
+Within a layer, project functions are followed for their results only, to a small depth.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.attributes import parameter_value
+from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Value, join
+from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.statements import execute
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: the analysis proper; attribute layers are 1 and 2
+FULL = 0
+
+
+class Holders:
+    """Lazily evaluated attribute and global values."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._attributes: dict[tuple[str, str, int], Value | None] = {}
+        self._writes: dict[tuple[str, int], dict[str, Value]] = {}
+        self._stored: dict[str, frozenset[str]] = {}
+        self._open: set[tuple[str, int]] = set()
+        self._globals: dict[tuple[str, str], Value] = {}
+
+    def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
+        """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
+        layer = 2 if reading_layer == FULL else reading_layer - 1
+        if layer <= 0:
+            return self._annotated(info, name)
+        key = (info.id, name, layer)
+        if key in self._attributes:
+            return self._attributes[key]
+        self._attributes[key] = None
+        found: list[Value] = []
+        for c in self._analysis.names.mro(info):
+            for method in c.methods.values():
+                if name in self._stored_in(method):
+                    value = self._method_writes(method, c, layer).get(name)
+                    if value is not None:
+                        found.append(value)
+        annotated = self._annotated(info, name)
+        if annotated is not None:
+            found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
+        result = self._as_held(found) if found else None
+        self._attributes[key] = result
+        return result
+
+    @staticmethod
+    def _as_held(values: list[Value]) -> Value:
+        """Flow-insensitive: several writers make a constant unknown, and parameters of `__init__` mean nothing here."""
+        value = join(values)
+        presence = value.presence
+        divergence = value.divergence
+        const = value.const if len(values) == 1 else None
+        if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
+            const = None  # set again from outside, more often than not
+        return value._replace(
+            deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
+            divergence=divergence, items=None, container=False, length=None, emptiness=None, data=None, shape=None,
+            padded=None,
+        )  # fmt: skip
+
+    def _annotated(self, info: ClassInfo, name: str) -> Value | None:
+        for c in self._analysis.names.mro(info):
+            statement = c.attributes.get(name)
+            if statement is not None and statement.annotation is not None:
+                annotated = self._analysis.annotated_class(statement.annotation, c.module)
+                if annotated is not None:
+                    return Value(types=frozenset({annotated}))
+        return None
+
+    def class_attribute(self, info: ClassInfo, name: str) -> Value | None:
+        """What `Class.name` holds."""
+        for c in self._analysis.names.mro(info):
+            statement = c.attributes.get(name)
+            if statement is not None and statement.value is not None:
+                frame = Frame(self._analysis, c.module, light=1)
+                return frame.eval(statement.value)._replace(deps=NO_DEPS, const=None)
+        return None
+
+    def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
+        """Names of attributes that a method assigns on its first parameter, or fills in place."""
+        known = self._stored.get(method.id)
+        if known is None:
+            names: set[str] = set()
+            if method.parameters:
+                _stored_names(method.body, method.parameters[0].name, names)
+            known = self._stored[method.id] = frozenset(names)
+        return known
+
+    def _method_writes(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
+        key = (method.id, layer)
+        if key in self._writes:
+            return self._writes[key]
+        if key in self._open:
+            return {}
+        self._open.add(key)
+        try:
+            frame = Frame(self._analysis, method.module, method, light=layer)
+            enter(frame, method, info, {}, None)
+            try:
+                execute(frame, method.body)
+            except RecursionError:
+                self._analysis.count("too deep for Python's stack")
+            self._writes[key] = frame.self_writes
+        finally:
+            self._open.discard(key)
+        return self._writes[key]
+
+    # ------------------------------------------------------------------ module level
+    def global_variable(self, variable: GlobalName) -> Value:
+        key = (variable.module.path, variable.name)
+        known = self._globals.get(key)
+        if known is not None:
+            return known
+        self._globals[key] = UNKNOWN
+        expressions = variable.module.assigned(variable.name)
+        if not expressions:
+            value = UNKNOWN
+        else:
+            values = [self._global_value(variable.module, e) for e in expressions]
+            value = join(values)._replace(deps=NO_DEPS)
+            if len(values) > 1 or _rebound(variable):
+                value = value._replace(const=None, uniform=False)
+            value = value._replace(container=False, emptiness=None, items=None)
+        self._globals[key] = value
+        return value
+
+    def _global_value(self, module: ModuleInfo, expr: f.Expr) -> Value:
+        frame = Frame(self._analysis, module, light=1)
+        try:
+            return frame.eval(expr)
+        except RecursionError:
+            self._analysis.count("too deep for Python's stack")
+            return UNKNOWN
+
+
+def _rebound(variable: GlobalName) -> bool:
+    """Whether some function declares the name `global`: then its initial constant says little."""
+    return any(
+        type(s) is f.ScopeDecl and variable.name in s.names
+        for function in variable.module.functions.values()
+        for s in function.body
+    )
+
+
+def _stored_names(node: object, self_name: str, out: set[str]) -> None:
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, tuple):
+            continue
+        if type(item) is f.Assign or type(item) is f.AugAssign:
+            targets = item.targets if type(item) is f.Assign else (item.target,)
+            for target in targets:
+                for t in target.elements if type(target) is f.Sequence else (target,):
+                    if type(t) is f.Subscript:
+                        t = t.base
+                    if type(t) is f.Attr and type(t.base) is f.Name and t.base.id == self_name:
+                        out.add(t.attr)
+        elif type(item) is f.Call and type(item.func) is f.Attr:
+            base = item.func.base
+            if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
+                out.add(base.attr)
+        stack.extend(item)
+
+
+def enter(
+    frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value], receiver: Value | None
+) -> None:
+    """Give a frame its parameters: the receiver, what the context fixes, and what names and annotations tell."""
+    analysis = frame.analysis
+    frame.self_class = info
+    frame.in_module = info is not None and analysis.is_module(info)
+    if frame.closure is not None:
+        frame.in_module = frame.in_module or frame.closure.in_module
+        frame.self_class = frame.self_class or frame.closure.self_class
+    for i, parameter in enumerate(function.parameters):
+        if i == 0 and function.owner is not None and not function.is_static and info is not None:
+            if function.is_class_method:
+                from ferrule_lint.semantics.targets import ClassTarget
+
+                frame.env[parameter.name] = Value(uniform=True, target=ClassTarget(info))
+            else:
+                frame.self_name = parameter.name
+                frame.env[parameter.name] = receiver or Value(types=frozenset({info}))
+            continue
+        if parameter.name in bound:
+            frame.env[parameter.name] = bound[parameter.name]
+        else:
+            frame.env[parameter.name] = parameter_value(frame, parameter, function.line)

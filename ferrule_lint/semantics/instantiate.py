@@ -1,0 +1,134 @@
+"""A summary at a call: parameters bound to arguments, the result in terms of what was passed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.lattice import (
+    CONTAINED,
+    FLOWS,
+    NO_DEPS,
+    OBSERVED,
+    PRESENT,
+    Divergence,
+    Value,
+    contained,
+    join2,
+)
+from ferrule_lint.semantics.names import FunctionInfo
+from ferrule_lint.semantics.summary import Summary
+from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, PartialTarget
+
+_CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
+
+
+def bind_arguments(
+    function: FunctionInfo,
+    receiver: Value | None,
+    positional: tuple[Value, ...],
+    keywords: Mapping[str, Value],
+    call: f.Call | None,
+) -> dict[str, Value]:
+    """Parameter name -> argument, for everything that is passed visibly."""
+    bound: dict[str, Value] = {}
+    parameters = list(function.parameters)
+    if function.owner is not None and not function.is_static and parameters and (
+        receiver is not None or function.is_class_method
+    ):
+        if receiver is not None:
+            bound[parameters[0].name] = receiver
+        parameters = parameters[1:]
+    normal = [p for p in parameters if p.kind == "normal"]
+    for i, (parameter, value) in enumerate(zip(normal, positional, strict=False)):
+        if call is not None and i < len(call.args) and type(call.args[i]) is f.Starred:
+            break
+        bound[parameter.name] = value
+    names = {p.name for p in parameters if p.kind in ("normal", "keyword")}
+    for name, value in keywords.items():
+        if name in names:
+            bound[name] = value
+    if not _is_open(call):
+        for parameter in parameters:
+            default = parameter.default
+            if parameter.name not in bound and type(default) is f.Const:
+                bound[parameter.name] = Value(uniform=True, const=default.text)
+    return bound
+
+
+def _is_open(call: f.Call | None) -> bool:
+    if call is None:
+        return True
+    return any(type(a) is f.Starred for a in call.args) or any(k is None for k, _ in call.keywords)
+
+
+def contexts_of(
+    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None
+) -> tuple[tuple[str, Value], ...]:
+    """What the arguments fix of a function: None, True, False, "a group is given", callables."""
+    out: list[tuple[str, Value]] = []
+    for i, parameter in enumerate(function.parameters):
+        if i == 0 and function.owner is not None and not function.is_static:
+            continue
+        value = bound.get(parameter.name)
+        if value is None:
+            continue
+        if value.const in _CONTEXT_CONSTANTS and value.divergence is None:
+            out.append((parameter.name, Value(uniform=True, const=value.const, group=value.group)))
+        elif "group" in parameter.name and value.group is not None and value.divergence is None:
+            out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))
+        elif type(value.target) in (FunctionTarget, PartialTarget, ClassTarget):
+            out.append((parameter.name, Value(uniform=True, target=value.target)))
+    return tuple(out)
+
+
+def divergence_through(value: Value, how: str) -> Divergence | None:
+    """The divergence of what a function does with an argument."""
+    if how == OBSERVED:
+        return value.observed
+    if how == PRESENT:
+        found = value.presence or value.divergence
+        return found if found is not None and (found is value.presence or found.kind != "data") else None
+    if how == CONTAINED:
+        return contained(value).divergence
+    return value.divergence
+
+
+def instantiate(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    """The result of a call: the summary's, with each parameter it depends on replaced by its argument."""
+    return _instantiate(frame, summary.result, summary, bound, pos)
+
+
+def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    items = None
+    if result.items is not None:
+        items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
+    step = frame.step("call", pos, f"returned by `{summary.display}`")
+    value = result._replace(deps=NO_DEPS, items=items)
+    if result.deps:
+        # what the parameter's name suggested inside the function gives way to what is passed
+        for name, how in sorted(result.deps):
+            argument = bound.get(name)
+            if argument is not None:
+                value = join2(value, _through(argument, how))._replace(
+                    target=value.target, const=None, items=items, types=value.types, module=value.module
+                )
+    if value.divergence is not None and value.divergence is not None:
+        value = value._replace(divergence=value.divergence.then(step))
+    if value.length is not None and result.length is not None:
+        value = value._replace(length=value.length.then(step))
+    return value
+
+
+def _through(argument: Value, how: str) -> Value:
+    if how == OBSERVED:
+        observed = argument.observed
+        return Value(uniform=argument.uniform, divergence=observed, deps=argument.deps)
+    if how == PRESENT:
+        return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
+    if how == CONTAINED:
+        return contained(argument)
+    if how == FLOWS:
+        return argument.plain()
+    return argument

@@ -1,0 +1,206 @@
+"""Values of the analysis: is a value the same on every rank, and if not, along which axes and why?
+
+Three states: uniform, unknown, divergent; only divergent is ever reported (the rule of PARCOACH and of LLVM's
+uniformity analysis, with the unknown middle that a language without types needs). A value has facets, each of which
+can diverge for itself: the value, the *data* in a tensor or batch (which diverges once somebody looks at it), its
+*presence* (is the optional input there at all), its *length*, its *shape*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.findings import Confidence, Step
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.names import ClassInfo
+    from ferrule_lint.semantics.targets import Target
+
+Axes = frozenset[str]
+
+NO_AXES: Axes = frozenset()
+WORLD: Axes = frozenset({"world"})
+DP: Axes = frozenset({"dp"})
+#: a group that cannot be told
+UNKNOWN_GROUP: Axes = frozenset({"?"})
+#: a communicator in which only some processes of the program take part by design
+PRIVATE: Axes = frozenset({"private"})
+
+_LONGEST_CHAIN = 6
+
+#: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
+#: or only whether it is there matters
+FLOWS, OBSERVED, CONTAINED, PRESENT = "flows", "observed", "contained", "present"
+Deps = frozenset[tuple[str, str]]
+NO_DEPS: Deps = frozenset()
+
+
+class Divergence(NamedTuple):
+    """Why and along which axes something differs between ranks."""
+
+    axes: Axes
+    #: "rank", "data", "host" or "structure"
+    kind: str
+    why: tuple[Step, ...]
+    confidence: Confidence
+    #: a test of membership in a group (`group is not None`, `rank in ranks`)
+    member: bool = False
+
+    def then(self, step: Step) -> Divergence:
+        """The same, with one more place the value went through; long chains keep their ends."""
+        if self.why and self.why[-1] == step:
+            return self
+        why = (*self.why, step)
+        if len(why) > _LONGEST_CHAIN:
+            why = (why[0], *why[-(_LONGEST_CHAIN - 1) :])
+        return self._replace(why=why)
+
+    def at_most(self, confidence: Confidence) -> Divergence:
+        return self if self.confidence <= confidence else self._replace(confidence=confidence)
+
+
+class Value(NamedTuple):
+    """What is known of a value."""
+
+    #: certainly the same on every rank
+    uniform: bool = False
+    divergence: Divergence | None = None
+    #: local tensor data: what is read out of it differs
+    data: Divergence | None = None
+    presence: Divergence | None = None
+    length: Divergence | None = None
+    #: some dimension's size is decided by local data
+    shape: Divergence | None = None
+    #: padded on some ranks only, or to a rank-local size
+    padded: Divergence | None = None
+    deps: Deps = NO_DEPS
+    types: frozenset[ClassInfo] = frozenset()
+    element_types: frozenset[ClassInfo] = frozenset()
+    #: an nn.Module that the project does not define, or of unknown class
+    module: bool = False
+    loader: bool = False
+    unordered: Divergence | None = None
+    #: repr of a constant
+    const: str | None = None
+    target: Target | None = None
+    items: tuple[Value, ...] | None = None
+    #: axes of a process group, or of the mesh or object that holds one
+    group: Axes | None = None
+    #: a number that says how many ranks there are
+    world_size: bool = False
+    #: dotted name of the library class it is an instance of
+    external: str | None = None
+    #: a size that differs between ranks at most in being zero (the number of items of a local batch)
+    emptiness: Divergence | None = None
+    #: a plain container that starts empty and is filled locally
+    container: bool = False
+
+    @property
+    def observed(self) -> Divergence | None:
+        """The divergence of what one learns by reading the value."""
+        return self.divergence or self.data
+
+    @property
+    def level(self) -> str:
+        return "divergent" if self.divergence else "uniform" if self.uniform else "unknown"
+
+    def plain(self) -> Value:
+        """Without constant, callable and tuple structure: what survives a computation."""
+        if self.const is None and self.target is None and self.items is None and not self.world_size:
+            return self
+        return self._replace(const=None, target=None, items=None, world_size=False)
+
+
+UNIFORM = Value(uniform=True)
+UNKNOWN = Value()
+
+
+def worse(a: Divergence | None, b: Divergence | None) -> Divergence | None:
+    """The joint divergence of two sources: both axes; of the chains the more certain one."""
+    if a is None or b is None:
+        return a or b
+    if a is b:
+        return a
+    best = b if b.confidence > a.confidence else a
+    if a.axes == b.axes:
+        return best
+    return best._replace(axes=a.axes | b.axes, member=a.member and b.member)
+
+
+def join(values: Iterable[Value]) -> Value:
+    """The least value that covers all: uniform only if every one is."""
+    result: Value | None = None
+    for value in values:
+        result = value if result is None else join2(result, value)
+    return UNIFORM if result is None else result
+
+
+def join2(a: Value, b: Value) -> Value:
+    if a is b or a == b:
+        return a
+    items = None
+    if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+        items = tuple([join2(x, y) for x, y in zip(a.items, b.items, strict=True)])
+    return Value(
+        a.uniform and b.uniform,
+        worse(a.divergence, b.divergence),
+        worse(a.data, b.data),
+        worse(a.presence, b.presence),
+        worse(a.length, b.length),
+        worse(a.shape, b.shape),
+        worse(a.padded, b.padded),
+        a.deps | b.deps,
+        a.types | b.types,
+        a.element_types | b.element_types,
+        a.module or b.module,
+        a.loader or b.loader,
+        worse(a.unordered, b.unordered),
+        a.const if a.const == b.const else None,
+        a.target if a.target == b.target else a.target or b.target,
+        items,
+        a.group if a.group == b.group else a.group or b.group,
+        a.world_size and b.world_size,
+        a.external if a.external == b.external else a.external or b.external,
+        worse(a.emptiness, b.emptiness),
+        a.container or b.container,
+    )
+
+
+def computed(values: Iterable[Value]) -> Value:
+    """The result of a pure computation on values."""
+    joined = join(values)
+    plain = joined.plain()
+    if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
+        plain = plain._replace(
+            types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None
+        )
+    return plain
+
+
+def contained(value: Value) -> Value:
+    """A value put into a container or object: a rank-derived field does not make the object divergent."""
+    if value.divergence is None and not value.deps:
+        return value
+    divergence = value.divergence
+    if divergence is not None:
+        data = worse(value.data, divergence) if divergence.kind == "data" else value.data
+        value = value._replace(divergence=None, uniform=False, data=data)
+    if value.deps:
+        value = value._replace(deps=frozenset((p, CONTAINED if how == FLOWS else how) for p, how in value.deps))
+    return value
+
+
+def overlap(condition: Axes, event: Axes) -> bool:
+    """Whether ranks that differ along `condition` can meet in a group that spans `event`.
+
+    An unknown group overlaps only the world and data; expert parallelism spans data parallelism in practice.
+    """
+    if not condition or not event or "private" in condition or "private" in event:
+        return False
+    if "world" in condition or "world" in event or condition & event:
+        return True
+    union = condition | event
+    if "?" in union:
+        return union <= {"dp", "ep", "?"}
+    return {"dp", "ep"} <= union

@@ -1,0 +1,258 @@
+"""Applying a library model to a call: its event, what it makes uniform, what its result is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.models.types import Argument, CallModel
+from ferrule_lint.semantics.frame import CallIssue
+from ferrule_lint.semantics.lattice import (
+    DP,
+    UNIFORM,
+    UNKNOWN,
+    UNKNOWN_GROUP,
+    WORLD,
+    Axes,
+    Divergence,
+    Value,
+    computed,
+    join,
+)
+from ferrule_lint.semantics.summary import Latent
+from ferrule_lint.semantics.text import last_name, place_name, render
+from ferrule_lint.semantics.trace import Event
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls import Arguments
+    from ferrule_lint.semantics.frame import Frame
+
+#: what WORLD spans
+_ALL_AXES: Axes = frozenset({"dp", "tp", "pp", "cp", "ep"})
+
+
+def apply(
+    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, confidence: Confidence
+) -> Value:
+    """The value of a modelled call; its event goes to the trace."""
+    e = arguments.expr
+    if model.only_if is not None and _switched_off(model.only_if, arguments):
+        return UNKNOWN
+    axes, channel = group_axes(frame, model, arguments, receiver)
+    if model.event is not None:
+        event = Event(
+            model.event, axes, channel, frame.module.path, e.pos, confidence, model.hidden,
+            f"`{render(e.func)}` issues {model.event}", model.p2p,
+        )  # fmt: skip
+        frame.emit(event)
+        _check_shapes(frame, model, arguments, event)
+    for argument in model.makes_uniform:
+        _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
+    return _result(frame, model, arguments, receiver, axes, confidence)
+
+
+def _switched_off(switch: Argument, arguments: Arguments) -> bool:
+    """Whether the argument that turns the event on is certainly absent or false."""
+    if arguments.is_open:
+        return False
+    expr = arguments.expression(switch.name, switch.position)
+    if expr is None:
+        return True
+    value = _value_of(arguments, expr)
+    return value is not None and value.const in ("None", "False")
+
+
+def _value_of(arguments: Arguments, expr: f.Expr) -> Value | None:
+    for i, a in enumerate(arguments.expr.args):
+        if a is expr and i < len(arguments.positional):
+            return arguments.positional[i]
+    for name, k in arguments.expr.keywords:
+        if k is expr:
+            return arguments.keywords.get(name or "**")
+    return None
+
+
+def group_axes(
+    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None
+) -> tuple[Axes, str]:
+    """The axes that a call's group spans, and a name for the group where its axes cannot be told."""
+    default: Axes = frozenset(model.axes) or WORLD
+    if model.group is None:
+        return _receiver_axes(frame, arguments, receiver, model) or default, ""
+    expr = arguments.expression(model.group.name, model.group.position)
+    if expr is None:
+        axes = _receiver_axes(frame, arguments, receiver, model)
+        if axes is not None:
+            return axes, ""
+        return (UNKNOWN_GROUP, "") if arguments.is_open and not model.axes else (default, "")
+    value = _value_of(arguments, expr) or UNKNOWN
+    if value.const == "None":
+        return default, ""
+    axes = value.group or frame.axes_in(render(expr))
+    if axes is not None:
+        return axes, ""
+    if last_name(expr).endswith(("WORLD", "world")):
+        return WORLD, ""
+    return UNKNOWN_GROUP, render(expr)
+
+
+def _receiver_axes(frame: Frame, arguments: Arguments, receiver: Value | None, model: CallModel) -> Axes | None:
+    """Axes of the group object or mesh that a method is called on."""
+    if receiver is None or model.axes:
+        return None
+    func = arguments.expr.func
+    text = render(func.base) if type(func) is f.Attr else ""
+    return receiver.group or frame.axes_in(text)
+
+
+# ---------------------------------------------------------------------- shapes
+_TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
+
+
+def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> None:
+    if event.op in _TOLERANT:
+        return
+    for argument in model.same_shape:
+        expr = arguments.expression(argument.name, argument.position)
+        value = _value_of(arguments, expr) if expr is not None else None
+        if value is None:
+            continue
+        for code, divergence in shape_problems(value):
+            if "?" in event.axes or divergence.axes & event.axes or "world" in event.axes:
+                message = shape_message(code, event.op)
+                frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
+                break
+        else:
+            if value.deps:
+                frame.latents.append(
+                    Latent("FER201", "shape", value.deps, frame.module.path, arguments.expr.pos, render(arguments.expr.func), event)
+                )
+
+
+def shape_problems(value: Value) -> list[tuple[str, Divergence]]:
+    if value.padded is not None:
+        return [("FER202", value.padded)]
+    if value.shape is not None:
+        return [("FER201", value.shape)]
+    return []
+
+
+def shape_message(code: str, op: str) -> str:
+    if code == "FER202":
+        return f"this tensor is padded on some ranks only before `{op}`, which needs the same shape on every rank"
+    return f"this tensor's size depends on the rank's own data, but `{op}` needs the same shape on every rank"
+
+
+# ---------------------------------------------------------------------- results
+def cleanse(value: Value, axes: Axes) -> Value:
+    """A value after a reduction or broadcast over a group: uniform along its axes, and only those."""
+    if "world" in axes:
+        return Value(uniform=True, types=value.types, element_types=value.element_types)
+    if "?" in axes:
+        return Value(types=value.types, element_types=value.element_types)
+
+    def rest(divergence: Divergence | None) -> Divergence | None:
+        if divergence is None:
+            return None
+        before = _ALL_AXES if "world" in divergence.axes else divergence.axes
+        if divergence.kind == "data" and "dp" in axes:
+            return None
+        left = before - axes
+        return divergence._replace(axes=left) if left else None
+
+    return Value(
+        divergence=rest(value.divergence),
+        data=rest(value.data),
+        length=rest(value.length),
+        types=value.types,
+        element_types=value.element_types,
+    )
+
+
+def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
+    """The tensor behind an argument holds the same value on every rank of the group afterwards."""
+    if expr is None:
+        return
+    if type(expr) is f.Sequence:
+        for element in expr.elements:
+            _make_uniform(frame, element, axes)
+        return
+    while type(expr) is f.Subscript or (type(expr) is f.Attr and expr.attr in ("data", "grad")):
+        expr = expr.base
+    if type(expr) is f.Call and type(expr.func) is f.Attr:
+        expr = expr.func.base  # `x.contiguous()` shares storage with x where it can
+    place = place_name(expr)
+    if not place:
+        return
+    known = frame.read(place) or frame.eval(expr)
+    frame.env[place] = cleanse(known, axes)
+    frame.versions[place] = frame.versions.get(place, 0) + 1
+    frame.made_uniform[place] = axes
+    if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
+        frame.self_writes.pop(place.partition(".")[2], None)
+
+
+def _result(
+    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, axes: Axes, confidence: Confidence
+) -> Value:
+    from ferrule_lint.semantics.expressions import observe
+
+    e = arguments.expr
+    if model.wraps:
+        return _wrapped(frame, model, arguments)
+    if model.unordered:
+        note = f"`{render(e.func)}` has no order that ranks share"
+        return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
+    if model.observes and receiver is not None:
+        seen = observe(frame, receiver, e.pos, render(e))
+        return seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
+    if model.observes:
+        return observe(frame, computed(arguments.values), e.pos, render(e))
+    if model.returns == "uniform":
+        values = arguments.values
+        if model.event is None:
+            return Value(uniform=True)
+        return cleanse(join(values).plain() if values else UNIFORM, axes)._replace(types=frozenset())
+    if model.returns == "divergent":
+        return _divergent(frame, model, arguments, receiver, confidence)
+    if model.returns == "data":
+        data = frame.source(DP, "data", e.pos, f"`{render(e.func)}` returns the rank's own data", Confidence.MEDIUM)
+        return Value(data=data)
+    if model.returns == "argument":
+        values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
+        return join(values).plain() if values else UNKNOWN
+    if model.pads:
+        value = arguments.positional[0] if arguments.positional else UNKNOWN
+        return value._replace(shape=None, padded=None, const=None)
+    return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None))
+
+
+def _divergent(
+    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, confidence: Confidence
+) -> Value:
+    e = arguments.expr
+    if model.group is not None or receiver is not None:
+        axes, _ = group_axes(frame, model, arguments, receiver)
+        if axes == WORLD and not model.axes:
+            axes = frame.axes_in(render(e.func)) or WORLD
+    else:
+        axes = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD
+    if model.kind in ("data", "structure") and not model.axes:
+        axes = DP
+    what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
+    note = f"`{render(e)}` {what}"
+    return Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence, model.membership))
+
+
+def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
+    """A wrapper returns its module, from now on with hidden events."""
+    argument = model.wrapped or Argument("module", 0)
+    expr = arguments.expression(argument.name, argument.position)
+    value = _value_of(arguments, expr) if expr is not None else None
+    if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
+        items = tuple(v._replace(const=None) for v in arguments.positional)
+        return Value(items=items, module=any(v.module for v in items))
+    if value is None:
+        return Value(module=True)
+    return value._replace(const=None, target=None, module=value.module or bool(value.types))

@@ -1,0 +1,132 @@
+"""Which module classes are sharded: the evidence is in another file than the module's.
+
+A class is sharded when an instance of it is passed to something that shards (`fully_shard`, FSDP, `prepare`, ...), or
+when it inherits from, or is a submodule of, such a class. If some wrapped object's class cannot be told (a factory,
+a parameter annotated `nn.Module`), any module of the project may be the one: medium confidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.text import last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+Setting = bool | str | tuple[str, ...]
+
+_HINT = re.compile(r"fsdp|fully_?shard|deepspeed|accelerat|lightning\.fabric", re.IGNORECASE)
+_DEEPEST_SUBMODULE = 4
+
+
+class Sharding:
+    """Evidence over the whole project, gathered once, on first use. `setting`: "auto", True, False or class patterns."""
+
+    def __init__(self, analysis: Analysis, setting: Setting) -> None:
+        self._analysis = analysis
+        self._setting = setting
+        self._classes: dict[str, Confidence] | None = None
+        self._generic = False
+
+    @property
+    def unknown(self) -> Confidence | None:
+        """How sure it is that a module of unknown class is sharded."""
+        if self._setting is True:
+            return Confidence.HIGH
+        if self._setting != "auto":
+            return None
+        self._gather()
+        return Confidence.MEDIUM if self._generic or self._classes else None
+
+    def of_class(self, info: ClassInfo) -> Confidence | None:
+        """How sure it is that instances of this class are sharded; None without evidence."""
+        if isinstance(self._setting, tuple):
+            matched = any(re.fullmatch(p, info.name) for p in self._setting)
+            return Confidence.HIGH if matched else None
+        if self._setting is True:
+            return Confidence.HIGH
+        if self._setting is False or not self._analysis.is_module(info):
+            return None
+        classes = self._gather()
+        for c in self._analysis.names.mro(info):
+            if c.id in classes:
+                return classes[c.id]
+        return Confidence.MEDIUM if self._generic else None
+
+    def _gather(self) -> dict[str, Confidence]:
+        if self._classes is None:
+            self._classes = {}
+            for path in sorted(self._analysis.names.modules):
+                module = self._analysis.names.modules[path]
+                if _mentions_sharding(module):
+                    for owner, call in _calls(module):
+                        self._consider(module, owner, call)
+        return self._classes
+
+    def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> None:
+        entity = self._analysis.names.resolve(call.func, module)
+        dotted = entity.dotted if isinstance(entity, External) else ""
+        model = self._analysis.models.call(dotted) if dotted else None
+        if model is None and type(call.func) is f.Attr:
+            model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
+        if model is None or model.wraps != "shards":
+            return
+        argument = model.wrapped
+        name, position = (argument.name, argument.position) if argument else ("module", 0)
+        expr = next((v for k, v in call.keywords if k == name), None)
+        exprs = [expr] if expr is not None else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
+        for wrapped in exprs:
+            self._wrapped(module, owner, wrapped)
+        if not exprs:
+            self._generic = True
+
+    def _wrapped(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> None:
+        assert self._classes is not None
+        classes = self._analysis.classes_of(module, owner, expr)
+        if not classes:
+            self._generic = True
+        for info in classes:
+            self._add(info, Confidence.HIGH, 0)
+
+    def _add(self, info: ClassInfo, confidence: Confidence, depth: int) -> None:
+        assert self._classes is not None
+        if info.id in self._classes or depth > _DEEPEST_SUBMODULE:
+            return
+        if not self._analysis.is_module(info):
+            return
+        self._classes[info.id] = confidence
+        for submodule in self._analysis.attribute_classes(info):
+            self._add(submodule, confidence, depth + 1)
+
+
+def _mentions_sharding(module: ModuleInfo) -> bool:
+    if any(_HINT.search(dotted) for dotted, _ in module.imports.values()):
+        return True
+    return any(_HINT.search(name) for name in module.functions)
+
+
+def _calls(module: ModuleInfo) -> Iterator[tuple[FunctionInfo | None, f.Call]]:
+    for call in walk_calls(module.body):
+        yield None, call
+    for function in module.functions.values():
+        for call in walk_calls(function.body):
+            yield function, call
+
+
+def walk_calls(node: Any) -> Iterator[f.Call]:
+    """Every call below a node."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            if type(item) is f.Call:
+                yield item
+            stack.extend(item)
+
+

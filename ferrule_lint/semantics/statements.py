@@ -1,0 +1,329 @@
+"""Statements: walks a body once, keeping the environment and building the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
+from ferrule_lint.semantics.expressions import bind, condition, element_of, loop_term, merge_arms, shown
+from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, Value, join2
+from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
+from ferrule_lint.semantics.text import place_name, position
+from ferrule_lint.semantics.trace import Choice, Exit, Loop, ends
+
+_DEEPEST_SECOND_PASS = 2
+
+
+def execute(frame: Frame, body: f.Body) -> None:
+    """Run a body: an early exit under a condition makes what follows conditional, which the trace's exits express."""
+    guards = 0
+    for statement in body:
+        frame.line = statement.line
+        before = len(frame.terms)
+        _STATEMENTS[type(statement)](frame, statement)
+        guard = _exit_guard(frame, before, statement)
+        if guard is not None:
+            frame.conditions.append(guard)
+            guards += 1
+    if guards:
+        del frame.conditions[-guards:]
+
+
+def _exit_guard(frame: Frame, before: int, statement: f.Stmt) -> Formula | None:
+    """The condition under which the rest of the block runs, when this statement may have left it."""
+    if type(statement) is not f.If or len(frame.terms) == before:
+        return None
+    last = frame.terms[-1]
+    if type(last) is not Choice or last.form != "if":
+        return None
+    if ends(last.body):
+        return negate(last.formula)
+    if ends(last.orelse):
+        return last.formula
+    return None
+
+
+# ---------------------------------------------------------------------- simple statements
+def _expr(frame: Frame, s: f.ExprStmt) -> None:
+    frame.eval(s.value)
+    if type(s.value) is f.Call and type(s.value.func) is f.Name and s.value.func.id == "reveal_uniformity":
+        _reveal(frame, s.line, s.value)
+
+
+def _reveal(frame: Frame, line: int, call: f.Call) -> None:
+    if call.args:
+        value = frame.eval(call.args[0])
+        text = value.level
+        if value.divergence is not None:
+            axes = ",".join(sorted(value.divergence.axes))
+            text = f"divergent[{axes}] {value.divergence.kind}"
+        frame.revealed.append((line, text))
+
+
+def _assign(frame: Frame, s: f.Assign) -> None:
+    if s.value is None:
+        return
+    value = frame.eval(s.value)
+    if s.annotation is not None and not value.types:
+        info = frame.analysis.annotated_class(s.annotation, frame.module)
+        if info is not None:
+            value = value._replace(types=frozenset({info}))
+    for target in s.targets:
+        bind(frame, target, value)
+
+
+def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
+    old, new = frame.eval(s.target), frame.eval(s.value)
+    joined = join2(old.plain(), new.plain())
+    divergence = frame.path_divergence()
+    if divergence is not None and divergence.kind != "rank" and joined.divergence is None and old.uniform:
+        note = f"`{shown(s.target)}` is changed on some ranks only"
+        step = frame.step("flow", position(s.target), note)
+        if old.container or old.element_types:
+            joined = joined._replace(length=divergence.then(step), uniform=False)
+        else:
+            joined = joined._replace(divergence=divergence.then(step), uniform=False)
+    bind(frame, s.target, joined)
+
+
+def _return(frame: Frame, s: f.Return) -> None:
+    value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
+    frame.returns.append((value, tuple(frame.conditions)))
+    frame.emit(Exit("return", s.line))
+
+
+def _raise(frame: Frame, s: f.Raise) -> None:
+    frame.eval(s.value)
+    frame.emit(Exit("raise", s.line))
+
+
+def _break(frame: Frame, s: f.Break) -> None:
+    frame.emit(Exit("break", s.line))
+
+
+def _continue(frame: Frame, s: f.Continue) -> None:
+    frame.emit(Exit("continue", s.line))
+
+
+def _function(frame: Frame, s: f.FunctionDef) -> None:
+    function = frame.module.functions.get(s.qualname)
+    if function is not None and frame.function is not None:
+        frame.write(s.name, Value(uniform=True, target=FunctionTarget(function, None, frame)))
+
+
+def _class(frame: Frame, s: f.ClassDef) -> None:
+    info = frame.module.classes.get(s.qualname)
+    if info is not None and frame.function is not None:
+        frame.write(s.name, Value(uniform=True, target=ClassTarget(info)))
+
+
+def _assert(frame: Frame, s: f.Assert) -> None:
+    condition(frame, s.test)
+
+
+def _delete(frame: Frame, s: f.Delete) -> None:
+    for target in s.targets:
+        place = place_name(target)
+        if place:
+            frame.env.pop(place, None)
+
+
+def _scope(frame: Frame, s: f.ScopeDecl) -> None:
+    return None
+
+
+# ---------------------------------------------------------------------- branches
+def _if(frame: Frame, s: f.If) -> None:
+    formula, _ = condition(frame, s.test)
+    known = evaluate(formula, {})
+    if known is not None:
+        execute(frame, s.body if known else s.orelse)
+        return
+    saved = dict(frame.env)
+    frame.conditions.append(formula)
+    with frame.recording() as body_terms:
+        execute(frame, s.body)
+    body_env, frame.env = frame.env, dict(saved)
+    frame.conditions[-1] = negate(formula)
+    with frame.recording() as else_terms:
+        execute(frame, s.orelse)
+    frame.conditions.pop()
+    body, orelse = tuple(body_terms), tuple(else_terms)
+    pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    if body or orelse:
+        frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
+    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse))
+
+
+def _merge(
+    frame: Frame, formula: Formula, a: dict[str, Value], b: dict[str, Value], a_left: bool, b_left: bool
+) -> dict[str, Value]:
+    """The environment after two arms; an arm that left contributes nothing."""
+    if a_left:
+        return b
+    if b_left:
+        return a
+    merged = dict(b)
+    for place, value in a.items():
+        other = b.get(place)
+        if other is value:
+            continue
+        if other is None:
+            # bound in one arm only: that it exists is what the other code relies on, or it was read before as unknown
+            merged[place] = value._replace(uniform=False, const=None, target=value.target, divergence=value.divergence)
+            continue
+        merged[place] = merge_arms(formula, value, other)
+        frame.versions[place] = frame.versions.get(place, 0) + 1
+    for place, value in b.items():
+        if place not in a:
+            merged[place] = value._replace(uniform=False, const=None)
+    return merged
+
+
+# ---------------------------------------------------------------------- loops
+def _for(frame: Frame, s: f.For) -> None:
+    iterable = frame.eval(s.iterable)
+    if iterable.items is not None and not iterable.items and not iterable.container:
+        return
+    pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
+
+    def enter() -> None:
+        bind(frame, s.target, element_of(frame, iterable, s.iterable))
+
+    body, _ = _rounds(frame, s.body, enter)
+    if body:
+        frame.emit(loop_term(frame, iterable, body, pos, s.iterable))
+    execute(frame, s.orelse)
+
+
+def _while(frame: Frame, s: f.While) -> None:
+    formulas: list[Formula] = [TRUE]
+
+    def enter() -> None:
+        formulas[0], _ = condition(frame, s.test)
+
+    formula_first, _ = condition(frame, s.test)
+    if formula_first == FALSE:
+        return
+    body, tested = _rounds(frame, s.body, enter)
+    formula = formulas[0]
+    pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    divergence = divergence_of(formula)
+    deps = NO_DEPS
+    if type(formula) is not Known:
+        from ferrule_lint.semantics.conditions import deps_of
+
+        deps = deps_of(formula)
+    if body:
+        frame.emit(Loop(body, divergence, None, deps, frame.module.path, pos, shown(s.test), frame.key(s.test)))
+    execute(frame, s.orelse)
+
+
+def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> tuple[tuple[Any, ...], None]:
+    """The loop body's trace in a state that any round may start from: a first pass finds what it changes."""
+    saved = dict(frame.env)
+    frame.loop_depth += 1
+    if frame.loop_depth <= _DEEPEST_SECOND_PASS:
+        returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
+        revealed = len(frame.revealed)
+        with frame.recording():
+            enter()
+            execute(frame, statements)
+        del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
+        frame.env = _widen(saved, frame.env)
+        saved = dict(frame.env)
+    with frame.recording() as terms:
+        enter()
+        execute(frame, statements)
+    frame.loop_depth -= 1
+    frame.env = _widen(saved, frame.env)
+    return tuple(terms), None
+
+
+def _widen(before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value]:
+    """What holds after any number of rounds, none included."""
+    merged = dict(after)
+    for place, value in before.items():
+        other = after.get(place)
+        if other is None:
+            merged[place] = value
+        elif other is not value:
+            joined = join2(value, other)
+            merged[place] = joined._replace(const=None) if joined.const is not None and value.const != other.const else joined
+    return merged
+
+
+# ---------------------------------------------------------------------- try and with
+def _try(frame: Frame, s: f.Try) -> None:
+    before = dict(frame.env)
+    execute(frame, s.body)
+    execute(frame, s.orelse)
+    after = frame.env
+    for handler in s.handlers:
+        frame.env = _widen(before, after)
+        if handler.name:
+            frame.env[handler.name] = UNKNOWN
+        with frame.recording() as terms:
+            execute(frame, handler.body)
+        body = tuple(terms)
+        if body:
+            pos = (handler.line, 1, handler.line, 1)
+            atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
+            frame.emit(Choice(atom, body, (), frame.module.path, pos, "except", "except"))
+        if not ends(body):
+            after = _widen(after, frame.env)
+    frame.env = after
+    execute(frame, s.final)
+
+
+def _with(frame: Frame, s: f.With) -> None:
+    exits: list[Callable[[], None]] = []
+    for expr, target in s.items:
+        value = frame.eval(expr)
+        entered = value
+        pos = position(expr) or (s.line, 1, s.line, 1)
+        for info in sorted(value.types, key=lambda c: c.id)[:2]:
+            enter = _dunder(frame, info, ("__enter__", "__aenter__"))
+            leave = _dunder(frame, info, ("__exit__", "__aexit__"))
+            if enter is not None:
+                entered = frame.analysis.call_function(frame, enter, value, (), {}, pos)
+                entered = entered if entered.types else value
+            if leave is not None:
+                exits.append(lambda leave=leave, value=value, pos=pos: _leave(frame, leave, value, pos))  # type: ignore[misc]
+        if target is not None:
+            bind(frame, target, entered._replace(const=None))
+    execute(frame, s.body)
+    for leave_block in reversed(exits):
+        leave_block()
+
+
+def _dunder(frame: Frame, info: Any, names: tuple[str, ...]) -> Any:
+    return next((m for m in (frame.analysis.names.method(info, n) for n in names) if m is not None), None)
+
+
+def _leave(frame: Frame, method: Any, value: Value, pos: f.Pos) -> None:
+    frame.analysis.call_function(frame, method, value, (UNIFORM, UNIFORM, UNIFORM), {}, pos)
+
+
+_STATEMENTS: dict[type, Callable[[Frame, Any], None]] = {
+    f.ExprStmt: _expr,
+    f.Assign: _assign,
+    f.AugAssign: _aug_assign,
+    f.If: _if,
+    f.For: _for,
+    f.While: _while,
+    f.Try: _try,
+    f.With: _with,
+    f.Return: _return,
+    f.Raise: _raise,
+    f.Break: _break,
+    f.Continue: _continue,
+    f.FunctionDef: _function,
+    f.ClassDef: _class,
+    f.Assert: _assert,
+    f.Delete: _delete,
+    f.ScopeDecl: _scope,
+}

@@ -1,0 +1,52 @@
+"""What a caller has to know of a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ferrule_lint.findings import Confidence
+from ferrule_lint.facts.types import Pos
+from ferrule_lint.semantics.lattice import UNKNOWN, Axes, Deps, Value
+from ferrule_lint.semantics.names import FunctionInfo
+from ferrule_lint.semantics.trace import Event, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Latent:
+    """A finding that comes true when a divergent argument is passed.
+
+    `needs` is "condition", "trips", "order" or "shape".
+    """
+
+    code: str
+    needs: str
+    deps: Deps
+    path: str
+    pos: Pos
+    text: str
+    event: Event
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class Summary:
+    """A function's trace, its result in terms of its parameters, and what it leaves to its callers.
+
+    Mutable only while it is being computed; `busy` until then, and a busy summary says nothing.
+    """
+
+    function: FunctionInfo | None
+    trace: Trace = ()
+    result: Value = UNKNOWN
+    latents: tuple[Latent, ...] = ()
+    #: parameter -> axes along which it holds the same value afterwards
+    made_uniform: dict[str, Axes] = field(default_factory=dict)
+    #: an item of each kind of event that the function may issue, itself or through calls
+    events: tuple[Event, ...] = ()
+    busy: bool = True
+    #: signatures for callers, by axes and least confidence
+    signatures: dict[tuple[Axes, Confidence, bool], tuple[object, ...]] = field(default_factory=dict)
+
+    @property
+    def display(self) -> str:
+        return self.function.qualname if self.function else "<module>"

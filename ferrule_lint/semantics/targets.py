@@ -1,0 +1,60 @@
+"""What a value refers to when it is called or when an attribute is taken of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.frame import Frame
+    from ferrule_lint.semantics.lattice import Value
+    from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
+
+
+class FunctionTarget(NamedTuple):
+    """A project function; `receiver` is the bound instance; `closure` the frame it was defined in."""
+
+    function: FunctionInfo
+    receiver: Value | None = None
+    closure: Frame | None = None
+    #: class to look methods up in, when called through `super()`
+    through: ClassInfo | None = None
+    #: past its decorators: what a decorator's wrapper calls
+    raw: bool = False
+
+
+class ClassTarget(NamedTuple):
+    info: ClassInfo
+
+
+class ModuleTarget(NamedTuple):
+    info: ModuleInfo
+
+
+class ExternalTarget(NamedTuple):
+    dotted: str
+
+
+class MethodTarget(NamedTuple):
+    """An attribute of a value of unknown type."""
+
+    receiver: Value
+    name: str
+
+
+class PartialTarget(NamedTuple):
+    """`functools.partial(target, ...)`."""
+
+    target: Value
+    arguments: tuple[Value, ...]
+    keywords: tuple[tuple[str, Value], ...]
+
+
+class SeveralTarget(NamedTuple):
+    """One of several: a method of several classes, a table of functions."""
+
+    targets: tuple[Value, ...]
+
+
+Target: TypeAlias = (
+    FunctionTarget | ClassTarget | ModuleTarget | ExternalTarget | MethodTarget | PartialTarget | SeveralTarget
+)

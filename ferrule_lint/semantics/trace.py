@@ -1,0 +1,109 @@
+"""The events of a piece of code as a tree: event, choice, loop, call, exit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from ferrule_lint.facts.types import Pos
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.conditions import Formula
+from ferrule_lint.semantics.lattice import Axes, Deps, Divergence
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.summary import Summary
+
+
+class Event(NamedTuple):
+    """A collective issued at a place. `channel` tells apart events that pair only with their like (a module's name)."""
+
+    op: str
+    axes: Axes
+    channel: str
+    path: str
+    pos: Pos
+    confidence: Confidence
+    #: issued without saying so: a sharded forward, backward, optimizer step
+    hidden: bool
+    note: str
+    #: "send", "recv" or ""
+    p2p: str = ""
+
+
+class Choice(NamedTuple):
+    """`form` is "if", "short circuit", "conditional expression", "filter" or "except"."""
+
+    formula: Formula
+    body: Trace
+    orelse: Trace
+    path: str
+    pos: Pos
+    text: str
+    form: str
+
+
+class Loop(NamedTuple):
+    """`trip` says why the number of rounds differs; `order` why the order of its items does."""
+
+    body: Trace
+    trip: Divergence | None
+    order: Divergence | None
+    deps: Deps
+    path: str
+    pos: Pos
+    text: str
+    key: str
+
+
+class CallTerm(NamedTuple):
+    summary: Summary
+    path: str
+    pos: Pos
+    confidence: Confidence
+
+
+class Exit(NamedTuple):
+    """`kind` is "return", "break", "continue" or "raise"."""
+
+    kind: str
+    line: int
+
+
+Term: TypeAlias = Event | Choice | Loop | CallTerm | Exit
+Trace: TypeAlias = tuple[Term, ...]
+
+
+def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
+    """Every choice and loop of a trace, outer ones first, calls not entered."""
+    for term in trace:
+        if type(term) is Choice:
+            yield term
+            yield from choices_and_loops(term.body)
+            yield from choices_and_loops(term.orelse)
+        elif type(term) is Loop:
+            yield term
+            yield from choices_and_loops(term.body)
+
+
+def has_exit(trace: Trace) -> str:
+    """The kind of an exit that some way through the trace takes out of the enclosing block, or ""."""
+    for term in trace:
+        if type(term) is Exit:
+            return term.kind
+        if type(term) is Choice:
+            found = has_exit(term.body) or has_exit(term.orelse)
+            if found:
+                return found
+        if type(term) is Loop and has_exit(term.body) in ("return", "raise"):
+            return has_exit(term.body)
+    return ""
+
+
+def ends(trace: Trace) -> bool:
+    """Whether no way through the trace reaches its end."""
+    for term in trace:
+        if type(term) is Exit:
+            return True
+        if type(term) is Choice and ends(term.body) and ends(term.orelse):
+            return True
+    return False

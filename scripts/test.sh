@@ -1,0 +1,16 @@
+#!/bin/sh
+# The project's test command: a fresh virtual environment, then style, types and tests.
+# All three always run; the exit status is 0 only if all three passed.
+set -eu
+cd "$(dirname "$0")/.."
+
+venv=.venv-test
+rm -rf "$venv"
+"${PYTHON:-python3}" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+
+status=0
+"$venv/bin/python" -m ruff check . || status=1
+"$venv/bin/python" -m mypy || status=1
+"$venv/bin/python" -m pytest -q || status=1
+exit "$status"

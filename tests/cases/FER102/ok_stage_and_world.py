@@ -1,0 +1,11 @@
+"""A loss that only the last stage has, averaged over too many ranks."""
+
+import torch
+import torch.distributed as dist
+from megatron.core import parallel_state
+
+
+def mean_loss(loss: torch.Tensor) -> torch.Tensor:
+    if parallel_state.is_pipeline_last_stage():
+        dist.all_reduce(loss, group=parallel_state.get_data_parallel_group())
+    return loss

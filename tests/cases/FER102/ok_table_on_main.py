@@ -1,0 +1,16 @@
+"""Rows of a table collected for the tracker."""
+
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+
+
+class Reporter:
+    def __init__(self, accelerator: Accelerator) -> None:
+        self.accelerator = accelerator
+
+    def log(self, rows: list[dict[str, str]]) -> None:
+        self.accelerator.wait_for_everyone()
+        every = gather_object(rows)
+        if self.accelerator.is_main_process:
+            for row in every:
+                print(row)

@@ -1,0 +1,15 @@
+"""A return that seems to save work."""
+
+import torch
+import torch.distributed as dist
+
+
+def mean_reward(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    rewards = batch["rewards"][batch["finished"].bool()]
+    if rewards.numel() == 0:
+        return torch.zeros(())
+    total = rewards.sum()
+    count = torch.tensor(float(rewards.numel()))
+    dist.all_reduce(total)  # error: FER103
+    dist.all_reduce(count)
+    return total / count.clamp(min=1.0)

@@ -1,0 +1,10 @@
+"""Only the valid scores are gathered."""
+
+import torch
+import torch.distributed as dist
+
+
+def gather(batch: dict[str, torch.Tensor], out: torch.Tensor) -> torch.Tensor:
+    valid = batch["scores"] * batch["mask"]
+    dist.all_gather_into_tensor(out, valid)
+    return out

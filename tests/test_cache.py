@@ -1,0 +1,103 @@
+"""The facts cache: what it keeps, and that nothing wrong with it is ever noticed in the results."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ferrule_lint.frontend.lower import extract
+from ferrule_lint.project import cache as cache_module
+from ferrule_lint.project.cache import FactsCache, facts_version
+
+SOURCE = b"import torch.distributed as dist\nif rank == 0:\n    dist.barrier()\n"
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> FactsCache:
+    cache = FactsCache(tmp_path / "cache")
+    cache.store(SOURCE, extract(SOURCE))
+    return cache
+
+
+def entry(root: Path) -> Path:
+    (path,) = (root / "cache").rglob("*.json")
+    return path
+
+
+def test_round_trip(stored: FactsCache, tmp_path: Path) -> None:
+    assert FactsCache(tmp_path / "cache").load(SOURCE) == extract(SOURCE)
+    assert stored.load(SOURCE + b"\n") is None
+    assert stored.hits == 0
+
+
+def test_hits_are_counted(stored: FactsCache) -> None:
+    stored.load(SOURCE)
+    assert stored.hits == 1
+
+
+def test_folder_ignores_itself(stored: FactsCache, tmp_path: Path) -> None:
+    assert (tmp_path / "cache" / ".gitignore").read_text() == "*\n"
+
+
+def test_no_temporary_files_are_left(stored: FactsCache, tmp_path: Path) -> None:
+    assert not list((tmp_path / "cache").rglob(".tmp-*"))
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"lines": "x"}', b"[" * 100_000])
+def test_damaged_entry_is_ignored(stored: FactsCache, tmp_path: Path, content: bytes) -> None:
+    entry(tmp_path).write_bytes(content)
+    assert stored.load(SOURCE) is None
+
+
+def test_truncated_and_changed_entries_are_ignored(stored: FactsCache, tmp_path: Path) -> None:
+    whole = entry(tmp_path).read_bytes()
+    for damaged in (whole[:-2], whole.replace(b"barrier", b"barriex")):
+        assert damaged != whole
+        entry(tmp_path).write_bytes(damaged)
+        assert stored.load(SOURCE) is None
+
+
+def test_damaged_entry_is_replaced(stored: FactsCache, tmp_path: Path) -> None:
+    entry(tmp_path).write_bytes(b"")
+    stored.store(SOURCE, extract(SOURCE))
+    assert stored.load(SOURCE) == extract(SOURCE)
+
+
+def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file is in the way")
+    cache = FactsCache(tmp_path / "cache")
+    cache.store(SOURCE, extract(SOURCE))
+    assert cache.load(SOURCE) is None
+
+
+def test_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*args: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    cache = FactsCache(tmp_path / "cache")
+    cache.store(SOURCE, extract(SOURCE))
+    assert cache.load(SOURCE) is None
+    assert not list((tmp_path / "cache").rglob(".tmp-*"))
+
+
+def test_key_depends_on_content_and_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = FactsCache.key(SOURCE)
+    assert FactsCache.key(SOURCE) == before
+    assert FactsCache.key(SOURCE + b" ") != before
+    monkeypatch.setattr(cache_module, "facts_version", lambda: "another")
+    assert FactsCache.key(SOURCE) != before
+
+
+def test_version_depends_on_the_code_that_makes_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "_PACKAGE", tmp_path)
+    (tmp_path / "frontend").mkdir()
+    versions = set()
+    for text in ("a = 1", "a = 2"):
+        (tmp_path / "frontend" / "lower.py").write_text(text)
+        facts_version.cache_clear()
+        versions.add(facts_version())
+    facts_version.cache_clear()
+    assert len(versions) == 2
