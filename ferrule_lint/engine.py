@@ -161,7 +161,8 @@ def _syntax_error(path: str, line: int, message: str) -> Finding:
 
 def _check(run: _Run, settings: Settings) -> None:
     """The findings of all rules."""
-    from ferrule_lint.checks.run import CheckOptions, check
+    from ferrule_lint.checks.result import CheckOptions
+    from ferrule_lint.checks.run import check
     from ferrule_lint.models.loader import load_models
 
     models = load_models(settings.models)

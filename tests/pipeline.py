@@ -11,21 +11,10 @@ from typing import Any
 
 import pytest
 
+from ferrule_lint.checks.result import CheckOptions, CheckResult
 from ferrule_lint.findings import Confidence, EventSite, Finding, LintError, Span, Step
 
 Finder = Callable[[Mapping[str, Any], Collection[str]], Sequence[Finding]]
-
-
-@dataclass(frozen=True)
-class FakeOptions:
-    sharded: object = "auto"
-
-
-@dataclass(frozen=True)
-class FakeResult:
-    findings: tuple[Finding, ...] = ()
-    statistics: dict[str, int] | None = None
-    errors: tuple[LintError, ...] = ()
 
 
 @dataclass
@@ -41,12 +30,11 @@ def fake_checks(monkeypatch: pytest.MonkeyPatch, find: Finder, errors: tuple[Lin
     """Replace all checks by `find`; what they are called with is recorded in the result."""
     calls = Calls()
 
-    def check(facts: Mapping[str, Any], report: Collection[str], models: object, options: FakeOptions) -> FakeResult:
+    def check(facts: Mapping[str, Any], report: Collection[str], models: object, options: CheckOptions) -> CheckResult:
         calls.facts, calls.report, calls.sharded = facts, report, options.sharded
-        return FakeResult(tuple(find(facts, report)), {"budget_exceeded": 0, "functions": 3}, errors)
+        return CheckResult(tuple(find(facts, report)), {"budget_exceeded": 0, "functions": 3}, errors)
 
     module = types.ModuleType("ferrule_lint.checks.run")
-    module.CheckOptions = FakeOptions  # type: ignore[attr-defined]
     module.check = check  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ferrule_lint.checks.run", module)
     return calls

@@ -250,7 +250,8 @@ def test_help_names_options_and_commands(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_module_entry_point(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "ferrule_lint", "--version"], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "ferrule_lint", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("ferrule-lint ")
 
 

@@ -7,6 +7,7 @@ from pipeline import at_text
 
 from ferrule_lint.findings import Finding, Span
 from ferrule_lint.flagger.anchor import flag
+from ferrule_lint.flagger.segments import segments
 
 
 def text_of(source: str, span: Span | None) -> str | None:
@@ -40,20 +41,17 @@ def flagged(source: str, call: str, condition: str = "", *, encoding: str = "utf
         ("y = f(x) if rank else z\n", "f(x)", "rank", "y = f(x) if rank else z"),
         ("y = [f(x) for x in xs if x.ok]\n", "f(x)", "x.ok", "y = [f(x) for x in xs if x.ok]"),
         ("rank and f(x)\n", "f(x)", "rank", "rank and f(x)"),
-        ("match r:\n    case 0:\n        f(x)\n", "f(x)", "r", "f(x)"),
+        ("match q:\n    case 0:\n        f(x)\n", "f(x)", "q", "f(x)"),
         ("try:\n    g()\nexcept OSError:\n    f(x)\n", "f(x)", "OSError", "f(x)"),
         ("def s():\n    if bad:\n        return\n    f(x)\n", "f(x)", "bad", "f(x)"),
         ("if f(x):\n    pass\n", "f(x)", "", "if f(x):\n    pass"),
     ],
 )
 def test_ranges(source: str, call: str, condition: str, statement: str) -> None:
-    # the first place of "r" in "match r" is not the subject
-    finding = flagged(source.replace("match r", "match q"), call, condition.replace("r", "q") if condition == "r" else condition)
-    shown = source.replace("match r", "match q")
-    assert text_of(shown, finding.span) == call
-    expected = ("q" if condition == "r" else condition) or None
-    assert text_of(shown, finding.condition_span) == expected
-    assert text_of(shown, finding.statement_span) == statement
+    finding = flagged(source, call, condition)
+    assert text_of(source, finding.span) == call
+    assert text_of(source, finding.condition_span) == (condition or None)
+    assert text_of(source, finding.statement_span) == statement
     assert finding.anchor_text == call
 
 
@@ -100,8 +98,9 @@ def test_white_space_is_folded_in_the_anchor() -> None:
 
 def test_what_is_no_call() -> None:
     source = "if r:\n    with group:\n        pass\n    x = mesh.rank\n"
-    assert flagged(source, "mesh.rank").anchor_text == "mesh.rank"
-    assert flagged(source, "with group").span == Span(2, 5, 3, 13)
+    for text in ("mesh.rank", "group", "with group:\n        pass"):
+        (finding,) = flag(source.encode(), [at_text("a.py", source, text)])
+        assert (text_of(source, finding.span), finding.anchor_text) == (text, " ".join(text.split()))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +119,7 @@ def test_columns_are_characters(source: str, encoding: str) -> None:
     assert finding.anchor_text == "f('ü', x)"
 
 
-@pytest.mark.parametrize("source", [b"f(x)\ndef (:\n", b"# coding: nonsense\nf(x)\n", b"\xfff(x)\n", b"f(x)\n\x00"])
+@pytest.mark.parametrize("source", [b"f(x)\ndef (:\n", b"# coding: nonsense\nf(x)\n", b"\xfff(x)\n", b"f(x)\x00\n"])
 def test_a_file_that_libcst_cannot_parse_keeps_its_ranges(source: bytes) -> None:
     finding = at_text("a.py", "f(x)\n", "f(x)")
     assert flag(source, [finding]) == [finding]
@@ -131,9 +130,80 @@ def test_a_place_that_is_not_there_keeps_its_range() -> None:
     assert flag(b"f(x)\n", [finding]) == [finding]
 
 
-def test_deep_nesting() -> None:
-    source = f"x = {'(' * 150}f(x){')' * 150}\n"
-    assert flagged(source, "f(x)").anchor_text.strip("()").startswith("f(x")
-    source = "f(x)\ny = " + "+".join(["a"] * 20_000) + "\n"
+DEEP = {
+    "sum": "x = " + "+".join(["a"] * 20_000),
+    "attributes": "x = a" + ".b" * 20_000,
+    "calls": "x = " + "f(" * 5_000 + ")" * 5_000,
+    "brackets": "x = " + "[" * 20_000 + "]" * 20_000,
+    "elif": "if a:\n    pass\n" + "elif b:\n    pass\n" * 20_000,
+    "strings": "x = " + "'a' " * 20_000,
+    "not": "x = " + "not " * 20_000 + "a",
+    "minus": "x = " + "-" * 20_000 + "a",
+    "ternaries": "x = " + "a if b else " * 20_000 + "c",
+    "lambdas": "x = " + "lambda a, b: " * 20_000 + "c",
+    "walrus": "x = " + "(a := " * 20_000 + "1" + ")" * 20_000,
+    "f-string": "x = f'{" + "(" * 20_000 + "1" + ")" * 20_000 + "}'",
+    "and": "x = " + "a and " * 20_000 + "b",
+}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_depth_that_would_end_the_process(kind: str) -> None:
+    deep = DEEP[kind].replace("\n", "\n    ")
+    source = f"if rank:\n    f(x)\n    {deep}\n"
     finding = at_text("a.py", source, "f(x)")
-    assert flag(source.encode(), [finding])[0].span == finding.span
+    assert flag(source.encode(), [finding]) == [finding]
+    # other statements are not in the way
+    source = f"f(x)\n{DEEP[kind]}\n"
+    finding = at_text("a.py", source, "f(x)")
+    assert flag(source.encode(), [finding])[0].anchor_text == "f(x)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = [" + "-1, " * 2_000 + "]",
+        "x = {" + "'a': b.c + 1, " * 2_000 + "}",
+        "x = 1\n" * 2_000,
+        "if a:\n    pass\nelif b:\n    pass\n" * 500,
+        "a; " * 5_000,
+    ],
+)
+def test_what_is_only_long_is_flagged(line: str) -> None:
+    source = f"if rank == 0:\n    f(x)\n{line}\n"
+    assert text_of(source, flagged(source, "f(x)", "rank == 0").condition_span) == "rank == 0"
+
+
+def test_reasonable_depth_is_flagged() -> None:
+    source = f"x = {'g(' * 60}f(x){')' * 60}\n"
+    assert flagged(source, "f(x)").anchor_text == "f(x)"
+
+
+def test_decorators_and_defaults_are_statements_headers() -> None:
+    source = "class A:\n    @wrap(f(x))\n    def g(self, y=h(1)):\n        pass\n"
+    assert flagged(source, "f(x)").anchor_text == "f(x)"
+    assert flagged(source, "h(1)").anchor_text == "h(1)"
+
+
+def test_conditions_and_calls_in_several_statements() -> None:
+    source = (
+        "@d\n@e(\n  1)\nclass A:\n  pass\n# note\nif rank:\n  f(x)\n\nelse:\n  g(y)\n"
+        "async def h():\n  '''\nif no:\n  '''\n  return k(z)\ntry: pass\nfinally: m(w)\n"
+    )
+    for call, statement in (("f(x)", "f(x)"), ("g(y)", "g(y)"), ("k(z)", "return k(z)"), ("m(w)", "m(w)")):
+        finding = flagged(source, call, "rank")
+        assert (text_of(source, finding.span), finding.anchor_text) == (call, call)
+        assert text_of(source, finding.statement_span) == statement
+        assert text_of(source, finding.condition_span) == "rank"
+    assert flagged(source, "e(\n  1)").anchor_text == "e( 1)"
+
+
+def test_segments_cover_the_file_in_order() -> None:
+    path = segments.__globals__["__file__"]
+    with open(path, "rb") as file:
+        source = file.read()
+    parts = segments(source)
+    assert [part.first for part in parts[1:]] == [part.last + 1 for part in parts[:-1]]
+    assert "".join(part.text for part in parts).rstrip() == source.decode().rstrip()
+    for part in parts:
+        compile(part.text, "segment", "exec")

@@ -513,8 +513,8 @@ CONVENTIONS = {
     "batch": ("batch micro_batch data_batch inputs sample next_batch", "batch_size num_batches batch_idx input_size"),
     "data": (
         "input_ids attention_mask labels hidden_states loss image logits loss_mask",
-        "num_tokens max_tokens use_mask label_names mask_token_id embedding loss_fn num_images model states in_features "
-        "output_hidden_states embed_tokens calculate_per_token_loss",
+        "num_tokens max_tokens use_mask label_names mask_token_id embedding loss_fn num_images model states "
+        "in_features output_hidden_states embed_tokens calculate_per_token_loss",
     ),
     "optional": (
         "pixel_values images image_grid_thw video_features input_features audio_embeds pixel_values_videos",
@@ -528,8 +528,8 @@ CONVENTIONS = {
     ),
     "module": (
         "model module actor vision_tower policy unwrapped_model text_encoder critic visual",
-        "model_name auto_wrap_policy model_config generator tokenizer optimizer models_dir d_model save_model load_model "
-        "unwrap_model create_model is_peft_model tokenizer_model",
+        "model_name auto_wrap_policy model_config generator tokenizer optimizer models_dir d_model save_model "
+        "load_model unwrap_model create_model is_peft_model tokenizer_model",
     ),
     "group": (
         "group process_group tp_group pg device_mesh get_tp_group _dp_process_group comm mesh",

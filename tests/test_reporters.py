@@ -35,7 +35,9 @@ def body(root: Path, report: Report) -> str:
 def test_full(tmp_path: Path) -> None:
     project(tmp_path, {"train.py": SOURCE})
     finding = at_text("train.py", SOURCE, "dist.all_reduce(loss)", "rank == 0")
-    assert shown(tmp_path, Report((finding,), files=1)) == """\
+    assert (
+        shown(tmp_path, Report((finding,), files=1))
+        == """\
 train.py:4:9: FER102 [high] `all_reduce` is reached by some ranks only
   |
 4 | dist.all_reduce(loss)
@@ -49,16 +51,20 @@ train.py:4:9: FER102 [high] `all_reduce` is reached by some ranks only
 4 |    dist.all_reduce(loss)
 
 Found 1 problem (1 error) in 1 file."""
+    )
 
 
 def test_concise(tmp_path: Path) -> None:
     finding = at_text("a/train.py", SOURCE, "dist.all_reduce(loss)")
     report = Report((finding,), (LintError("b.py", 3, "odd"), LintError("", 0, "worse")), files=2, suppressed=1)
-    assert text.plain([*concise.lines(report, tmp_path, tmp_path / "a"), *concise.summary(report)]) == """\
+    assert (
+        text.plain([*concise.lines(report, tmp_path, tmp_path / "a"), *concise.summary(report)])
+        == """\
 train.py:4:9: FER102 [high] `all_reduce` is reached by some ranks only
 error: ../b.py:3: odd
 error: worse
 Found 1 problem (1 error) in 2 files, 1 suppressed."""
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,16 +106,14 @@ def test_call_over_several_lines(tmp_path: Path) -> None:
     source = f"if r:\n    {call}\n"
     project(tmp_path, {"a.py": source})
     lines = body(tmp_path, Report((at_text("a.py", source, call),))).splitlines()
-    assert lines[2:11] == [
+    assert lines[2:9] == [
         "2 | dist.all_reduce(",
         "  | ^^^^^^^^^^^^^^^^",
         "3 |     x,",
-        "  |     ^^",
         "4 |     group=g,",
-        "  |     ^^^^^^^^",
         "5 |     async_op=True,",
-        "  |     ^^^^^^^^^^^^^^",
         "  | ...",
+        "  |",
     ]
 
 
@@ -124,7 +128,7 @@ def test_long_lines_are_cut(tmp_path: Path) -> None:
 
 
 def test_control_characters_do_not_reach_the_terminal(tmp_path: Path) -> None:
-    source = 'f(x)  # \x1b[31mred\x1b]0;title\x07 \x9b2J \u202eevil \u2028 \x7f \r\n'
+    source = "f(x)  # \x1b[31mred\x1b]0;title\x07 \x9b2J \u202eevil \u2028 \x7f \r\n"
     project(tmp_path, {"a\x1b[2J.py": source, "b.py": source})
     finding = at_text("a\x1b[2J.py", source, "f(x)", message="in \x1b[31m\nnext \u202e", witness=())
     steps = at_text("b.py", source, "f(x)", witness=(Step("source", "b.py", 1, 1, "\x1b[0m"),))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, difference
 from ferrule_lint.semantics.conditions import atoms, divergence_of
+from ferrule_lint.semantics.lattice import Divergence
 from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops, has_exit
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
 
 
-def check(root: Trace, function: str) -> Iterator[Finding]:
-    """Findings of one function's trace: one for each divergent choice."""
+def check(root: Trace, function: str, trusted: Collection[Step] = ()) -> Iterator[Finding]:
+    """Findings of one function's trace: one for each divergent choice.
+
+    `trusted`: weak sources that count here (file-system tests in a function that also writes under a rank guard).
+    """
     seen: set[frozenset[tuple[object, ...]]] = set()
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":
@@ -23,6 +27,8 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
         divergence = divergence_of(choice.formula)
         if divergence is None:
             continue
+        if divergence.confidence == Confidence.LOW and divergence.why and divergence.why[0] in trusted:
+            divergence = divergence._replace(confidence=Confidence.MEDIUM)
         own = {a.key: a for a in atoms(choice.formula) if a.divergence is not None}
         for least in (Confidence.MEDIUM, Confidence.LOW):
             found = difference(root, choice, own, divergence, least)
@@ -31,21 +37,19 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
             key = frozenset(o.key for o in found.occurrences)
             if key not in seen:
                 seen.add(key)
-                yield _finding(choice, found, least, function)
+                yield _finding(choice, divergence, found, least, function)
             break
 
 
-def _finding(choice: Choice, found: Difference, least: Confidence, function: str) -> Finding:
-    divergence = divergence_of(choice.formula)
-    assert divergence is not None
+def _finding(choice: Choice, divergence: Divergence, found: Difference, least: Confidence, function: str) -> Finding:
     confidence = min(confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH)
     hidden = all(o.event.hidden for o in found.occurrences)
     op = found.occurrences[0].event.op
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
     why = _WHAT.get(divergence.kind, "differs between ranks")
-    if found.after_exit:
+    if found.after_exit or choice.form == "loop else":
         code = "FER103"
-        kind = has_exit(choice.body) or has_exit(choice.orelse) or "return"
+        kind = has_exit(choice.body) or has_exit(choice.orelse) or ("break" if choice.form == "loop else" else "return")
         message = f"`{op}`{reached} is skipped by ranks that {kind} earlier: `{choice.text}` {why}"
     elif hidden and all(o.event.op == "forward" for o in found.occurrences):
         code = "FER101"

@@ -89,7 +89,7 @@ def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
 def _trace(frame: Frame, trace: Trace, name: str) -> Iterator[Finding]:
     if trace:
         yield from stages.check(trace, name)
-        yield from branches.check(trace, name)
+        yield from branches.check(trace, name, frame.file_tests if frame.guarded_write else ())
         yield from loops.check(trace, name)
     yield from calls.check(frame, name)
 

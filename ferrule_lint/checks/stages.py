@@ -21,7 +21,7 @@ _EVERY_AXIS = frozenset({"world"})
 def check(root: Trace, function: str) -> Iterator[Finding]:
     inner: set[int] = set()
     for choice in choices_and_loops(root):
-        if type(choice) is not Choice or id(choice) in inner:
+        if type(choice) is not Choice or id(choice) in inner or _stage(choice) is None:
             continue
         arms, last = _chain(choice, inner)
         if len(arms) < 2 or any(_stage(arm) is None for arm in arms):

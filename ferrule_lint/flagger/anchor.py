@@ -6,6 +6,8 @@ condition that some ranks take differently, the statement around the call. Only 
 
 from __future__ import annotations
 
+import tokenize
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +15,10 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from ferrule_lint.findings import Finding, Span, Step
+from ferrule_lint.flagger.segments import Segment, segments
+
+#: a node needs a module to be written out, for line ends and indentation that it does not say itself
+_ANY_MODULE = cst.Module([])
 
 
 def flag(source: bytes, findings: Sequence[Finding]) -> list[Finding]:
@@ -20,21 +26,19 @@ def flag(source: bytes, findings: Sequence[Finding]) -> list[Finding]:
 
     What cannot be found keeps the analysis' own range; so does everything if libcst cannot parse the file.
     """
+    index = _Index(_lines_of(findings))
     try:
-        # bytes: libcst reads the coding line itself
-        wrapper = MetadataWrapper(cst.parse_module(source), unsafe_skip_copy=True)
-        positions = wrapper.resolve(PositionProvider)
-        index = _Index(positions)
-        wrapper.module.visit(index)
-    except (cst.ParserSyntaxError, UnicodeDecodeError, LookupError, RecursionError):
+        for segment in segments(source):
+            index.add(segment)
+    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError):
         return list(findings)
-    return [_anchor(finding, index, wrapper.module) for finding in findings]
+    return [_anchor(finding, index) for finding in findings]
 
 
-def span_of(position: CodeRange) -> Span:
-    """libcst counts columns from 0, findings from 1; both count characters."""
-    start, end = position.start, position.end
-    return Span(start.line, start.column + 1, end.line, end.column + 1)
+def _lines_of(findings: Iterable[Finding]) -> list[int]:
+    """The lines where findings and their conditions begin."""
+    lines = {finding.span.line for finding in findings}
+    return sorted(lines.union(step.line for finding in findings for step in _condition_steps(finding)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +60,38 @@ class _Condition:
 class _Index(cst.CSTVisitor):
     """Calls, other nodes and conditions of a module by where they begin."""
 
-    def __init__(self, positions: Mapping[cst.CSTNode, CodeRange]) -> None:
+    def __init__(self, lines: Sequence[int]) -> None:
         super().__init__()
+        #: the only lines that matter, sorted
+        self._lines = lines
         self.calls: dict[tuple[int, int], list[_Place]] = {}
         self.others: dict[tuple[int, int], list[_Place]] = {}
         self.conditions: dict[tuple[int, int], list[_Condition]] = {}
-        self._positions = positions
+        self._positions: Mapping[cst.CSTNode, CodeRange] = {}
+        #: lines of the file before the segment that is visited
+        self._before = 0
         #: the statements around the current node
         self._statements: list[Span] = []
 
+    def add(self, segment: Segment) -> None:
+        """Index a segment, if it matters and libcst can parse it."""
+        if segment.too_deep or not self._matters(segment.first, segment.last):
+            return
+        try:
+            wrapper = MetadataWrapper(cst.parse_module(segment.text), unsafe_skip_copy=True)
+            self._positions = wrapper.resolve(PositionProvider)
+            self._before = segment.first - 1
+            wrapper.module.visit(self)
+        except (cst.ParserSyntaxError, RecursionError):
+            self._statements.clear()
+
+    def _matters(self, first: int, last: int) -> bool:
+        return bisect_left(self._lines, first) < bisect_right(self._lines, last)
+
     def on_visit(self, node: cst.CSTNode) -> bool:
+        if isinstance(node, cst.SimpleStatementLine):
+            span = self._span(node)
+            return self._matters(span.line, span.end_line)
         if isinstance(node, cst.BaseSmallStatement | cst.BaseCompoundStatement):
             self._statements.append(self._span(node))
         if isinstance(node, cst.Call):
@@ -84,7 +110,9 @@ class _Index(cst.CSTVisitor):
             self._statements.pop()
 
     def _span(self, node: cst.CSTNode) -> Span:
-        return span_of(self._positions[node])
+        # libcst counts columns from 0, findings from 1; both count characters
+        start, end = self._positions[node].start, self._positions[node].end
+        return Span(start.line + self._before, start.column + 1, end.line + self._before, end.column + 1)
 
     def _add(self, table: dict[tuple[int, int], list[_Place]], node: cst.CSTNode) -> None:
         span = self._span(node)
@@ -110,9 +138,9 @@ def _tests(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
     return ()
 
 
-def _anchor(finding: Finding, index: _Index, module: cst.Module) -> Finding:
+def _anchor(finding: Finding, index: _Index) -> Finding:
     at = (finding.span.line, finding.span.column)
-    place = _best(index.calls.get(at, ()), finding.span) or _best(index.others.get(at, ()), finding.span)
+    place = _best(index.calls.get(at, ()), finding.span) or _exact(index.others.get(at, ()), finding.span)
     if place is None:
         return replace(finding, condition_span=_condition_span(finding, finding.span, index))
     return replace(
@@ -120,19 +148,20 @@ def _anchor(finding: Finding, index: _Index, module: cst.Module) -> Finding:
         span=place.span,
         condition_span=_condition_span(finding, place.span, index),
         statement_span=place.statement,
-        anchor_text=" ".join(module.code_for_node(place.node).split()),
+        anchor_text=" ".join(_ANY_MODULE.code_for_node(place.node).split()),
     )
 
 
-def _best(places: Sequence[_Place], span: Span) -> _Place | None:
-    """Of the nodes that begin at one place (`a.b()` and `a.b().c()` do), the one that ends where `span` does.
+def _exact(places: Sequence[_Place], span: Span) -> _Place | None:
+    """Of the nodes that begin at one place (`a.b()` and `a.b().c()` do), the one that ends where `span` does."""
+    return next((place for place in places if place.span == span), None)
 
-    If none does, the smallest: an analysis that knows no end speaks of what comes first.
-    """
-    end = (span.end_line, span.end_column)
-    for place in places:
-        if (place.span.end_line, place.span.end_column) == end:
-            return place
+
+def _best(places: Sequence[_Place], span: Span) -> _Place | None:
+    """The exact one, else the smallest: an analysis that knows no end speaks of what comes first."""
+    exact = _exact(places, span)
+    if exact is not None:
+        return exact
     return min(places, key=lambda place: (place.span.end_line, place.span.end_column), default=None)
 
 

@@ -12,35 +12,56 @@ from functools import lru_cache
 from ferrule_lint.models.types import AttributeModel, CallModel, ClassModel, ModelFile
 
 
+class _Pattern:
+    """A regular expression that is compiled when it is first asked: most never are."""
+
+    __slots__ = ("_compiled", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._compiled: re.Pattern[str] | None = None
+
+    def _pattern(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self._text)
+        return self._compiled
+
+    def found_in(self, text: str) -> bool:
+        return self._pattern().search(text) is not None
+
+    def matches(self, text: str) -> bool:
+        return self._pattern().fullmatch(text) is not None
+
+
 class ModelSet:
     """All loaded models, indexed."""
 
     def __init__(self, files: Iterable[ModelFile]) -> None:
         self.files = tuple(files)
         self._calls: dict[str, CallModel] = {}
-        self._methods: dict[str, list[tuple[re.Pattern[str], CallModel]]] = {}
+        self._methods: dict[str, list[tuple[_Pattern, CallModel]]] = {}
         self._attributes: dict[str, AttributeModel] = {}
-        self._attribute_patterns: dict[str, list[tuple[re.Pattern[str], AttributeModel]]] = {}
+        self._attribute_patterns: dict[str, list[tuple[_Pattern, AttributeModel]]] = {}
         self._classes: dict[str, ClassModel] = {}
         self._aliases: list[tuple[str, str]] = []
-        patterns: dict[str, list[tuple[re.Pattern[str], tuple[str, ...]]]] = {}
+        patterns: dict[str, list[tuple[_Pattern, tuple[str, ...]]]] = {}
         for file in self.files:
             self._aliases.extend(file.aliases)
             for call in file.calls:
                 if call.receiver is None:
                     self._calls[call.name] = call
                 else:
-                    self._methods.setdefault(call.name, []).append((re.compile(call.receiver), call))
+                    self._methods.setdefault(call.name, []).append((_Pattern(call.receiver), call))
             for attribute in file.attributes:
                 if attribute.receiver is None:
                     self._attributes[attribute.name] = attribute
                 else:
-                    pattern = re.compile(attribute.receiver)
+                    pattern = _Pattern(attribute.receiver)
                     self._attribute_patterns.setdefault(attribute.name, []).append((pattern, attribute))
             for model in file.classes:
                 self._classes[model.name] = model
             for convention in file.conventions:
-                entry = (re.compile(convention.pattern), convention.axes)
+                entry = (_Pattern(convention.pattern), convention.axes)
                 patterns.setdefault(convention.what, []).append(entry)
         self._conventions = {what: tuple(entries) for what, entries in patterns.items()}
         self._aliases.sort(key=lambda pair: -len(pair[0]))
@@ -60,7 +81,7 @@ class ModelSet:
     def method(self, name: str, receiver: str) -> CallModel | None:
         """The model of `receiver.name(...)` for a receiver of unknown type, by the receiver's last name."""
         for pattern, call in self._methods.get(name, ()):
-            if pattern.search(receiver):
+            if pattern.found_in(receiver):
                 return call
         return None
 
@@ -69,7 +90,7 @@ class ModelSet:
 
     def attribute_of(self, name: str, receiver: str) -> AttributeModel | None:
         for pattern, attribute in self._attribute_patterns.get(name, ()):
-            if pattern.search(receiver):
+            if pattern.found_in(receiver):
                 return attribute
         return None
 
@@ -84,6 +105,6 @@ class ModelSet:
     def _convention(self, what: str, name: str) -> tuple[str, ...] | None:
         """Axes of the first convention of this sort that the whole `name` matches (maybe empty), else None."""
         for pattern, axes in self._conventions.get(what, ()):
-            if pattern.fullmatch(name):
+            if pattern.matches(name):
                 return axes
         return None

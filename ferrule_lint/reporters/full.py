@@ -50,7 +50,7 @@ def finding_lines(finding: Finding, sources: Sources, root: Path, cwd: Path) -> 
 
 
 def _frame(finding: Finding, sources: Sources, gutter: int) -> Iterator[Line]:
-    """The lines of the finding with the range underlined."""
+    """The lines of the finding, with the beginning of its range underlined."""
     span = finding.span
     last = min(max(span.end_line, span.line), span.line + MOST_LINES - 1)
     texts = [(number, sources.line(finding.path, number)) for number in range(span.line, last + 1)]
@@ -62,7 +62,9 @@ def _frame(finding: Finding, sources: Sources, gutter: int) -> Iterator[Line]:
     for number, text in shown:
         cut = _cut(expand(text[margin:]))
         yield [(f"{number:>{gutter}} | ", _BAR), (cut, "")]
-        before, length = _underline(text, number, span, margin)
+        if number != span.line:
+            continue
+        before, length = _underline(text, span, margin)
         limit = width(cut)
         if length and before < limit:
             yield [(" " * gutter + " | ", _BAR), (" " * before + "^" * max(1, min(length, limit - before)), "bold red")]
@@ -83,15 +85,15 @@ def _common_margin(texts: list[str]) -> int:
     return margin
 
 
-def _underline(text: str, number: int, span: Span, margin: int) -> tuple[int, int]:
-    """Cells before the underline of a line, and its length."""
-    start = span.column - 1 if number == span.line else len(text) - len(text.lstrip())
-    stop = span.end_column - 1 if number == span.end_line else len(text.rstrip())
+def _underline(text: str, span: Span, margin: int) -> tuple[int, int]:
+    """Cells before the underline of a range's first line, and its length."""
+    start = span.column - 1
+    stop = span.end_column - 1 if span.line == span.end_line else len(text.rstrip())
     start = min(max(start, margin), len(text))
     stop = min(stop, len(text))
     before = width(expand(text[margin:start]))
     # a range without a length (a syntax error) still gets its mark
-    length = width(expand(text[start:stop])) if stop > start else int(number == span.line)
+    length = width(expand(text[start:stop])) if stop > start else 1
     return before, length
 
 

@@ -76,11 +76,12 @@ class Analysis:
         """Whether instances are `nn.Module`s, by their library base classes."""
         known = self._modules.get(info.id)
         if known is None:
-            known = any(self._is_module_base(b) for b in self.names.external_bases(info))
+            known = any(self.is_module_class(b) for b in self.names.external_bases(info))
             self._modules[info.id] = known
         return known
 
-    def _is_module_base(self, dotted: str) -> bool:
+    def is_module_class(self, dotted: str) -> bool:
+        """Whether a library class is an `nn.Module`: by its model, else by the habits of model libraries."""
         role = self.models.class_(dotted)
         if role is not None:
             return role.role in ("module", "sharded", "ddp", "leaf")

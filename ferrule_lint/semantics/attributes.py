@@ -86,11 +86,14 @@ def _of_class(frame: Frame, e: f.Attr, base: Value, info: ClassInfo) -> Value:
 
 def _of_external(frame: Frame, e: f.Attr, dotted: str) -> Value:
     full = f"{dotted}.{e.attr}"
+    if e.attr == "WORLD":
+        return Value(uniform=True, target=ExternalTarget(full), group=WORLD)
     model = frame.models.attribute(full)
     if model is not None:
         return _modelled(frame, e, model)
     constant = e.attr.isupper() or e.attr in ("distributed", "nn", "cuda")
-    return Value(uniform=True, target=ExternalTarget(full), group=frame.axes_in(e.attr) if not constant else None)
+    known = frame.models.knows_library(full)
+    return Value(uniform=known, target=ExternalTarget(full), group=frame.axes_in(e.attr) if not constant else None)
 
 
 def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
@@ -146,10 +149,10 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     model = frame.models.attribute_of(e.attr, last_name(e.base) or dotted_name(e.base).rpartition(".")[2])
     if model is not None:
         return _modelled(frame, e, model)
+    method = MethodTarget(base, e.attr)
     named = _by_name(frame, e)
     if named is not None:
-        return named
-    method = MethodTarget(base, e.attr)
+        return named._replace(target=method)
     if e.attr in _UNIFORM_ATTRIBUTES:
         return Value(uniform=base.data is None or e.attr != "config", target=method)
     axes = frame.axes_in(e.attr) or base.group
@@ -174,8 +177,9 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
         return Value(target=method, length=None, emptiness=base.data, divergence=None, shape=base.shape)
     if frame.models.convention("local_size", e.attr) is not None:
         note = f"`{render(e)}` is the size of the local batch"
-        return Value(divergence=base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
-    value = Value(data=base.data, shape=base.shape, padded=base.padded, deps=base.deps, target=method, emptiness=base.data)
+        size = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+        return Value(divergence=size, target=method)
+    value = Value(data=base.data, shape=base.shape, padded=base.padded, deps=base.deps, target=method)
     return field_of_batch(frame, value, e.attr, e.pos)
 
 
@@ -287,7 +291,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
         note = f"parameter `{name}` is a rank"
         return Value(deps=deps, divergence=frame.source(axes, "rank", pos, note, Confidence.MEDIUM))
-    value = Value(deps=deps, external=external if role is not None else None, loader=bool(role and role.role == "loader"))
+    value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"))
     if "group" in name or "mesh" in name:
         return value._replace(group=frame.axes_in(name))
     if scalar or parameter.kind in ("*", "**"):
@@ -299,7 +303,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if batch or (named and (frame.in_module or tensor)) or (tensor and frame.in_module) or (optional and frame.in_module):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
-        value = value._replace(data=data, emptiness=data)
+        value = value._replace(data=data)
         if optional:
             note = f"the optional input `{name}` may be absent from the local batch"
             value = value._replace(presence=frame.source(DP, "structure", pos, note, Confidence.MEDIUM))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.lattice import UNIFORM, UNKNOWN, WORLD, Value, computed, join, worse
+from ferrule_lint.semantics.lattice import CONTAINED, OBSERVED, UNIFORM, UNKNOWN, WORLD, Value, computed, join, worse
 from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
 from ferrule_lint.semantics.text import last_name, place_name, render
 
@@ -89,7 +89,7 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
         uniform=joined.uniform,
         divergence=None,
         length=joined.divergence,
-        deps=frozenset((p, how) for p, how in joined.deps if how != "contained"),
+        deps=frozenset((p, OBSERVED) for p, how in joined.deps if how != CONTAINED),
     )
 
 
@@ -205,17 +205,23 @@ _FUNCTIONS: dict[str, _Handler] = {
 }
 
 
+SIZES = frozenset({"numel", "nelement", "size", "__len__"})
+
+
+def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
+    """`x.size(0)`, `x.numel()`: local where the shape is; else what differs is at most whether it is zero."""
+    receiver = target.receiver
+    if receiver.shape is None:
+        return Value(emptiness=receiver.emptiness or receiver.data, uniform=receiver.uniform)
+    note = f"`{render(arguments.expr)}` differs"
+    return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)))
+
+
 def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | None:
     """A method of a value of unknown type whose meaning does not depend on the type, or None."""
     name, receiver = target.name, target.receiver
     if name in ("append", "add", "extend", "insert", "update", "setdefault", "appendleft"):
         return _fill(frame, arguments, receiver)
-    if name in ("numel", "nelement", "size", "__len__") and receiver.shape is None:
-        return Value(emptiness=receiver.emptiness or receiver.data, deps=receiver.deps, uniform=receiver.uniform)
-    if name in ("numel", "nelement", "size"):
-        assert receiver.shape is not None
-        note = f"`{render(arguments.expr)}` differs"
-        return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)))
     if name == "get" and arguments.expr.args and type(arguments.expr.args[0]) is f.Const:
         return _get(frame, arguments, receiver)
     if name in ("keys", "values", "items", "copy"):

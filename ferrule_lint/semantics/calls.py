@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import builtin_calls, forwards, modelled
+from ferrule_lint.semantics import builtin_calls, forwards, modelled, tensors
 from ferrule_lint.semantics.conditions import Atom
-from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Divergence, Value, join, worse
+from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Value, join, worse
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.targets import (
     ClassTarget,
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.frame import Frame
 
 _MOST_ALTERNATIVES = 6
+#: calls that write files, by name
+_WRITES = frozenset(
+    "mkdir makedirs write write_text write_bytes touch save dump save_pretrained to_parquet to_csv rename replace move "
+    "copy copyfile copytree rmtree unlink remove snapshot_download hf_hub_download download extractall".split()
+)
+#: class methods of library modules that make an instance
+_FACTORIES = ("from_pretrained", "from_config", "_from_config")
 
 
 class Arguments(NamedTuple):
@@ -57,6 +64,8 @@ class Arguments(NamedTuple):
 
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
+    if last_name(e.func) in _WRITES and (path := frame.path_divergence()) is not None and path.kind == "rank":
+        frame.guarded_write = True
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     positional = tuple([frame.eval(a) for a in e.args])
@@ -123,6 +132,13 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
 # ---------------------------------------------------------------------- outside the project
 def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) -> Value:
     e = arguments.expr
+    builtin = builtin_calls.call(frame, dotted, arguments)
+    if builtin is not None:
+        return builtin
+    if dotted.startswith("torch."):
+        tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
+        if tensor is not None and not dotted.startswith("torch.distributed"):
+            return tensor
     model = frame.models.call(dotted)
     if model is not None:
         return modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
@@ -138,9 +154,10 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
             element_types=frozenset().union(*(v.types for v in arguments.values)),
         )
-    builtin = builtin_calls.call(frame, dotted, arguments)
-    if builtin is not None:
-        return builtin
+    class_name, _, last = dotted.rpartition(".")
+    for candidate in (dotted, class_name if last in _FACTORIES else ""):
+        if candidate and frame.analysis.is_module_class(candidate):
+            return Value(external=candidate, module=True)
     library = dotted.rpartition(".")[0]
     by_receiver = frame.models.method(dotted.rpartition(".")[2], library.rpartition(".")[2]) if library else None
     if by_receiver is not None and not frame.models.knows_library(dotted):
@@ -263,6 +280,12 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     receiver_expr = e.func.base if type(e.func) is f.Attr else None
     text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    if target.name in builtin_calls.SIZES:
+        return builtin_calls.size(frame, target, arguments)
+    if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None:
+        tensor = tensors.call(frame, target.name, arguments, receiver)
+        if tensor is not None and not frame.models.method(target.name, text):
+            return tensor
     model = _method_model(frame, receiver, target.name)
     if model is not None:
         return modelled.apply(frame, model, arguments, receiver, Confidence.parse(model.confidence))
@@ -322,7 +345,6 @@ def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo 
 _REDUCING = frozenset(
     "sum mean max min any all numel item prod norm amax amin count_nonzero std var logsumexp tolist size dim".split()
 )
-_RAGGED_RESULT = frozenset("nonzero masked_select unique unique_consecutive argwhere".split())
 
 
 def unknown_call(
@@ -348,24 +370,12 @@ def unknown_call(
             shape = worse(shape, v.length)
     if name in _REDUCING:
         shape = emptiness = None
-    if name in _RAGGED_RESULT and data is not None:
-        shape = data.then(frame.step("flow", arguments.expr.pos, f"`{name}` keeps a local number of items"))
-    if name == "pad" or name.startswith("pad_"):
-        shape, padded = None, worse(padded, _local_padding(frame, arguments))
     types = receiver.types if receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half") else None
     return result._replace(
         uniform=result.uniform and data is None, data=data, shape=shape, padded=padded, deps=deps, emptiness=emptiness,
         types=types or frozenset(), group=group,
         module=receiver is not None and receiver.module and name in ("to", "cuda", "eval", "train", "half", "float"),
     )  # fmt: skip
-
-
-def _local_padding(frame: Frame, arguments: Arguments) -> Divergence | None:
-    """Padding under a condition that differs between ranks pads on some of them only."""
-    divergence = frame.path_divergence()
-    if divergence is None or divergence.kind not in ("data", "rank", "structure"):
-        return None
-    return divergence.then(frame.step("flow", arguments.expr.pos, "padded on some ranks only"))
 
 
 def _is_callback(value: Value) -> bool:

@@ -8,6 +8,7 @@ most `MOST_ATOMS` linked atoms, within a budget that ends in silence.
 
 from __future__ import annotations
 
+import collections
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, atoms, evaluate
 from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, Axes, Divergence, overlap
 from ferrule_lint.semantics.summary import Summary
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace, choices_and_loops
+from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace, choices_and_loops, has_exit
 
 MOST_ATOMS = 4
 BUDGET = 6000
@@ -55,6 +56,8 @@ class Comparison:
     axes: Axes
     least: Confidence
     lenient: bool
+    #: hidden events are compared by whether they happen at all, not by how often
+    by_presence: bool = False
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
@@ -76,7 +79,7 @@ class Comparison:
             if type(term) is Event:
                 if result is not RAISES and self.counts(term):
                     token = ("event", term.op, term.axes, term.channel)
-                    if not (term.hidden and token in result):
+                    if not (self.by_presence and term.hidden and token in result):
                         result = (token, *result)
             elif type(term) is CallTerm:
                 if result is not RAISES:
@@ -125,11 +128,11 @@ class Comparison:
         """What a call issues, whatever way it takes; a call that is being computed is silent."""
         if summary.busy or not summary.events:
             return ()
-        key = (self.axes, self.least, self.lenient)
+        key = (self.axes, self.least, self.lenient, self.by_presence)
         known = summary.signatures.get(key)
         if known is None:
             summary.signatures[key] = ()
-            inner = Comparison(self.axes, self.least, self.lenient)
+            inner = Comparison(self.axes, self.least, self.lenient, self.by_presence)
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()
@@ -209,11 +212,13 @@ def difference(
     """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None."""
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
+    # a tower run for images and again for videos is balanced by one dummy run in practice; that it runs matters
+    by_presence = divergence.kind == "structure"
     keys = _linked(root, own)
     outcomes: list[tuple[dict[str, bool], Signature]] = []
     for values in itertools.product((True, False), repeat=len(keys)):
         assignment = dict(zip(keys, values, strict=True))
-        comparison = Comparison(axes, least, lenient)
+        comparison = Comparison(axes, least, lenient, by_presence)
         signature = comparison.signature(root, (), assignment)
         if comparison.exhausted:
             return None
@@ -224,7 +229,7 @@ def difference(
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
-        found = _explain(root, choice, a, b, Comparison(axes, least, lenient))
+        found = _explain(root, choice, a, b, Comparison(axes, least, lenient, by_presence))
         if found is not None:
             return found
     return None
@@ -257,7 +262,9 @@ def _explain(
     inside_keys = {o.key for o in inside}
     within = [o for o in differing if o.key in inside_keys]
     if within:
-        return Difference(tuple(within), False, comparison.axes)
+        return Difference(tuple(_unmatched(within, first, second)), False, comparison.axes)
+    if not (has_exit(choice.body) or has_exit(choice.orelse)):
+        return None  # another choice on the same atom speaks of these
     after = [o for o in differing if (o.call or o.event).pos[0] > choice.pos[0]]
     if after or differing:
         return Difference(tuple(after or differing), True, comparison.axes)
@@ -265,6 +272,15 @@ def _explain(
     later = [o for o in _unique(first + second) if (o.call or o.event).pos[0] > choice.pos[0]]
     everything = later or _unique(first + second)
     return Difference(tuple(everything), True, comparison.axes) if everything else None
+
+
+def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:
+    """Of the differing occurrences, those whose like the other rank does not issue as often; all if that is none."""
+    balance: collections.Counter[tuple[object, ...]] = collections.Counter()
+    for occurrences, sign in ((first, 1), (second, -1)):
+        for o in occurrences:
+            balance[(o.event.op, o.event.axes, o.event.channel)] += sign
+    return [o for o in within if balance[(o.event.op, o.event.axes, o.event.channel)]] or within
 
 
 def _unique(occurrences: Iterable[Occurrence]) -> list[Occurrence]:

@@ -8,7 +8,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import attributes, calls
-from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
+from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -105,7 +105,10 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
     formula, value = condition(frame, e)
     if e.op == "or" and type(formula) is not Known:
         # `x = given or default`: the operands' structure lives on
-        operands = join([frame.eval(v) for v in e.values[-1:]])
+        issues, latents = len(frame.issues), len(frame.latents)
+        with frame.recording():
+            operands = frame.eval(e.values[-1])
+        del frame.issues[issues:], frame.latents[latents:]
         return value._replace(
             types=operands.types, data=worse(value.data, operands.data), module=operands.module, const=None
         )
@@ -209,6 +212,9 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         except (ValueError, IndexError):
             pass
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
+    role = frame.models.class_(base.external) if base.external else None
+    if role is not None and role.role == "group":
+        return base._replace(group=frame.axes_in(key) or base.group)
     value = base._replace(
         types=base.element_types,
         element_types=frozenset(),
@@ -227,6 +233,10 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         elif index.data is not None and type(e.index) is not f.Op:
             note = f"`{shown(e)}` keeps a local number of items"
             value = value._replace(shape=index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+    if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
+        note = f"`{shown(e)}` takes another share on every rank"
+        share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+        return value._replace(length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None)
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
         return value._replace(uniform=False)
@@ -341,8 +351,8 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
 
 
 def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, expr: f.Expr) -> Loop:
-    trip = iterable.length or iterable.divergence
-    if trip is not None and trip.kind == "rank" and iterable.length is None and not iterable.world_size:
+    trip = iterable.length or iterable.shape or iterable.divergence
+    if trip is not None and trip.kind == "rank" and iterable.length is None:
         # a rank-derived object that merely is iterated is no evidence about its length
         trip = trip.at_most(Confidence.LOW)
     return Loop(
@@ -353,6 +363,10 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
 
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
+    if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":
+        return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
+    if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr == "items" and not expr.args:
+        return Value(items=(UNKNOWN, element_of(frame, iterable, expr.func.base)))
     if iterable.items:
         joined = join(iterable.items)
         if joined.target is not None or joined.const is not None:
@@ -382,7 +396,8 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
             if value.items is not None and len(value.items) == len(target.elements):
                 bind(frame, element, value.items[i])
             else:
-                part = value._replace(items=None, const=None, target=None, types=value.element_types, length=None)
+                types = value.types | value.element_types
+                part = value._replace(items=None, const=None, target=None, types=types, length=None)
                 bind(frame, element, part)
         return
     if type(target) is f.Starred:
@@ -443,10 +458,27 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         values.append(value)
         if type(formula) is Known and formula.value is decides:
             break
+    if expr.op == "and":
+        formulas = _beside_agreed_flag(formulas)
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
     return formula, join(values).plain()._replace(types=frozenset(), uniform=all(v.uniform for v in values))
+
+
+def _beside_agreed_flag(formulas: list[Formula]) -> list[Formula]:
+    """`agreed and x is not None`: who agreed on a flag among the ranks has thought of presence; the guard is for None."""
+    if not any(type(g) is Atom and g.key.startswith("=") for g in formulas):
+        return formulas
+    return [_doubted(g) for g in formulas]
+
+
+def _doubted(formula: Formula) -> Formula:
+    if type(formula) is Negation:
+        return Negation(_doubted(formula.operand))
+    if type(formula) is Atom and formula.divergence is not None and formula.divergence.kind == "structure":
+        return formula._replace(divergence=formula.divergence.at_most(Confidence.LOW))
+    return formula
 
 
 def _atom(frame: Frame, expr: f.Expr, value: Value, deps: Deps | None = None, divergence: Divergence | None = None) -> Formula:
@@ -606,6 +638,10 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
             return observe(frame, joined, e.pos, shown(e))
         return joined
     member = any(v.divergence is not None and v.divergence.member for v in values)
+    if e.ops[0] in (">=", "<", "!=", "==") and any(v.const == "-1" for v in values):
+        member = True
+    if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":
+        member = True  # "is this process in the group at all"
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return joined

@@ -70,6 +70,9 @@ class Frame:
         self.in_module = False
         self.line = 0
         self.loop_depth = 0
+        #: sources that look at the file system, and whether something is written under a rank guard here
+        self.file_tests: set[Step] = set()
+        self.guarded_write = False
         #: (path, line) -> text of `reveal_uniformity` calls
         self.revealed: list[tuple[int, str]] = []
 

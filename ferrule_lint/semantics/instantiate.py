@@ -77,7 +77,9 @@ def contexts_of(
         if value.const in _CONTEXT_CONSTANTS and value.divergence is None:
             out.append((parameter.name, Value(uniform=True, const=value.const, group=value.group)))
         elif "group" in parameter.name and value.group is not None and value.divergence is None:
-            out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))
+            # an optional group that is passed on stays optional
+            if not (value.deps and value.const is None and value.group is None):
+                out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))
         elif type(value.target) in (FunctionTarget, PartialTarget, ClassTarget):
             out.append((parameter.name, Value(uniform=True, target=value.target)))
     return tuple(out)

@@ -14,7 +14,7 @@ from ferrule_lint.semantics.compare import Comparison, difference, issues
 from ferrule_lint.semantics.conditions import atoms
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
-from ferrule_lint.semantics.lattice import WORLD, Divergence, Value, overlap
+from ferrule_lint.semantics.lattice import FLOWS, WORLD, Divergence, Value, overlap
 from ferrule_lint.semantics.modelled import shape_message, shape_problems
 from ferrule_lint.semantics.summary import Latent, Summary
 from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops
@@ -63,10 +63,11 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
             if latent.needs == "shape":
                 _shape(frame, summary, latent, value, pos)
                 continue
-            divergence = value.length if latent.needs == "trips" and value.length else divergence_through(value, how)
-            if latent.needs == "trips" and value.length is None and divergence is not None and value.items is None:
-                # a divergent object that is iterated tells nothing about its length; a number does
-                divergence = divergence if divergence.kind != "rank" else None
+            if latent.needs == "trips" and how == FLOWS:
+                # a divergent object that is iterated tells nothing about its length
+                divergence = value.length or value.shape
+            else:
+                divergence = divergence_through(value, how)
             if divergence is not None:
                 if overlap(divergence.axes, latent.event.axes) and latent.event.axes != frozenset({"?"}):
                     message = f"`{summary.display}` issues {latent.event.op} depending on `{name}`, which differs between ranks"
@@ -85,7 +86,8 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.
         if "?" in axes or "world" in axes or divergence.axes & axes:
             message = shape_message(code, latent.event.op)
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
-    if not problems and value.deps and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
+    direct = frozenset(d for d in value.deps if d[1] == FLOWS)
+    if not problems and direct and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
         frame.latents.append(
-            Latent(latent.code, "shape", value.deps, latent.path, latent.pos, latent.text, latent.event, latent.depth + 1)
+            Latent(latent.code, "shape", direct, latent.path, latent.pos, latent.text, latent.event, latent.depth + 1)
         )

@@ -169,8 +169,10 @@ def join2(a: Value, b: Value) -> Value:
 
 def computed(values: Iterable[Value]) -> Value:
     """The result of a pure computation on values."""
-    joined = join(values)
-    plain = joined.plain()
+    operands = list(values)
+    plain = join(operands).plain()
+    if len(operands) > 1 and plain.emptiness is not None:
+        plain = plain._replace(emptiness=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
             types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None

@@ -10,6 +10,7 @@ from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     DP,
+    FLOWS,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -38,7 +39,7 @@ def apply(
     """The value of a modelled call; its event goes to the trace."""
     e = arguments.expr
     if model.only_if is not None and _switched_off(model.only_if, arguments):
-        return UNKNOWN
+        return _wrapped(frame, model, arguments) if model.wraps else UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
     if model.event is not None:
         event = Event(
@@ -124,9 +125,10 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: E
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
         else:
-            if value.deps:
+            direct = frozenset(d for d in value.deps if d[1] == FLOWS)
+            if direct:
                 frame.latents.append(
-                    Latent("FER201", "shape", value.deps, frame.module.path, arguments.expr.pos, render(arguments.expr.func), event)
+                    Latent("FER201", "shape", direct, frame.module.path, arguments.expr.pos, render(arguments.expr.func), event)
                 )
 
 
@@ -149,6 +151,7 @@ def cleanse(value: Value, axes: Axes) -> Value:
     """A value after a reduction or broadcast over a group: uniform along its axes, and only those."""
     if "world" in axes:
         return Value(uniform=True, types=value.types, element_types=value.element_types)
+    was_divergent = value.divergence is not None or value.data is not None
     if "?" in axes:
         return Value(types=value.types, element_types=value.element_types)
 
@@ -161,10 +164,13 @@ def cleanse(value: Value, axes: Axes) -> Value:
         left = before - axes
         return divergence._replace(axes=left) if left else None
 
+    divergence, data, length = rest(value.divergence), rest(value.data), rest(value.length)
+    left = divergence or data or length
     return Value(
-        divergence=rest(value.divergence),
-        data=rest(value.data),
-        length=rest(value.length),
+        uniform=value.uniform or (was_divergent and left is None),
+        divergence=divergence,
+        data=data,
+        length=length,
         types=value.types,
         element_types=value.element_types,
     )
@@ -178,8 +184,13 @@ def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
         for element in expr.elements:
             _make_uniform(frame, element, axes)
         return
-    while type(expr) is f.Subscript or (type(expr) is f.Attr and expr.attr in ("data", "grad")):
+    while type(expr) is f.Attr and expr.attr in ("data", "grad"):
         expr = expr.base
+    if type(expr) is f.Subscript:
+        place = place_name(expr.base)
+        if place and type(expr.index) is f.Const:
+            frame.env[f"{place}[{expr.index.text}]"] = cleanse(frame.eval(expr), axes)
+        return
     if type(expr) is f.Call and type(expr.func) is f.Attr:
         expr = expr.func.base  # `x.contiguous()` shares storage with x where it can
     place = place_name(expr)
@@ -204,15 +215,28 @@ def _result(
     if model.unordered:
         note = f"`{render(e.func)}` has no order that ranks share"
         return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
+    if model.pads:
+        value = arguments.positional[0] if arguments.positional else UNKNOWN
+        return value._replace(shape=None, padded=None, const=None)
+    if model.ragged:
+        values = [*arguments.values, *([receiver] if receiver is not None else [])]
+        joined = computed(values)
+        source = joined.data or joined.divergence
+        note = f"`{render(e.func)}` keeps a local number of items"
+        shape = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM) if source else None
+        return joined._replace(shape=shape, divergence=None, data=joined.data or source)
     if model.observes and receiver is not None:
         seen = observe(frame, receiver, e.pos, render(e))
         return seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
     if model.observes:
         return observe(frame, computed(arguments.values), e.pos, render(e))
+    if model.returns == "true":
+        return Value(uniform=True, const="True")
     if model.returns == "uniform":
         values = arguments.values
         if model.event is None:
-            return Value(uniform=True)
+            name = model.name.rpartition(".")[2]
+            return Value(uniform=True, world_size="world_size" in name or name in ("size", "num_processes"))
         return cleanse(join(values).plain() if values else UNIFORM, axes)._replace(types=frozenset())
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
@@ -222,10 +246,13 @@ def _result(
     if model.returns == "argument":
         values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
         return join(values).plain() if values else UNKNOWN
-    if model.pads:
-        value = arguments.positional[0] if arguments.positional else UNKNOWN
-        return value._replace(shape=None, padded=None, const=None)
-    return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None))
+    if model.creates_group:
+        text = " ".join(render(v) for k, v in e.keywords if k in ("group_desc", "pg_options"))
+        return Value(group=frame.axes_in(text) or UNKNOWN_GROUP, external=model.makes or None)
+    return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+
+
+_FILE_TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
 
 def _divergent(
@@ -242,7 +269,10 @@ def _divergent(
         axes = DP
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
-    return Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence, model.membership))
+    divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
+    if model.name.rpartition(".")[2] in _FILE_TESTS:
+        frame.file_tests.update(divergence.why)
+    return Value(divergence=divergence)
 
 
 def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:

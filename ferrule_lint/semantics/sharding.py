@@ -101,6 +101,8 @@ class Sharding:
         if not self._analysis.is_module(info):
             return
         self._classes[info.id] = confidence
+        for base in self._analysis.names.mro(info)[1:]:
+            self._add(base, confidence, depth)
         for submodule in self._analysis.attribute_classes(info):
             self._add(submodule, confidence, depth + 1)
 

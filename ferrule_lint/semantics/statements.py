@@ -12,7 +12,7 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, Value, join2
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.text import place_name, position
-from ferrule_lint.semantics.trace import Choice, Exit, Loop, ends
+from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit
 
 _DEEPEST_SECOND_PASS = 2
 
@@ -57,9 +57,9 @@ def _reveal(frame: Frame, line: int, call: f.Call) -> None:
     if call.args:
         value = frame.eval(call.args[0])
         text = value.level
-        if value.divergence is not None:
-            axes = ",".join(sorted(value.divergence.axes))
-            text = f"divergent[{axes}] {value.divergence.kind}"
+        divergence = value.divergence or value.data
+        if divergence is not None:
+            text = f"divergent[{','.join(sorted(divergence.axes))}] {divergence.kind}"
         frame.revealed.append((line, text))
 
 
@@ -196,7 +196,23 @@ def _for(frame: Frame, s: f.For) -> None:
     body, _ = _rounds(frame, s.body, enter)
     if body:
         frame.emit(loop_term(frame, iterable, body, pos, s.iterable))
-    execute(frame, s.orelse)
+    _loop_else(frame, s, body, pos)
+
+
+def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> None:
+    """The else of a loop runs on ranks that did not leave it by `break`."""
+    if not s.orelse:
+        return
+    breaks = [c for c in choices_and_loops(body) if type(c) is Choice and "break" in (has_exit(c.body), has_exit(c.orelse))]
+    divergence = next((d for c in breaks if (d := divergence_of(c.formula)) is not None), None)
+    with frame.recording() as terms:
+        execute(frame, s.orelse)
+    if not breaks:
+        frame.terms.extend(terms)
+    elif terms:
+        atom = Atom(f"left the loop at {frame.module.path}:{s.line}", divergence, NO_DEPS)
+        place = breaks[0]
+        frame.emit(Choice(atom, (), tuple(terms), frame.module.path, place.pos, place.text, "loop else"))
 
 
 def _while(frame: Frame, s: f.While) -> None:
@@ -219,7 +235,7 @@ def _while(frame: Frame, s: f.While) -> None:
         deps = deps_of(formula)
     if body:
         frame.emit(Loop(body, divergence, None, deps, frame.module.path, pos, shown(s.test), frame.key(s.test)))
-    execute(frame, s.orelse)
+    _loop_else(frame, s, body, pos)
 
 
 def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> tuple[tuple[Any, ...], None]:

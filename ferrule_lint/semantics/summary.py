@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ferrule_lint.findings import Confidence
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.semantics.lattice import UNKNOWN, Axes, Deps, Value
 from ferrule_lint.semantics.names import FunctionInfo
@@ -45,7 +44,7 @@ class Summary:
     events: tuple[Event, ...] = ()
     busy: bool = True
     #: signatures for callers, by axes and least confidence
-    signatures: dict[tuple[Axes, Confidence, bool], tuple[object, ...]] = field(default_factory=dict)
+    signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
 
     @property
     def display(self) -> str:

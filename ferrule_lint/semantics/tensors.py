@@ -1,0 +1,131 @@
+"""What torch's own functions do to the facets of tensors: content, shape, padding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.lattice import Divergence, Value, computed, join, worse
+from ferrule_lint.semantics.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls import Arguments
+    from ferrule_lint.semantics.frame import Frame
+
+_OF_SIZE = frozenset("zeros ones empty full arange randn rand randint eye linspace new_zeros new_ones new_empty new_full".split())
+_OF_CONTENT = frozenset("tensor as_tensor asarray FloatTensor LongTensor IntTensor BoolTensor from_numpy scalar_tensor".split())
+_JOINED = frozenset("cat concat concatenate stack hstack vstack row_stack".split())
+_REDUCING = frozenset(
+    "sum mean max min any all prod norm amax amin std var logsumexp nanmean nansum median count_nonzero argmax argmin".split()
+)
+#: kinds of conditions under which a tensor may be made longer on some ranks only
+_LOCAL = ("data", "structure", "rank")
+
+
+def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
+    """The value of a torch function or tensor method called `name`, or None when it is none of those known here."""
+    if name in _OF_SIZE:
+        return _of_size(frame, name, arguments)
+    if name in _OF_CONTENT and receiver is None:
+        return _of_content(arguments)
+    if name in _JOINED and receiver is None:
+        return _joined(frame, name, arguments)
+    if name == "pad" or name.startswith("pad_sequence"):
+        return _padded(frame, arguments, receiver)
+    if name in _REDUCING:
+        return _reduced(arguments, receiver)
+    return None
+
+
+def _flat(value: Value) -> Value:
+    """A value with what its items hold brought up."""
+    if not value.items:
+        return value
+    joined = computed(_flat(v) for v in value.items)
+    return value._replace(divergence=worse(value.divergence, joined.divergence), data=worse(value.data, joined.data))
+
+
+def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
+    sizes = [_flat(v) for v in arguments.positional]
+    divergence = next((v.divergence for v in sizes if v.divergence is not None), None)
+    uniform = all(v.uniform for v in sizes) and not name.startswith("rand")
+    if divergence is None:
+        return Value(uniform=uniform)
+    return Value(shape=_ragged(frame, arguments, divergence))
+
+
+def _ragged(frame: Frame, arguments: Arguments, divergence: Divergence) -> Divergence:
+    note = f"the size of `{render(arguments.expr)}` differs between ranks"
+    return divergence.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+
+
+def _of_content(arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return Value()
+    value = _flat(arguments.positional[0])
+    return Value(
+        uniform=value.uniform and not value.divergence,
+        divergence=value.divergence,
+        data=value.data,
+        shape=worse(value.shape, value.length),
+        deps=value.deps,
+    )
+
+
+def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
+    if not arguments.positional:
+        return None
+    value = _flat(arguments.positional[0])
+    parts = join(value.items) if value.items else value
+    padded = worse(value.padded, parts.padded)
+    local = frame.path_divergence()
+    if name != "stack" and local is not None and local.kind in _LOCAL and value.items and len(value.items) > 1:
+        note = f"`{last_name(arguments.expr.func)}` makes it longer on some ranks only"
+        padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, note)))
+    return Value(
+        uniform=value.uniform, data=worse(value.data, parts.data), deps=value.deps, padded=padded,
+        shape=None if padded else worse(worse(value.shape, value.length), parts.shape),
+    )  # fmt: skip
+
+
+def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value:
+    source = arguments.positional[0] if arguments.positional else receiver or Value()
+    padded = source.padded
+    local = frame.path_divergence()
+    if local is not None and local.kind in _LOCAL:
+        padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, "padded on some ranks only")))
+    target = _local_target(frame, arguments)
+    if target is not None:
+        note = "padded to a length that only this rank knows"
+        padded = worse(padded, target.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
+    return source._replace(shape=None, padded=padded, const=None, items=None, presence=None)
+
+
+def _local_target(frame: Frame, arguments: Arguments) -> Divergence | None:
+    """`pad(x, (0, target - x.size(0)))`: the divergence of the target, not that of the difference."""
+    stack: list[f.Expr] = list(arguments.expr.args[1:])
+    while stack:
+        expr = stack.pop()
+        if type(expr) is f.Sequence:
+            stack += expr.elements
+        elif type(expr) is f.Op and expr.kind == "Sub":
+            target = frame.eval(expr.operands[0])
+            if target.divergence is not None and target.divergence.kind in ("data", "structure"):
+                return target.divergence
+    return None
+
+
+def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
+    """A reduction: of everything, or of one dimension; the uneven one is taken to be the first."""
+    operands = [receiver] if receiver is not None else list(arguments.positional[:1])
+    if not operands:
+        return None
+    value = join(operands)
+    dims = arguments.positional if receiver is not None else arguments.positional[1:]
+    dim = next((arguments.keywords[k] for k in ("dim", "axis") if k in arguments.keywords), dims[0] if dims else None)
+    keeps = dim is not None and dim.const is not None and dim.const != "0"
+    return Value(
+        uniform=value.uniform, divergence=value.divergence, data=value.data, deps=value.deps,
+        shape=value.shape if keeps else None,
+    )  # fmt: skip
