@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import gc
 import time
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ferrule_lint.extraction import Crashed, Unparsable, Unreadable, describe_crash, read_facts
 from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: called with what is being done, how much of it is done, and how much there is
 Progress = Callable[[str, int, int], None]
-
-_PACKAGE = Path(__file__).parent
 
 
 @dataclass(slots=True)
@@ -53,9 +51,14 @@ def lint(
     settings: Settings,
     *,
     use_cache: bool = True,
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Report:
-    """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file."""
+    """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file.
+
+    Up to `jobs` processes read new files. They import the main module, as `multiprocessing` does: leave it at 1 if
+    that has no `if __name__ == "__main__"`.
+    """
     start = time.perf_counter()
     discovery = discover(paths, settings)
     cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
@@ -63,7 +66,7 @@ def lint(
     run.errors.extend(discovery.errors)
     run.count("unreadable_elsewhere", discovery.unreadable)
     with _frozen_garbage() as freeze:
-        _read(run)
+        _read(run, jobs)
         freeze()
         _check(run, settings)
     run.findings = [finding for finding in run.findings if shown(settings, finding)]
@@ -107,42 +110,30 @@ def _frozen_garbage() -> Iterator[Callable[[], None]]:
             gc.enable()
 
 
-def _read(run: _Run) -> None:
+def _read(run: _Run, jobs: int) -> None:
     """Facts of all files of the project."""
-    from ferrule_lint.frontend.errors import SourceError
-
     reported = set(run.discovery.report)
-    total = len(run.discovery.read)
-    run.count("files_read", total)
-    for done, path in enumerate(run.discovery.read):
-        run.progress("reading", done, total)
-        try:
-            source = (run.discovery.root / path).read_bytes()
-            run.facts[path] = _facts(source, run.cache)
-        except OSError as error:
-            if path in reported:
-                run.errors.append(LintError(path, 0, f"cannot be read: {error.strerror or error}"))
-            else:
+    paths = run.discovery.read
+    run.count("files_read", len(paths))
+    outcomes: dict[str, FileFacts] = {}
+    for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs)):
+        run.progress("reading", done, len(paths))
+        match outcome:
+            case Crashed():
+                run.errors.append(LintError(path, 0, outcome.message))
+            case Unreadable() if path in reported:
+                run.errors.append(LintError(path, 0, f"cannot be read: {outcome.reason}"))
+            case Unreadable():
                 run.count("unreadable_elsewhere")
-        except SourceError as error:
-            if path in reported:
-                run.findings.append(_syntax_error(path, error.line, error.message))
-            else:
+            case Unparsable() if path in reported:
+                run.findings.append(_syntax_error(path, outcome.line, outcome.message))
+            case Unparsable():
                 run.count("unparsable_elsewhere")
-        except Exception as error:
-            run.errors.append(internal_error(path, error))
-    run.progress("reading", total, total)
-
-
-def _facts(source: bytes, cache: FactsCache | None) -> FileFacts:
-    from ferrule_lint.frontend.lower import extract
-
-    facts = cache.load(source) if cache is not None else None
-    if facts is None:
-        facts = extract(source)
-        if cache is not None:
-            cache.store(source, facts)
-    return facts
+            case _:
+                outcomes[path] = outcome
+    # in one order, whatever the order they came in
+    run.facts = {path: outcomes[path] for path in paths if path in outcomes}
+    run.progress("reading", len(paths), len(paths))
 
 
 def _syntax_error(path: str, line: int, message: str) -> Finding:
@@ -171,7 +162,7 @@ def _check(run: _Run, settings: Settings) -> None:
     try:
         result = check(run.facts, reported, models, CheckOptions(sharded=settings.sharded))
     except Exception as error:
-        run.errors.append(internal_error("", error))
+        run.errors.append(LintError("", 0, describe_crash(error)))
         return
     run.progress("analysing", 1, 1)
     run.findings.extend(finding for finding in result.findings if finding.path in reported)
@@ -202,17 +193,6 @@ def _flag(run: _Run) -> None:
             flagged.extend(findings)
         except Exception as error:
             flagged.extend(findings)
-            run.errors.append(internal_error(path, error))
+            run.errors.append(LintError(path, 0, describe_crash(error)))
     run.progress("flagging", len(by_path), len(by_path))
     run.findings = flagged
-
-
-def internal_error(path: str, error: Exception) -> LintError:
-    """An error of the tool itself, with the place in the tool for the bug report."""
-    place = ""
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if Path(frame.filename).is_relative_to(_PACKAGE):
-            place = f" in {Path(frame.filename).relative_to(_PACKAGE.parent).as_posix()}:{frame.lineno}"
-            break
-    detail = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-    return LintError(path, 0, f"internal error ({detail}{place}); this is a bug in ferrule-lint, please report it")

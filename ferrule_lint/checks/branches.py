@@ -42,7 +42,9 @@ def check(root: Trace, function: str, trusted: Collection[Step] = ()) -> Iterato
 
 
 def _finding(choice: Choice, divergence: Divergence, found: Difference, least: Confidence, function: str) -> Finding:
-    confidence = min(confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH)
+    confidence = min(
+        confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH
+    )
     hidden = all(o.event.hidden for o in found.occurrences)
     op = found.occurrences[0].event.op
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""

@@ -29,7 +29,9 @@ def _finding(frame: Frame, issue: CallIssue, function: str) -> Finding:
             place = issue.latent
             steps.append(Step("condition", place.path, place.pos[0], place.pos[1], f"`{place.text}` decides"))
     steps.append(Step("event", event.path, event.pos[0], event.pos[1], event.note))
-    confidence = min(issue.divergence.confidence, event.confidence, Confidence.HIGH if issue.latent is None else Confidence.MEDIUM)
+    confidence = min(
+        issue.divergence.confidence, event.confidence, Confidence.HIGH if issue.latent is None else Confidence.MEDIUM
+    )
     return Finding(
         code=issue.code,
         name=NAMES[issue.code],

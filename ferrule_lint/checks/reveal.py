@@ -1,4 +1,4 @@
-"""What the analysis holds of an expression: `reveal_uniformity(x)` in a linted file, for specifications and bug reports."""
+"""What the analysis holds of an expression: `reveal_uniformity(x)` in a linted file, for specifications."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from ferrule_lint.checks import branches, calls, loops, stages
 from ferrule_lint.checks.result import CheckOptions, CheckResult
-from ferrule_lint.facts.types import FileFacts
+from ferrule_lint.facts.types import Body, FileFacts
 from ferrule_lint.findings import Finding, LintError
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
@@ -63,7 +63,7 @@ def _file(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> It
             errors.append(internal_error(module.path, function.line, function.qualname, error))
     try:
         frame = analysis.module_frame(module)
-        yield from _trace(frame, frame.trace(), module.name)
+        yield from _trace(frame, frame.trace(), module.name, module.body)
     except Exception as error:
         errors.append(internal_error(module.path, 1, "<module>", error))
 
@@ -83,12 +83,12 @@ def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
     if known is None:
         return
     summary, frame = known
-    yield from _trace(frame, summary.trace, function.display)
+    yield from _trace(frame, summary.trace, function.display, function.body)
 
 
-def _trace(frame: Frame, trace: Trace, name: str) -> Iterator[Finding]:
+def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:
     if trace:
-        yield from stages.check(trace, name)
+        yield from stages.check(trace, name, body)
         yield from branches.check(trace, name, frame.file_tests if frame.guarded_write else ())
         yield from loops.check(trace, name)
     yield from calls.check(frame, name)

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.checks.build import finding
+from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Comparison, Occurrence
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
+from ferrule_lint.semantics.text import root_name
 from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops
 
 _EVERY_AXIS = frozenset({"world"})
 
 
-def check(root: Trace, function: str) -> Iterator[Finding]:
+def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:
+    """`body` is the function's own code, which tells whether what was broadcast is used afterwards."""
     inner: set[int] = set()
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or id(choice) in inner or _stage(choice) is None:
@@ -34,6 +37,8 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
         occurrences = [o for found in broadcasts for o in found]
         if any("pp" in o.event.axes or "world" in o.event.axes for o in occurrences):
             continue  # FER102 speaks of these
+        if not _used_after(body, occurrences):
+            continue
         confidence = min(Confidence.MEDIUM, divergence.confidence)
         message = (
             f"`{arms[0].text}` and its {len(arms) - 1} other arm(s) broadcast for some pipeline stages;"
@@ -70,6 +75,26 @@ def _total(arms: list[Choice]) -> bool:
     return any(len(k) == 1 and type(t).__name__ == "Negation" for k, t in zip(keys, tests, strict=True)) and any(
         len(k) == 1 and type(t).__name__ == "Atom" for k, t in zip(keys, tests, strict=True)
     )
+
+
+def _used_after(body: f.Body, occurrences: list[Occurrence]) -> bool:
+    """Whether a name that some arm broadcasts is read below the last arm."""
+    places = {(o.call or o.event).pos for o in occurrences}
+    last = max(p[0] for p in places)
+    shared: set[str] = set()
+    later: set[str] = set()
+    stack: list[object] = [body]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, tuple):
+            continue
+        if type(node) is f.Call and node.pos in places:
+            arguments = [*node.args, *(value for _, value in node.keywords)]
+            shared.update(root_name(a) for a in arguments)
+        if type(node) is f.Name and node.pos[0] > last:
+            later.add(node.id)
+        stack.extend(node)
+    return bool((shared - {""}) & later)
 
 
 def _broadcasts(trace: Trace) -> list[Occurrence]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -141,9 +142,18 @@ def _lint(paths: tuple[str, ...], settings: Settings, *, use_cache: bool, quiet:
 
     try:
         with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
-            return engine.lint(paths, settings, use_cache=use_cache, progress=progress)
+            return engine.lint(paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress)
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None
+
+
+def _processors() -> int:
+    """How many processors this process may use; no more than pay."""
+    try:
+        return min(len(os.sched_getaffinity(0)), 8)
+    except AttributeError:
+        # not on this system
+        return min(os.cpu_count() or 1, 8)
 
 
 def _write(report: Report, settings: Settings, *, statistics: bool, quiet: bool) -> None:

@@ -87,7 +87,7 @@ class DictDisplay(NamedTuple):
 
 class Subscript(NamedTuple):
     base: Expr
-    index: Expr
+    index: Expr  # type: ignore[assignment]  # hides tuple.index, which nothing here calls
     pos: Pos
 
 

@@ -40,7 +40,7 @@ class FactsCache:
     """The cache in `folder`, which is made on the first write."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._entries = folder / facts_version()
         self._writable: bool | None = None
         self.hits = 0
@@ -85,7 +85,7 @@ class FactsCache:
 
     def _prepare(self) -> None:
         self._entries.mkdir(parents=True, exist_ok=True)
-        ignore = self._folder / ".gitignore"
+        ignore = self.folder / ".gitignore"
         if not ignore.exists():
             _write(ignore, "*\n")
         self._writable = True

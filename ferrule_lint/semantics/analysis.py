@@ -329,6 +329,7 @@ class Analysis:
             del self._open[key]
             summary.busy = False
         self._finish(summary, frame)
+        summary.in_context = latent.of_context(summary.trace, dict(context))
         if leans < place:
             del self._summaries[key]
             if self._leans:
@@ -393,15 +394,18 @@ def _result_of(frame: Frame) -> Value:
                             result = result._replace(
                                 uniform=False,
                                 divergence=worse(result.divergence, atom.divergence),
-                                presence=worse(result.presence, atom.divergence) if "None" in consts else result.presence,
+                                presence=worse(result.presence, atom.divergence)
+                                if "None" in consts
+                                else result.presence,
                             )
                     elif atom.deps and value.const is not None:
                         result = result._replace(uniform=False, deps=result.deps | atom.deps)
     if result.uniform and len(values) > 1:
         same = all(v == values[0] for v in values)
         if not same and any(conditions for _, conditions in frame.returns):
-            result = result._replace(uniform=all(
-                a.key.startswith("=") for _, cs in frame.returns for c in cs for a in atoms(c)))
+            result = result._replace(
+                uniform=all(a.key.startswith("=") for _, cs in frame.returns for c in cs for a in atoms(c))
+            )
     return result
 
 
@@ -421,5 +425,3 @@ def _events(trace: Trace) -> list[Event]:
         elif type(term) is Loop:
             stack = [*term.body, *stack]
     return list(found.values())
-
-

@@ -27,7 +27,7 @@ from ferrule_lint.semantics.targets import (
     ModuleTarget,
     SeveralTarget,
 )
-from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, render
+from ferrule_lint.semantics.text import dotted_name, last_name, place_name, render
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -35,7 +35,21 @@ if TYPE_CHECKING:
 
 #: attributes that are the same on all ranks whatever they are taken of
 _UNIFORM_ATTRIBUTES = frozenset(
-    "dtype device ndim is_cuda requires_grad training config layout is_leaf is_meta __class__ __name__ type".split()
+    [
+        "dtype",
+        "device",
+        "ndim",
+        "is_cuda",
+        "requires_grad",
+        "training",
+        "config",
+        "layout",
+        "is_leaf",
+        "is_meta",
+        "__class__",
+        "__name__",
+        "type",
+    ]
 )
 _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RANK$")
 _MOST_CLASSES = 8
@@ -185,14 +199,16 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
 
 def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
     """A field of a local batch: optional, or padded to a length that the batch decides, by its name."""
-    assert value.data is not None
+    data = value.data
+    if data is None:
+        return value
     if frame.models.convention("optional", name) is not None:
         note = f"`{name}` may be absent from the local batch"
-        presence = value.data.then(frame.step("flow", pos, note))._replace(kind="structure")
+        presence = data.then(frame.step("flow", pos, note))._replace(kind="structure")
         value = value._replace(presence=presence.at_most(Confidence.MEDIUM))
     if frame.models.convention("ragged", name) is not None:
         note = f"`{name}` is padded to a length that the local batch decides"
-        value = value._replace(shape=value.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM))
+        value = value._replace(shape=data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM))
     return value
 
 
@@ -300,7 +316,12 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
     optional = frame.models.convention("optional", name) is not None
-    if batch or (named and (frame.in_module or tensor)) or (tensor and frame.in_module) or (optional and frame.in_module):
+    if (
+        batch
+        or (named and (frame.in_module or tensor))
+        or (tensor and frame.in_module)
+        or (optional and frame.in_module)
+    ):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
         value = value._replace(data=data)
@@ -321,7 +342,3 @@ def _is_scalar(parameter: f.Parameter, annotation: str) -> bool:
         )
     default = parameter.default
     return type(default) is f.Const and default.text != "None"
-
-
-
-

@@ -16,13 +16,57 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.frame import Frame
 
 _PURE = frozenset(
-    """int float bool str abs sum round divmod pow bin hex ord chr repr format complex min max math.ceil math.floor
-    math.sqrt math.log math.log2 math.exp math.prod math.gcd operator.add copy.copy copy.deepcopy""".split()
+    [
+        "int",
+        "float",
+        "bool",
+        "str",
+        "abs",
+        "sum",
+        "round",
+        "divmod",
+        "pow",
+        "bin",
+        "hex",
+        "ord",
+        "chr",
+        "repr",
+        "format",
+        "complex",
+        "min",
+        "max",
+        "math.ceil",
+        "math.floor",
+        "math.sqrt",
+        "math.log",
+        "math.log2",
+        "math.exp",
+        "math.prod",
+        "math.gcd",
+        "operator.add",
+        "copy.copy",
+        "copy.deepcopy",
+    ]
 )
 _CONTENT = frozenset({"bool", "int", "float", "any", "all"})
 _UNIFORM = frozenset(
-    """isinstance issubclass hasattr callable type id super object print torch.device torch.is_grad_enabled
-    torch.cuda.is_available torch.cuda.device_count platform.system os.cpu_count""".split()
+    [
+        "isinstance",
+        "issubclass",
+        "hasattr",
+        "callable",
+        "type",
+        "id",
+        "super",
+        "object",
+        "print",
+        "torch.device",
+        "torch.is_grad_enabled",
+        "torch.cuda.is_available",
+        "torch.cuda.device_count",
+        "platform.system",
+        "os.cpu_count",
+    ]
 )
 _PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "itertools.islice", "tqdm.tqdm", "tqdm",
                       "tqdm.auto.tqdm", "itertools.chain", "collections.OrderedDict", "itertools.cycle",
@@ -48,7 +92,7 @@ def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
 
 
 def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.expressions import observe
+    from ferrule_lint.semantics.predicates import observe
 
     joined = computed(arguments.values)
     if dotted in ("min", "max", "sum") and len(arguments.positional) == 1:
@@ -118,7 +162,7 @@ def _next(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _any_all(frame: Frame, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.expressions import observe
+    from ferrule_lint.semantics.predicates import observe
 
     if not arguments.positional:
         return UNKNOWN
@@ -235,9 +279,45 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
 
 
 _TRANSPARENT = frozenset(
-    """to cuda cpu float half bfloat16 int long bool contiguous detach clone view reshape permute transpose squeeze
-    unsqueeze flatten double type numpy strip lower upper logical_not logical_and logical_or ne eq lt gt le ge npu
-    bitwise_not type_as""".split()
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "float",
+        "half",
+        "bfloat16",
+        "int",
+        "long",
+        "bool",
+        "contiguous",
+        "detach",
+        "clone",
+        "view",
+        "reshape",
+        "permute",
+        "transpose",
+        "squeeze",
+        "unsqueeze",
+        "flatten",
+        "double",
+        "type",
+        "numpy",
+        "strip",
+        "lower",
+        "upper",
+        "logical_not",
+        "logical_and",
+        "logical_or",
+        "ne",
+        "eq",
+        "lt",
+        "gt",
+        "le",
+        "ge",
+        "npu",
+        "bitwise_not",
+        "type_as",
+    ]
 )
 
 

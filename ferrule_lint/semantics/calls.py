@@ -28,8 +28,32 @@ if TYPE_CHECKING:
 _MOST_ALTERNATIVES = 6
 #: calls that write files, by name
 _WRITES = frozenset(
-    "mkdir makedirs write write_text write_bytes touch save dump save_pretrained to_parquet to_csv rename replace move "
-    "copy copyfile copytree rmtree unlink remove snapshot_download hf_hub_download download extractall".split()
+    [
+        "mkdir",
+        "makedirs",
+        "write",
+        "write_text",
+        "write_bytes",
+        "touch",
+        "save",
+        "dump",
+        "save_pretrained",
+        "to_parquet",
+        "to_csv",
+        "rename",
+        "replace",
+        "move",
+        "copy",
+        "copyfile",
+        "copytree",
+        "rmtree",
+        "unlink",
+        "remove",
+        "snapshot_download",
+        "hf_hub_download",
+        "download",
+        "extractall",
+    ]
 )
 #: class methods of library modules that make an instance
 _FACTORIES = ("from_pretrained", "from_config", "_from_config")
@@ -212,7 +236,7 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         if named is not None and named.divergence is not None and not value.data:
             return named
     if target.receiver is not None and function.name == "forward":
-        return forwards.forward_of_instance(frame, target.receiver, arguments, value)
+        return forwards.forward_of_instance(frame, target.receiver, arguments, value) or value
     return value
 
 
@@ -343,7 +367,27 @@ def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo 
 
 # ---------------------------------------------------------------------- unknown calls
 _REDUCING = frozenset(
-    "sum mean max min any all numel item prod norm amax amin count_nonzero std var logsumexp tolist size dim".split()
+    [
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "any",
+        "all",
+        "numel",
+        "item",
+        "prod",
+        "norm",
+        "amax",
+        "amin",
+        "count_nonzero",
+        "std",
+        "var",
+        "logsumexp",
+        "tolist",
+        "size",
+        "dim",
+    ]
 )
 
 

@@ -88,15 +88,16 @@ class Comparison:
                 result = self._choice(term, result, assignment)
             elif type(term) is Loop:
                 result = self._loop(term, result, assignment)
-            elif term.kind == "return":
-                result = (("return",),) if self._depth else ()
-            elif term.kind == "break":
-                result = (("break",),)
-            elif term.kind == "continue":
-                result = ()
-            else:
-                result = RAISES
+            elif type(term) is Exit:
+                result = self._exit(term)
         return result
+
+    def _exit(self, term: Exit) -> Signature:
+        if term.kind == "return":
+            return (("return",),) if self._depth else ()
+        if term.kind == "break":
+            return (("break",),)
+        return () if term.kind == "continue" else RAISES
 
     def _choice(self, term: Choice, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
         taken = evaluate(term.formula, assignment)

@@ -27,7 +27,8 @@ _NO_FORWARD = re.compile(
 def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, result: Value | None) -> Value | None:
     """A call of a module instance: a hidden event when it is sharded. None when it is not known to be a module."""
     analysis = frame.analysis
-    role = frame.models.class_(function.external).role if function.external and frame.models.class_(function.external) else ""
+    model = frame.models.class_(function.external) if function.external else None
+    role = model.role if model is not None else ""
     modules = [c for c in function.types if analysis.is_module(c)]
     if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
         return result
@@ -85,7 +86,9 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
     if not name:
         return None
     if receiver.module and type(func) is f.Attr and not _NO_FORWARD.match(name):
-        confidence = sharding.unknown if frame.self_class is None else sharding.of_class(frame.self_class) or sharding.unknown
+        confidence = (
+            sharding.unknown if frame.self_class is None else sharding.of_class(frame.self_class) or sharding.unknown
+        )
         if confidence is None:
             return None
         emit(frame, arguments, confidence)

@@ -89,8 +89,7 @@ class Frame:
     def write(self, place: str, value: Value) -> None:
         self.env[place] = value
         self.versions[place] = self.versions.get(place, 0) + 1
-        prefix = place + "."
-        stale = [k for k in self.env if k.startswith(prefix)]
+        stale = [k for k in self.env if k.startswith((place + ".", place + "["))]
         for k in stale:
             del self.env[k]
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:

@@ -162,8 +162,12 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
         item = stack.pop()
         if not isinstance(item, tuple):
             continue
-        if type(item) is f.Assign or type(item) is f.AugAssign:
-            targets = item.targets if type(item) is f.Assign else (item.target,)
+        targets: tuple[f.Expr, ...] = ()
+        if type(item) is f.Assign:
+            targets = item.targets
+        elif type(item) is f.AugAssign:
+            targets = (item.target,)
+        if targets:
             for target in targets:
                 for t in target.elements if type(target) is f.Sequence else (target,):
                     if type(t) is f.Subscript:

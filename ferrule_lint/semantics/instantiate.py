@@ -34,8 +34,11 @@ def bind_arguments(
     """Parameter name -> argument, for everything that is passed visibly."""
     bound: dict[str, Value] = {}
     parameters = list(function.parameters)
-    if function.owner is not None and not function.is_static and parameters and (
-        receiver is not None or function.is_class_method
+    if (
+        function.owner is not None
+        and not function.is_static
+        and parameters
+        and (receiver is not None or function.is_class_method)
     ):
         if receiver is not None:
             bound[parameters[0].name] = receiver

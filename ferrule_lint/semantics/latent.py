@@ -10,14 +10,15 @@ from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.compare import Comparison, difference, issues
-from ferrule_lint.semantics.conditions import atoms
+from ferrule_lint.semantics.compare import Comparison, Occurrence, difference, issues
+from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
-from ferrule_lint.semantics.lattice import FLOWS, WORLD, Divergence, Value, overlap
+from ferrule_lint.semantics.lattice import FLOWS, NO_DEPS, UNKNOWN_GROUP, WORLD, Divergence, Value, overlap
 from ferrule_lint.semantics.modelled import shape_message, shape_problems
 from ferrule_lint.semantics.summary import Latent, Summary
-from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops
+from ferrule_lint.semantics.targets import FunctionTarget, PartialTarget
+from ferrule_lint.semantics.trace import Choice, Loop, Trace, choices_and_loops
 
 MOST_LATENTS = 24
 DEEPEST = 5
@@ -42,10 +43,10 @@ def of_summary(trace: Trace) -> tuple[Latent, ...]:
             code = "FER103" if found.after_exit else "FER101" if hidden else "FER102"
             deps = frozenset().union(*(a.deps for a in own.values()))
             out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event))
-        elif term.deps and term.trip is None:
+        elif type(term) is Loop and term.deps and term.trip is None:
             comparison = Comparison(WORLD, Confidence.MEDIUM, True)
             if issues(comparison.signature(term.body, (), {})):
-                occurrences: list = []  # type: ignore[type-arg]
+                occurrences: list[Occurrence] = []
                 comparison.occurrences(term.body, {}, occurrences)
                 if occurrences:
                     event = occurrences[0].event
@@ -53,8 +54,40 @@ def of_summary(trace: Trace) -> tuple[Latent, ...]:
     return tuple(out)
 
 
+def of_context(trace: Trace, context: Mapping[str, Value]) -> tuple[tuple[Divergence, Latent], ...]:
+    """Divergent choices around calls of a callable that was passed in: nobody but the caller can be told."""
+    passed = {id(t.function) for v in context.values() if (t := _function_of(v)) is not None}
+    if not passed:
+        return ()
+    out: list[tuple[Divergence, Latent]] = []
+    for term in choices_and_loops(trace):
+        if type(term) is not Choice or len(out) >= MOST_LATENTS:
+            continue
+        divergence = divergence_of(term.formula)
+        if divergence is None:
+            continue
+        own = {a.key: a for a in atoms(term.formula) if a.divergence is not None}
+        found = difference(trace, term, own, divergence, Confidence.MEDIUM)
+        calls = [o for o in found.occurrences if o.call and id(o.call.summary.function) in passed] if found else []
+        if found is not None and calls:
+            event = calls[0].event
+            code = "FER103" if found.after_exit else "FER101" if event.hidden else "FER102"
+            out.append((divergence, Latent(code, "condition", NO_DEPS, term.path, term.pos, term.text, event)))
+    return tuple(out)
+
+
+def _function_of(value: Value) -> FunctionTarget | None:
+    target = value.target
+    while type(target) is PartialTarget:
+        target = target.target.target
+    return target if type(target) is FunctionTarget else None
+
+
 def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> None:
     """At a call: report the callee's latent findings that this call makes true, pass on those it leaves open."""
+    for divergence, latent in summary.in_context:
+        message = f"`{summary.display}` calls what it is given on some ranks only, and that issues {latent.event.op}"
+        frame.issues.append(CallIssue(latent.code, pos, divergence, latent.event, message, latent))
     for latent in summary.latents:
         for name, how in sorted(latent.deps):
             value = bound.get(name)
@@ -65,17 +98,27 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
                 continue
             if latent.needs == "trips" and how == FLOWS:
                 # a divergent object that is iterated tells nothing about its length
-                divergence = value.length or value.shape
+                found = value.length or value.shape
             else:
-                divergence = divergence_through(value, how)
-            if divergence is not None:
-                if overlap(divergence.axes, latent.event.axes) and latent.event.axes != frozenset({"?"}):
-                    message = f"`{summary.display}` issues {latent.event.op} depending on `{name}`, which differs between ranks"
-                    frame.issues.append(CallIssue(latent.code, pos, divergence, latent.event, message, latent))
+                found = divergence_through(value, how)
+            if found is not None:
+                if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
+                    op = latent.event.op
+                    message = f"`{summary.display}` issues {op} depending on `{name}`, which differs between ranks"
+                    frame.issues.append(CallIssue(latent.code, pos, found, latent.event, message, latent))
             elif value.deps and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
                 passed = frozenset((p, how if how != "flows" else h) for p, h in value.deps)
                 frame.latents.append(
-                    Latent(latent.code, latent.needs, passed, latent.path, latent.pos, latent.text, latent.event, latent.depth + 1)
+                    Latent(
+                        latent.code,
+                        latent.needs,
+                        passed,
+                        latent.path,
+                        latent.pos,
+                        latent.text,
+                        latent.event,
+                        latent.depth + 1,
+                    )
                 )
 
 

@@ -74,9 +74,7 @@ def _value_of(arguments: Arguments, expr: f.Expr) -> Value | None:
     return None
 
 
-def group_axes(
-    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None
-) -> tuple[Axes, str]:
+def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None) -> tuple[Axes, str]:
     """The axes that a call's group spans, and a name for the group where its axes cannot be told."""
     default: Axes = frozenset(model.axes) or WORLD
     if model.group is None:
@@ -128,7 +126,15 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: E
             direct = frozenset(d for d in value.deps if d[1] == FLOWS)
             if direct:
                 frame.latents.append(
-                    Latent("FER201", "shape", direct, frame.module.path, arguments.expr.pos, render(arguments.expr.func), event)
+                    Latent(
+                        "FER201",
+                        "shape",
+                        direct,
+                        frame.module.path,
+                        arguments.expr.pos,
+                        render(arguments.expr.func),
+                        event,
+                    )
                 )
 
 
@@ -207,7 +213,7 @@ def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
 def _result(
     frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, axes: Axes, confidence: Confidence
 ) -> Value:
-    from ferrule_lint.semantics.expressions import observe
+    from ferrule_lint.semantics.predicates import observe
 
     e = arguments.expr
     if model.wraps:
@@ -233,11 +239,12 @@ def _result(
     if model.returns == "true":
         return Value(uniform=True, const="True")
     if model.returns == "uniform":
-        values = arguments.values
         if model.event is None:
             name = model.name.rpartition(".")[2]
             return Value(uniform=True, world_size="world_size" in name or name in ("size", "num_processes"))
-        return cleanse(join(values).plain() if values else UNIFORM, axes)._replace(types=frozenset())
+        return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(
+            types=frozenset()
+        )
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
     if model.returns == "data":

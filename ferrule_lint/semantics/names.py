@@ -247,9 +247,7 @@ class Names:
             return External(module.imports[name][0])
         return None
 
-    def _absolute(
-        self, dotted: str, near: ModuleInfo, exact: bool, seen: frozenset[tuple[str, str]]
-    ) -> Entity | None:
+    def _absolute(self, dotted: str, near: ModuleInfo, exact: bool, seen: frozenset[tuple[str, str]]) -> Entity | None:
         module = self.module_named(dotted, near, exact)
         head, _, last = dotted.rpartition(".")
         rest: list[str] = []

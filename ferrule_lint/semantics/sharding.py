@@ -26,7 +26,7 @@ _DEEPEST_SUBMODULE = 4
 
 
 class Sharding:
-    """Evidence over the whole project, gathered once, on first use. `setting`: "auto", True, False or class patterns."""
+    """Evidence over the whole project, gathered on first use. `setting`: "auto", True, False or class patterns."""
 
     def __init__(self, analysis: Analysis, setting: Setting) -> None:
         self._analysis = analysis
@@ -80,7 +80,11 @@ class Sharding:
         argument = model.wrapped
         name, position = (argument.name, argument.position) if argument else ("module", 0)
         expr = next((v for k, v in call.keywords if k == name), None)
-        exprs = [expr] if expr is not None else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
+        exprs = (
+            [expr]
+            if expr is not None
+            else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
+        )
         for wrapped in exprs:
             self._wrapped(module, owner, wrapped)
         if not exprs:
@@ -130,5 +134,3 @@ def walk_calls(node: Any) -> Iterator[f.Call]:
             if type(item) is f.Call:
                 yield item
             stack.extend(item)
-
-

@@ -7,11 +7,12 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
-from ferrule_lint.semantics.expressions import bind, condition, element_of, loop_term, merge_arms, shown
+from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, Value, join2
+from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.text import place_name, position
+from ferrule_lint.semantics.text import place_name, position, shown
 from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit
 
 _DEEPEST_SECOND_PASS = 2
@@ -193,7 +194,7 @@ def _for(frame: Frame, s: f.For) -> None:
     def enter() -> None:
         bind(frame, s.target, element_of(frame, iterable, s.iterable))
 
-    body, _ = _rounds(frame, s.body, enter)
+    body = _rounds(frame, s.body, enter)
     if body:
         frame.emit(loop_term(frame, iterable, body, pos, s.iterable))
     _loop_else(frame, s, body, pos)
@@ -203,7 +204,9 @@ def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> Non
     """The else of a loop runs on ranks that did not leave it by `break`."""
     if not s.orelse:
         return
-    breaks = [c for c in choices_and_loops(body) if type(c) is Choice and "break" in (has_exit(c.body), has_exit(c.orelse))]
+    breaks = [
+        c for c in choices_and_loops(body) if type(c) is Choice and "break" in (has_exit(c.body), has_exit(c.orelse))
+    ]
     divergence = next((d for c in breaks if (d := divergence_of(c.formula)) is not None), None)
     with frame.recording() as terms:
         execute(frame, s.orelse)
@@ -224,7 +227,7 @@ def _while(frame: Frame, s: f.While) -> None:
     formula_first, _ = condition(frame, s.test)
     if formula_first == FALSE:
         return
-    body, tested = _rounds(frame, s.body, enter)
+    body = _rounds(frame, s.body, enter)
     formula = formulas[0]
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     divergence = divergence_of(formula)
@@ -238,7 +241,7 @@ def _while(frame: Frame, s: f.While) -> None:
     _loop_else(frame, s, body, pos)
 
 
-def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> tuple[tuple[Any, ...], None]:
+def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> Trace:
     """The loop body's trace in a state that any round may start from: a first pass finds what it changes."""
     saved = dict(frame.env)
     frame.loop_depth += 1
@@ -256,7 +259,7 @@ def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> tupl
         execute(frame, statements)
     frame.loop_depth -= 1
     frame.env = _widen(saved, frame.env)
-    return tuple(terms), None
+    return tuple(terms)
 
 
 def _widen(before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value]:
@@ -268,7 +271,9 @@ def _widen(before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value
             merged[place] = value
         elif other is not value:
             joined = join2(value, other)
-            merged[place] = joined._replace(const=None) if joined.const is not None and value.const != other.const else joined
+            merged[place] = (
+                joined._replace(const=None) if joined.const is not None and value.const != other.const else joined
+            )
     return merged
 
 

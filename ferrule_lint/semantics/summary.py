@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ferrule_lint.facts.types import Pos
-from ferrule_lint.semantics.lattice import UNKNOWN, Axes, Deps, Value
+from ferrule_lint.semantics.lattice import UNKNOWN, Axes, Deps, Divergence, Value
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.trace import Event, Trace
 
@@ -38,6 +38,8 @@ class Summary:
     trace: Trace = ()
     result: Value = UNKNOWN
     latents: tuple[Latent, ...] = ()
+    #: divergences that only this context's callables bring: (divergence, latent)
+    in_context: tuple[tuple[Divergence, Latent], ...] = ()
     #: parameter -> axes along which it holds the same value afterwards
     made_uniform: dict[str, Axes] = field(default_factory=dict)
     #: an item of each kind of event that the function may issue, itself or through calls

@@ -13,11 +13,60 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.calls import Arguments
     from ferrule_lint.semantics.frame import Frame
 
-_OF_SIZE = frozenset("zeros ones empty full arange randn rand randint eye linspace new_zeros new_ones new_empty new_full".split())
-_OF_CONTENT = frozenset("tensor as_tensor asarray FloatTensor LongTensor IntTensor BoolTensor from_numpy scalar_tensor".split())
-_JOINED = frozenset("cat concat concatenate stack hstack vstack row_stack".split())
+_OF_SIZE = frozenset(
+    [
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "arange",
+        "randn",
+        "rand",
+        "randint",
+        "eye",
+        "linspace",
+        "new_zeros",
+        "new_ones",
+        "new_empty",
+        "new_full",
+    ]
+)
+_OF_CONTENT = frozenset(
+    [
+        "tensor",
+        "as_tensor",
+        "asarray",
+        "FloatTensor",
+        "LongTensor",
+        "IntTensor",
+        "BoolTensor",
+        "from_numpy",
+        "scalar_tensor",
+    ]
+)
+_JOINED = frozenset(["cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack"])
 _REDUCING = frozenset(
-    "sum mean max min any all prod norm amax amin std var logsumexp nanmean nansum median count_nonzero argmax argmin".split()
+    [
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "any",
+        "all",
+        "prod",
+        "norm",
+        "amax",
+        "amin",
+        "std",
+        "var",
+        "logsumexp",
+        "nanmean",
+        "nansum",
+        "median",
+        "count_nonzero",
+        "argmax",
+        "argmin",
+    ]
 )
 #: kinds of conditions under which a tensor may be made longer on some ranks only
 _LOCAL = ("data", "structure", "rank")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ferrule_lint.facts import types as f
 
 _DEEPEST = 10
+_SHOWN = 60
 
 
 def last_name(expr: f.Expr | None) -> str:
@@ -40,6 +41,18 @@ def place_name(expr: f.Expr | None) -> str:
         base = place_name(expr.base)
         return f"{base}.{expr.attr}" if base else ""
     return ""
+
+
+def root_name(expr: f.Expr | None) -> str:
+    """`a` of `a.b[c].d()`; "" for anything that does not start with a name."""
+    while type(expr) in (f.Attr, f.Subscript, f.Call, f.Starred):
+        if type(expr) is f.Call:
+            expr = expr.func
+        elif type(expr) is f.Starred:
+            expr = expr.value
+        else:
+            expr = expr.base  # type: ignore[union-attr]
+    return expr.id if type(expr) is f.Name else ""
 
 
 def position(expr: f.Expr | None) -> f.Pos | None:
@@ -114,3 +127,9 @@ def _render_op(expr: f.Op, version: Callable[[str], int] | None, depth: int) -> 
         return ":".join("" if p == "None" else p for p in parts)
     sign = _SIGNS.get(expr.kind)
     return f" {sign} ".join(parts) if sign else f"{expr.kind}({', '.join(parts)})"
+
+
+def shown(expr: f.Expr) -> str:
+    """Text of an expression as messages show it, cut where it is long."""
+    text = render(expr)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

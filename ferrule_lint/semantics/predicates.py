@@ -1,0 +1,255 @@
+"""Tests -> formulas over atoms, and the value that a test has as an expression."""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
+from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.lattice import FLOWS, OBSERVED, PRESENT, Deps, Divergence, Value, computed, join
+from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
+from ferrule_lint.semantics.text import last_name, position, shown
+from ferrule_lint.semantics.trace import Choice
+
+
+def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
+    """A test as a formula, and the value it has as an expression."""
+    if type(expr) is f.Not:
+        formula, value = condition(frame, expr.operand)
+        return negate(formula), _truth(negate(formula), value)
+    if type(expr) is f.BoolOp:
+        return _connective(frame, expr)
+    if type(expr) is f.Compare and len(expr.ops) == 1:
+        return _comparison(frame, expr, expr.left, expr.ops[0], expr.rights[0])
+    if type(expr) is f.Compare:
+        value = observe(frame, join([frame.eval(expr.left), *map(frame.eval, expr.rights)]), expr.pos, shown(expr))
+        return _atom(frame, expr, value), value
+    if type(expr) is f.Walrus:
+        value = frame.eval(expr)
+        return _truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
+    return _truthiness(frame, expr, frame.eval(expr))
+
+
+def _truth(formula: Formula, value: Value) -> Value:
+    if type(formula) is Known:
+        return Value(uniform=True, const=repr(formula.value))
+    return value.plain()
+
+
+def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
+    formulas: list[Formula] = []
+    values: list[Value] = []
+    decides = expr.op == "or"
+    for i, operand in enumerate(expr.values):
+        if i == 0:
+            formula, value = condition(frame, operand)
+        else:
+            guard = connect(expr.op, list(formulas))
+            guard = negate(guard) if decides else guard
+            frame.conditions.append(guard)
+            with frame.recording() as terms:
+                formula, value = condition(frame, operand)
+            frame.conditions.pop()
+            if terms:
+                first = expr.values[0] if i == 1 else f.BoolOp(expr.op, expr.values[:i], expr.pos)
+                pos = position(expr.values[0]) or expr.pos
+                frame.emit(Choice(guard, tuple(terms), (), frame.module.path, pos, shown(first), "short circuit"))
+        formulas.append(formula)
+        values.append(value)
+        if type(formula) is Known and formula.value is decides:
+            break
+    if expr.op == "and":
+        formulas = _beside_agreed_flag(formulas)
+    formula = connect(expr.op, formulas)
+    if type(formula) is Known:
+        return formula, Value(uniform=True, const=repr(formula.value))
+    return formula, join(values).plain()._replace(types=frozenset(), uniform=all(v.uniform for v in values))
+
+
+def _beside_agreed_flag(formulas: list[Formula]) -> list[Formula]:
+    """`agreed and x is not None`: who agreed on a flag has thought of presence, and the guard is for None."""
+    if not any(type(g) is Atom and g.key.startswith("=") for g in formulas):
+        return formulas
+    return [_doubted(g) for g in formulas]
+
+
+def _doubted(formula: Formula) -> Formula:
+    if type(formula) is Negation:
+        return Negation(_doubted(formula.operand))
+    if type(formula) is Atom and formula.divergence is not None and formula.divergence.kind == "structure":
+        return formula._replace(divergence=formula.divergence.at_most(Confidence.LOW))
+    return formula
+
+
+def _atom(
+    frame: Frame, expr: f.Expr, value: Value, deps: Deps | None = None, divergence: Divergence | None = None
+) -> Formula:
+    key = frame.key(expr)
+    if value.uniform and not value.divergence:
+        key = "=" + key  # a test that is certainly uniform can never be told apart by ranks
+    return Atom(key, divergence or value.divergence, value.deps if deps is None else deps)
+
+
+def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
+    name = last_name(expr.func if type(expr) is f.Call else expr)
+    if name and frame.models.convention("initialized", name) is not None and value.divergence is None:
+        return Known(True), Value(uniform=True, const="True")
+    if value.const is not None and value.divergence is None and not value.deps:
+        truth = value.const not in ("None", "False", "0", "0.0", "''", '""', "b''")
+        if value.const in ("<given>",):
+            truth = True
+        return Known(truth), Value(uniform=True, const=repr(truth))
+    if value.target is not None and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
+        return Known(True), Value(uniform=True, const="True")
+    if value.divergence is None:
+        if value.presence is not None:
+            value = value._replace(
+                divergence=value.presence.then(
+                    frame.step("flow", position(expr), f"whether `{shown(expr)}` is there differs between ranks")
+                )
+            )
+        elif value.data is not None and not value.container and _reads_content(frame, expr):
+            value = observe(frame, value, position(expr), shown(expr))
+        elif value.length is not None and value.items is None:
+            value = value._replace(divergence=value.length)
+        elif value.emptiness is not None:
+            value = value._replace(divergence=value.emptiness)
+    deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
+    return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
+
+
+def _reads_content(frame: Frame, expr: f.Expr) -> bool:
+    """Whether the truth of a value of tensor data is its content: a computed predicate, not `if batch:`."""
+    if type(expr) is f.Call:
+        name = last_name(expr.func)
+        return name in _PREDICATES or name.startswith("is")
+    return False
+
+
+_PREDICATES = frozenset(
+    "any all item equal allclose isnan isinf isfinite bool numel len nelement count_nonzero sum int".split()
+)
+
+
+def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
+    """Reading the content of tensor or batch data: from here on the value is known to differ."""
+    if value.divergence is not None:
+        return value
+    deps = frozenset((p, OBSERVED if how == FLOWS else how) for p, how in value.deps)
+    if value.data is None:
+        return value.plain()._replace(deps=deps, types=frozenset())
+    divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
+    return Value(divergence=divergence.at_most(Confidence.MEDIUM), data=value.data, deps=deps)
+
+
+_NEGATIVE = {"is not": "is", "!=": "==", "not in": "in", ">=": "<", ">": "<="}
+_ZERO = ("0", "1")
+
+
+def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr) -> tuple[Formula, Value]:
+    positive = _NEGATIVE.get(op, op)
+    negative = positive != op
+    a, b = frame.eval(left), frame.eval(right)
+
+    def result(formula: Formula, value: Value) -> tuple[Formula, Value]:
+        formula = negate(formula) if negative else formula
+        return formula, _truth(formula, value)
+
+    if type(left) is f.Const and type(right) is not f.Const and positive in ("==", "is"):
+        left, right, a, b = right, left, b, a
+    known = _known_comparison(a, b, op)
+    if known is not None:
+        return Known(known), Value(uniform=True, const=repr(known))
+    key_expr = f.Compare(left, (positive,), (right,), e.pos)
+    if b.const == "None" and positive in ("is", "=="):
+        return result(*_presence(frame, key_expr, left, a))
+    if positive == "in":
+        return result(*_membership(frame, key_expr, left, a, b))
+    value = _compared(frame, e, left, a, right, b)
+    return result(_atom(frame, key_expr, value), value)
+
+
+def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
+    """A comparison whose outcome is known: two constants, or the number of ranks with 1."""
+    for number, other, sign in ((a, b, op), (b, a, {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(op, op))):
+        if number.world_size and other.const in ("0", "1", "2") and number.const is None:
+            if sign in (">", "!=") and other.const in ("0", "1"):
+                return True
+            if sign == ">=":
+                return True
+            if sign in ("==", "<=") and other.const in ("0", "1"):
+                return False
+            if sign == "<" and other.const in ("1", "2"):
+                return False
+    if a.const is None or b.const is None or a.divergence or b.divergence or a.deps or b.deps:
+        if b.const == "None" and op in ("is", "is not", "==", "!=") and a.const not in (None, "None"):
+            return op in ("is not", "!=")
+        if b.const == "None" and op in ("is", "is not") and type(a.target) in (FunctionTarget, ClassTarget):
+            return op == "is not"
+        return None
+    if "<given>" in (a.const, b.const):
+        return (op in ("is not", "!=")) if "None" in (a.const, b.const) else None
+    if op in ("==", "is"):
+        return a.const == b.const
+    if op in ("!=", "is not"):
+        return a.const != b.const
+    return None
+
+
+def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
+    """`x is None`."""
+    divergence = value.presence
+    if divergence is None and value.divergence is not None and value.divergence.kind != "data":
+        divergence = value.divergence
+    if divergence is not None:
+        note = f"whether `{shown(left)}` is there differs between ranks"
+        divergence = divergence.then(frame.step("flow", key.pos, note))
+    deps = frozenset((p, PRESENT) for p, how in value.deps if how != "contained")
+    tested = Value(uniform=value.uniform and divergence is None, divergence=divergence, deps=deps)
+    return _atom(frame, key, tested), tested
+
+
+def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) -> tuple[Formula, Value]:
+    """`x in y`."""
+    if type(left) is f.Const and b.data is not None:
+        name = left.text.strip("'\"")
+        if frame.models.convention("optional", name) is not None:
+            note = f"{left.text} may be absent from the local batch"
+            absent = b.data.then(frame.step("flow", key.pos, note))._replace(kind="structure")
+            value = Value(divergence=absent.at_most(Confidence.MEDIUM))
+            return _atom(frame, key, value), value
+        value = Value(deps=frozenset((p, PRESENT) for p, how in b.deps))
+        return _atom(frame, key, value, frozenset()), value
+    divergence = a.divergence or (b.divergence if b.divergence and b.divergence.kind == "rank" else None)
+    if divergence is not None:
+        divergence = divergence._replace(member=True)
+    value = Value(
+        uniform=a.uniform and b.uniform,
+        divergence=divergence,
+        deps=a.deps | frozenset(d for d in b.deps if d[1] == FLOWS),
+    )
+    return _atom(frame, key, value), value
+
+
+def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
+    """The value of `a < b`, `a == b`, ..."""
+    values = [a, b]
+    for value, other in ((a, b), (b, a)):
+        if value.divergence is None and other.const in _ZERO and value.emptiness is not None:
+            step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
+            return Value(divergence=value.emptiness.then(step), deps=value.deps)
+    joined = computed(values)
+    if joined.divergence is None and joined.data is not None:
+        # a comparison of tensors is a tensor; `observe` happens where it is used as a condition
+        is_scalar = any(type(x) is f.Call and last_name(x.func) in _PREDICATES for x in (left, right))
+        if is_scalar or any(v.const is not None for v in values):
+            return observe(frame, joined, e.pos, shown(e))
+        return joined
+    member = any(v.divergence is not None and v.divergence.member for v in values)
+    if e.ops[0] in (">=", "<", "!=", "==") and any(v.const == "-1" for v in values):
+        member = True
+    if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":
+        member = True  # "is this process in the group at all"
+    if joined.divergence is not None and member:
+        joined = joined._replace(divergence=joined.divergence._replace(member=True))
+    return joined
