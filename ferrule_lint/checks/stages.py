@@ -14,7 +14,7 @@ from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Comparison, Occurrence
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
-from ferrule_lint.semantics.text import root_name
+from ferrule_lint.semantics.text import position, root_name
 from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops
 
 _EVERY_AXIS = frozenset({"world"})
@@ -37,7 +37,7 @@ def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:
         occurrences = [o for found in broadcasts for o in found]
         if any("pp" in o.event.axes or "world" in o.event.axes for o in occurrences):
             continue  # FER102 speaks of these
-        if not _used_after(body, occurrences):
+        if not _used_after(body, arms[0], occurrences):
             continue
         confidence = min(Confidence.MEDIUM, divergence.confidence)
         message = (
@@ -77,24 +77,30 @@ def _total(arms: list[Choice]) -> bool:
     )
 
 
-def _used_after(body: f.Body, occurrences: list[Occurrence]) -> bool:
-    """Whether a name that some arm broadcasts is read below the last arm."""
+def _used_after(body: f.Body, first: Choice, occurrences: list[Occurrence]) -> bool:
+    """Whether a name that some arm broadcasts is read below the dispatch."""
     places = {(o.call or o.event).pos for o in occurrences}
-    last = max(p[0] for p in places)
     shared: set[str] = set()
-    later: set[str] = set()
-    stack: list[object] = [body]
-    while stack:
-        node = stack.pop()
-        if not isinstance(node, tuple):
-            continue
+    reads: list[f.Name] = []
+    last = 0
+    for node in _walk(body):
         if type(node) is f.Call and node.pos in places:
-            arguments = [*node.args, *(value for _, value in node.keywords)]
-            shared.update(root_name(a) for a in arguments)
-        if type(node) is f.Name and node.pos[0] > last:
-            later.add(node.id)
-        stack.extend(node)
-    return bool((shared - {""}) & later)
+            shared.update(root_name(a) for a in (*node.args, *(value for _, value in node.keywords)))
+        elif type(node) is f.Name:
+            reads.append(node)
+        elif type(node) is f.If and position(node.test) == first.pos:
+            last = max((n.pos[2] for n in _walk(node) if type(n) is f.Name), default=0)
+    return any(n.id in shared and n.pos[0] > last for n in reads)
+
+
+def _walk(node: object) -> Iterator[object]:
+    """Every node of facts below one."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            yield item
+            stack.extend(item)
 
 
 def _broadcasts(trace: Trace) -> list[Occurrence]:

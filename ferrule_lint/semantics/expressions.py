@@ -211,7 +211,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         const=None,
         target=None,
         length=None,
-        loader=False,
+        loader=base.loader,
         container=False,
         external=None,
         emptiness=base.emptiness,
