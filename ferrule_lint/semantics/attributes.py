@@ -193,7 +193,7 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
         note = f"`{render(e)}` is the size of the local batch"
         size = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
         return Value(divergence=size, target=method)
-    value = Value(data=base.data, shape=base.shape, padded=base.padded, deps=base.deps, target=method)
+    value = Value(data=base.data, deps=base.deps, target=method)
     return field_of_batch(frame, value, e.attr, e.pos)
 
 
@@ -208,7 +208,8 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
         value = value._replace(presence=presence.at_most(Confidence.MEDIUM))
     if frame.models.convention("ragged", name) is not None:
         note = f"`{name}` is padded to a length that the local batch decides"
-        value = value._replace(shape=data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM))
+        shape = data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
+        value = value._replace(shape=shape, uneven_last=True)
     return value
 
 

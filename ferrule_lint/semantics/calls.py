@@ -8,7 +8,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import builtin_calls, forwards, modelled, tensors
 from ferrule_lint.semantics.conditions import Atom
-from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Value, join, worse
+from ferrule_lint.semantics.lattice import CONTAINED, FLOWS, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Value, join, worse
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.targets import (
     ClassTarget,
@@ -366,31 +366,6 @@ def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo 
 
 
 # ---------------------------------------------------------------------- unknown calls
-_REDUCING = frozenset(
-    [
-        "sum",
-        "mean",
-        "max",
-        "min",
-        "any",
-        "all",
-        "numel",
-        "item",
-        "prod",
-        "norm",
-        "amax",
-        "amin",
-        "count_nonzero",
-        "std",
-        "var",
-        "logsumexp",
-        "tolist",
-        "size",
-        "dim",
-    ]
-)
-
-
 def unknown_call(
     frame: Frame, arguments: Arguments, receiver: Value | None, name: str = "", group: Axes | None = None
 ) -> Value:
@@ -400,26 +375,22 @@ def unknown_call(
             dispatch(frame, value, Arguments(arguments.expr._replace(args=(), keywords=()), (), {}))
     values = [*arguments.values, *([receiver] if receiver is not None else [])]
     result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN
-    data = shape = padded = emptiness = None
+    data = None
     deps = NO_DEPS
     for v in values:
         data = worse(data, v.data)
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
-        shape = worse(shape, v.shape)
-        padded = worse(padded, v.padded)
-        emptiness = worse(emptiness, v.emptiness)
-        deps |= frozenset((p, "contained" if how == "flows" else how) for p, how in v.deps)
-        if v.length is not None and name in ("cat", "concat", "concatenate", "stack", "tensor", "as_tensor", "hstack"):
-            shape = worse(shape, v.length)
-    if name in _REDUCING:
-        shape = emptiness = None
-    types = receiver.types if receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half") else None
+        deps |= frozenset((p, CONTAINED if how == FLOWS else how) for p, how in v.deps)
+    keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
-        uniform=result.uniform and data is None, data=data, shape=shape, padded=padded, deps=deps, emptiness=emptiness,
-        types=types or frozenset(), group=group,
-        module=receiver is not None and receiver.module and name in ("to", "cuda", "eval", "train", "half", "float"),
-    )  # fmt: skip
+        uniform=result.uniform and data is None,
+        data=data,
+        deps=deps,
+        types=receiver.types if receiver is not None and keeps_module else frozenset(),
+        group=group,
+        module=receiver is not None and receiver.module and keeps_module,
+    )
 
 
 def _is_callback(value: Value) -> bool:

@@ -72,6 +72,8 @@ class Value(NamedTuple):
     length: Divergence | None = None
     #: some dimension's size is decided by local data
     shape: Divergence | None = None
+    #: the uneven dimension is the last (a padded length), not the first (a number of items)
+    uneven_last: bool = False
     #: padded on some ranks only, or to a rank-local size
     padded: Divergence | None = None
     deps: Deps = NO_DEPS
@@ -149,6 +151,7 @@ def join2(a: Value, b: Value) -> Value:
         worse(a.presence, b.presence),
         worse(a.length, b.length),
         worse(a.shape, b.shape),
+        a.uneven_last or b.uneven_last,
         worse(a.padded, b.padded),
         a.deps | b.deps,
         a.types | b.types,

@@ -245,9 +245,9 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         if is_scalar or any(v.const is not None for v in values):
             return observe(frame, joined, e.pos, shown(e))
         return joined
+    if any(v.const == "-1" for v in values):
+        return Value()  # "is there a rank at all", "is this process in the group": the same for all it concerns
     member = any(v.divergence is not None and v.divergence.member for v in values)
-    if e.ops[0] in (">=", "<", "!=", "==") and any(v.const == "-1" for v in values):
-        member = True
     if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":
         member = True  # "is this process in the group at all"
     if joined.divergence is not None and member:

@@ -173,8 +173,9 @@ def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
     value = join(operands)
     dims = arguments.positional if receiver is not None else arguments.positional[1:]
     dim = next((arguments.keywords[k] for k in ("dim", "axis") if k in arguments.keywords), dims[0] if dims else None)
-    keeps = dim is not None and dim.const is not None and dim.const != "0"
+    keeps = dim is not None and dim.const is not None and (dim.const == "0") == value.uneven_last
     return Value(
         uniform=value.uniform, divergence=value.divergence, data=value.data, deps=value.deps,
         shape=value.shape if keeps else None,
+        uneven_last=value.uneven_last,
     )  # fmt: skip

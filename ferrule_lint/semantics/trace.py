@@ -86,16 +86,19 @@ def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
 
 
 def has_exit(trace: Trace) -> str:
-    """The kind of an exit that some way through the trace takes out of the enclosing block, or ""."""
+    """The kind of an exit that some way through the trace takes out of the enclosing block, or "".
+
+    An exception is no exit here: FER105 is about those.
+    """
     for term in trace:
         if type(term) is Exit:
-            return term.kind
+            return "" if term.kind == "raise" else term.kind
         if type(term) is Choice:
             found = has_exit(term.body) or has_exit(term.orelse)
             if found:
                 return found
-        if type(term) is Loop and has_exit(term.body) in ("return", "raise"):
-            return has_exit(term.body)
+        if type(term) is Loop and has_exit(term.body) == "return":
+            return "return"
     return ""
 
 
