@@ -147,6 +147,9 @@ DEEP = {
 }
 
 
+BRACKETS = ("calls", "brackets", "walrus", "f-string")
+
+
 @pytest.mark.parametrize("kind", DEEP)
 def test_depth_that_would_end_the_process(kind: str) -> None:
     deep = DEEP[kind].replace("\n", "\n    ")
@@ -156,7 +159,9 @@ def test_depth_that_would_end_the_process(kind: str) -> None:
     # other statements are not in the way
     source = f"f(x)\n{DEEP[kind]}\n"
     finding = at_text("a.py", source, "f(x)")
-    assert flag(source.encode(), [finding])[0].anchor_text == "f(x)"
+    (result,) = flag(source.encode(), [finding])
+    # from Python 3.12 on, tokens end where the parser would refuse the brackets
+    assert result.anchor_text == "f(x)" or (kind in BRACKETS and result == finding)
 
 
 @pytest.mark.parametrize(

@@ -331,7 +331,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     added = join(arguments.values)
     length = known.length
     divergence = frame.path_divergence()
-    if divergence is not None and divergence.kind != "rank":
+    if divergence is not None and divergence.kind != "rank" and known.container:
         note = f"`{place}` gets items on some ranks only"
         length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
     data = worse(known.data, added.data)

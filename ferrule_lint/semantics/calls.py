@@ -140,7 +140,8 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         return dispatch(frame, target.target, merged)
     if type(target) is SeveralTarget:
         return _several(frame, target, arguments)
-    if function.types or function.module or function.external is not None:
+    quiet = type(target) is MethodTarget and forwards.runs_nothing(target.name)
+    if not quiet and (function.types or function.module or function.external is not None):
         value = _call_instance(frame, function, arguments)
         if value is not None:
             return value
@@ -313,7 +314,7 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     model = _method_model(frame, receiver, target.name)
     if model is not None:
         return modelled.apply(frame, model, arguments, receiver, Confidence.parse(model.confidence))
-    if not receiver.types:
+    if not receiver.types and receiver.data is None and receiver.shape is None:
         model = frame.models.method(target.name, text)
         if model is not None:
             return modelled.apply(frame, model, arguments, receiver, Confidence.MEDIUM)

@@ -219,7 +219,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if base.data is not None:
         if key:
             value = attributes.field_of_batch(frame, value, key, e.pos)
-        elif index.data is not None and type(e.index) is not f.Op:
+        elif index.data is not None and _is_mask(e.index, index):
             note = f"`{shown(e)}` keeps a local number of items"
             value = value._replace(shape=index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
@@ -234,6 +234,15 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if not key and not index.uniform:
         value = value._replace(uniform=False)
     return value
+
+
+def _is_mask(expr: f.Expr, value: Value) -> bool:
+    """Whether an index of local data selects by truth, which keeps a local number of items."""
+    if type(expr) is f.Compare or value.divergence is not None:
+        return True
+    if type(expr) is f.Call:
+        return last_name(expr.func) in ("bool", "logical_not", "logical_and", "logical_or", "isfinite", "isnan")
+    return "mask" in last_name(expr)
 
 
 def _ifexp(frame: Frame, e: f.IfExp) -> Value:
@@ -327,9 +336,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     unordered = worse(first.unordered, None)
     if e.kind == "set":
         unordered = frame.source(WORLD, "host", e.pos, "a set has no order")
-    length = worse(
-        worse(first.length, filtered), first.divergence if first.divergence and first.items is None else None
-    )
+    length = worse(first.length or first.shape, filtered)
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
@@ -344,10 +351,10 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
 
 
 def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, expr: f.Expr) -> Loop:
-    trip = iterable.length or iterable.shape or iterable.divergence
-    if trip is not None and trip.kind == "rank" and iterable.length is None:
-        # a rank-derived object that merely is iterated is no evidence about its length
-        trip = trip.at_most(Confidence.LOW)
+    trip = iterable.length or iterable.shape
+    if trip is None and iterable.divergence is not None:
+        # that an object differs is no evidence about its length
+        trip = iterable.divergence.at_most(Confidence.LOW)
     return Loop(
         body, trip, iterable.unordered, frozenset(d for d in iterable.deps if d[1] != CONTAINED), frame.module.path,
         pos, shown(expr), frame.key(expr),

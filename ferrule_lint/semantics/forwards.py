@@ -24,6 +24,11 @@ _NO_FORWARD = re.compile(
 )
 
 
+def runs_nothing(name: str) -> bool:
+    """Whether a method of a module of unknown class, by its name, runs no forward (`named_parameters`, `to`)."""
+    return _NO_FORWARD.match(name) is not None
+
+
 def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, result: Value | None) -> Value | None:
     """A call of a module instance: a hidden event when it is sharded. None when it is not known to be a module."""
     analysis = frame.analysis
@@ -85,7 +90,7 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
     name = last_name(func)
     if not name:
         return None
-    if receiver.module and type(func) is f.Attr and not _NO_FORWARD.match(name):
+    if receiver.module and type(func) is f.Attr and not runs_nothing(name):
         confidence = (
             sharding.unknown if frame.self_class is None else sharding.of_class(frame.self_class) or sharding.unknown
         )

@@ -122,12 +122,12 @@ def _reads_content(frame: Frame, expr: f.Expr) -> bool:
     """Whether the truth of a value of tensor data is its content: a computed predicate, not `if batch:`."""
     if type(expr) is f.Call:
         name = last_name(expr.func)
-        return name in _PREDICATES or name.startswith("is")
+        return name in _PREDICATES
     return False
 
 
 _PREDICATES = frozenset(
-    "any all item equal allclose isnan isinf isfinite bool numel len nelement count_nonzero sum int".split()
+    "any all item equal allclose isnan isinf isfinite is_nonzero bool numel len nelement count_nonzero sum int".split()
 )
 
 

@@ -144,6 +144,7 @@ def _if(frame: Frame, s: f.If) -> None:
         execute(frame, s.body if known else s.orelse)
         return
     saved = dict(frame.env)
+    guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     frame.conditions.append(formula)
     with frame.recording() as body_terms:
         execute(frame, s.body)
@@ -156,11 +157,30 @@ def _if(frame: Frame, s: f.If) -> None:
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
-    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse))
+    for place, version in guarded.items():
+        # `x = f(x)` under `x is not None` leaves the answer to "is x there" as it was
+        if (value := body_env.get(place)) is not None and value.const is None:
+            frame.versions[place] = version
+    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _tested_for_presence(test: f.Expr) -> list[str]:
+    """The places that a test, or each term of its conjunction, asks to be there."""
+    if type(test) is f.BoolOp and test.op == "and":
+        return [p for value in test.values for p in _tested_for_presence(value)]
+    if type(test) is f.Compare and test.ops == ("is not",) and test.rights == (f.Const("None"),):
+        return [p for p in [place_name(test.left)] if p]
+    return []
 
 
 def _merge(
-    frame: Frame, formula: Formula, a: dict[str, Value], b: dict[str, Value], a_left: bool, b_left: bool
+    frame: Frame,
+    formula: Formula,
+    a: dict[str, Value],
+    b: dict[str, Value],
+    a_left: bool,
+    b_left: bool,
+    guarded: frozenset[str],
 ) -> dict[str, Value]:
     """The environment after two arms; an arm that left contributes nothing."""
     if a_left:
@@ -177,7 +197,10 @@ def _merge(
             merged[place] = value._replace(uniform=False, const=None, target=value.target, divergence=value.divergence)
             continue
         merged[place] = merge_arms(formula, value, other)
-        frame.versions[place] = frame.versions.get(place, 0) + 1
+        if place in guarded and value.const is None:
+            merged[place] = merged[place]._replace(presence=other.presence)
+        else:
+            frame.versions[place] = frame.versions.get(place, 0) + 1
     for place, value in b.items():
         if place not in a:
             merged[place] = value._replace(uniform=False, const=None)
