@@ -25,6 +25,7 @@ from ferrule_lint.semantics.targets import (
     FunctionTarget,
     MethodTarget,
     ModuleTarget,
+    PartialTarget,
     SeveralTarget,
 )
 from ferrule_lint.semantics.text import dotted_name, last_name, place_name, render
@@ -94,6 +95,10 @@ def _of_class(frame: Frame, e: f.Attr, base: Value, info: ClassInfo) -> Value:
     nested = info.module.classes.get(f"{info.qualname}.{e.attr}")
     if nested is not None:
         return Value(uniform=True, target=ClassTarget(nested))
+    if e.attr == "apply" and any(b.endswith("autograd.Function") for b in frame.analysis.names.external_bases(info)):
+        forward = frame.analysis.names.method(info, "forward")
+        if forward is not None:
+            return Value(target=PartialTarget(Value(target=FunctionTarget(forward)), (UNKNOWN,), ()))
     value = frame.analysis.class_attribute(info, e.attr, frame.light)
     return value if value is not None else _by_name(frame, e) or UNKNOWN
 

@@ -7,7 +7,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.lattice import CONTAINED, OBSERVED, UNIFORM, UNKNOWN, WORLD, Value, computed, join, worse
+from ferrule_lint.semantics.lattice import (
+    CONTAINED,
+    FLOWS,
+    ITERATED,
+    NO_DEPS,
+    UNIFORM,
+    UNKNOWN,
+    WORLD,
+    Value,
+    computed,
+    join,
+    worse,
+)
 from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
 from ferrule_lint.semantics.text import last_name, place_name, render
 
@@ -124,7 +136,8 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
-    return Value(uniform=value.uniform, emptiness=value.emptiness or value.data, deps=value.deps)
+    deps = value.length_deps | frozenset((p, ITERATED) for p, how in value.deps if how == FLOWS)
+    return Value(uniform=value.uniform, emptiness=value.emptiness or value.data, deps=deps)
 
 
 def _range(frame: Frame, arguments: Arguments) -> Value:
@@ -133,7 +146,7 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
         uniform=joined.uniform,
         divergence=None,
         length=joined.divergence,
-        deps=frozenset((p, OBSERVED) for p, how in joined.deps if how != CONTAINED),
+        length_deps=frozenset(d for d in joined.deps if d[1] != CONTAINED),
     )
 
 
@@ -331,7 +344,9 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     added = join(arguments.values)
     length = known.length
     divergence = frame.path_divergence()
-    if divergence is not None and divergence.kind != "rank" and known.container:
+    if divergence is None or divergence.kind == "rank":
+        divergence = frame.round_divergence()
+    if divergence is not None and known.container:
         note = f"`{place}` gets items on some ranks only"
         length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
     data = worse(known.data, added.data)
@@ -342,6 +357,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         uniform=known.uniform and added.uniform and length is None,
         data=data,
         length=length,
+        length_deps=known.length_deps | (frame.round_deps() if known.container else NO_DEPS),
         element_types=known.element_types | types,
         items=None,
         const=None,

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
     FLOWS,
+    ITERATED,
     NO_DEPS,
     UNIFORM,
     UNKNOWN,
@@ -113,9 +114,19 @@ def _op(frame: Frame, e: f.Op) -> Value:
     if e.kind == "FString":
         return Value(uniform=all(v.uniform for v in values))
     value = computed(values)
+    if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
+        numbers = [v for v, o in zip(values, e.operands, strict=True) if type(o) is not f.Sequence]
+        return _repeated(values, computed(numbers))
     if e.kind == "Capture":
         return value._replace(uniform=False, divergence=None)
     return value
+
+
+def _repeated(values: list[Value], number: Value) -> Value:
+    """`[None] * n`: as long as the number says."""
+    joined = computed(values)
+    deps = frozenset(d for d in number.deps if d[1] != CONTAINED)
+    return joined._replace(divergence=None, uniform=False, length=number.divergence, length_deps=deps, deps=NO_DEPS)
 
 
 def _sequence(frame: Frame, e: f.Sequence) -> Value:
@@ -343,6 +354,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         divergence=joined.divergence,
         data=worse(joined.data, first.data),
         length=length,
+        length_deps=first.length_deps,
         deps=joined.deps,
         element_types=joined.types,
         unordered=unordered,
@@ -356,7 +368,8 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
     return Loop(
-        body, trip, iterable.unordered, frozenset(d for d in iterable.deps if d[1] != CONTAINED), frame.module.path,
+        body, trip, iterable.unordered,
+        iterable.length_deps | frozenset((p, ITERATED) for p, how in iterable.deps if how == FLOWS), frame.module.path,
         pos, shown(expr), frame.key(expr),
     )  # fmt: skip
 

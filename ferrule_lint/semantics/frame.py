@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.lattice import UNKNOWN, WORLD, Axes, Deps, Divergence, Value, join2
+from ferrule_lint.semantics.lattice import FLOWS, ITERATED, UNKNOWN, WORLD, Axes, Deps, Divergence, Value, join2
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.summary import Latent
 from ferrule_lint.semantics.text import render
@@ -70,6 +70,8 @@ class Frame:
         self.in_module = False
         self.line = 0
         self.loop_depth = 0
+        #: what the enclosing `for` loops iterate over
+        self.rounds: list[Value] = []
         #: sources that look at the file system, and whether something is written under a rank guard here
         self.file_tests: set[Step] = set()
         self.guarded_write = False
@@ -149,6 +151,17 @@ class Frame:
         for formula in self.conditions:
             result |= deps_of(formula)
         return result
+
+    def round_divergence(self) -> Divergence | None:
+        """Why the number of rounds of an enclosing loop differs."""
+        return next((v.length or v.shape for v in self.rounds if v.length or v.shape), None)
+
+    def round_deps(self) -> Deps:
+        """The parameters that decide the number of rounds of the enclosing loops."""
+        found: Deps = frozenset()
+        for v in self.rounds:
+            found |= v.length_deps | frozenset((p, ITERATED) for p, how in v.deps if how == FLOWS)
+        return found
 
     # ------------------------------------------------------------------ shortcuts
     def eval(self, expr: f.Expr | None) -> Value:

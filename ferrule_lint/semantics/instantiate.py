@@ -9,6 +9,7 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     FLOWS,
+    ITERATED,
     NO_DEPS,
     OBSERVED,
     PRESENT,
@@ -16,6 +17,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     contained,
     join2,
+    worse,
 )
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.summary import Summary
@@ -97,6 +99,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return found if found is not None and (found is value.presence or found.kind != "data") else None
     if how == CONTAINED:
         return contained(value).divergence
+    if how == ITERATED:
+        return value.length or value.shape
     return value.divergence
 
 
@@ -110,7 +114,7 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
     step = frame.step("call", pos, f"returned by `{summary.display}`")
-    value = result._replace(deps=NO_DEPS, items=items)
+    value = result._replace(deps=NO_DEPS, length_deps=NO_DEPS, items=items)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed
         for name, how in sorted(result.deps):
@@ -119,9 +123,17 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
                 value = join2(value, _through(argument, how))._replace(
                     target=value.target, const=None, items=items, types=value.types, module=value.module
                 )
-    if value.divergence is not None and value.divergence is not None:
+    for name, how in sorted(result.length_deps):
+        argument = bound.get(name)
+        if argument is not None:
+            length = worse(value.length, divergence_through(argument, how))
+            passed = frozenset(
+                (p, how if h == FLOWS and how != FLOWS else h) for p, h in argument.deps if h != CONTAINED
+            )
+            value = value._replace(length=length, length_deps=value.length_deps | passed | argument.length_deps)
+    if value.divergence is not None:
         value = value._replace(divergence=value.divergence.then(step))
-    if value.length is not None and result.length is not None:
+    if value.length is not None:
         value = value._replace(length=value.length.then(step))
     return value
 

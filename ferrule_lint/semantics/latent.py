@@ -14,7 +14,7 @@ from ferrule_lint.semantics.compare import Comparison, Occurrence, difference, i
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
-from ferrule_lint.semantics.lattice import FLOWS, NO_DEPS, UNKNOWN_GROUP, WORLD, Divergence, Value, overlap
+from ferrule_lint.semantics.lattice import FLOWS, ITERATED, NO_DEPS, UNKNOWN_GROUP, WORLD, Divergence, Value, overlap
 from ferrule_lint.semantics.modelled import shape_message, shape_problems
 from ferrule_lint.semantics.summary import Latent, Summary
 from ferrule_lint.semantics.targets import FunctionTarget, PartialTarget
@@ -96,18 +96,16 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
             if latent.needs == "shape":
                 _shape(frame, summary, latent, value, pos)
                 continue
-            if latent.needs == "trips" and how == FLOWS:
-                # a divergent object that is iterated tells nothing about its length
-                found = value.length or value.shape
-            else:
-                found = divergence_through(value, how)
+            found = divergence_through(value, how)
             if found is not None:
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
                     op = latent.event.op
                     message = f"`{summary.display}` issues {op} depending on `{name}`, which differs between ranks"
                     frame.issues.append(CallIssue(latent.code, pos, found, latent.event, message, latent))
-            elif value.deps and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
-                passed = frozenset((p, how if how != "flows" else h) for p, h in value.deps)
+            elif (value.deps or value.length_deps) and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
+                passed = frozenset((p, how if how != FLOWS else h) for p, h in value.deps)
+                if how == ITERATED:
+                    passed = value.length_deps | frozenset((p, ITERATED) for p, h in value.deps if h == FLOWS)
                 frame.latents.append(
                     Latent(
                         latent.code,

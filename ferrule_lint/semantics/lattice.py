@@ -30,8 +30,8 @@ PRIVATE: Axes = frozenset({"private"})
 _LONGEST_CHAIN = 6
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
-#: or only whether it is there matters
-FLOWS, OBSERVED, CONTAINED, PRESENT = "flows", "observed", "contained", "present"
+#: only whether it is there matters, or only how long it is
+FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 
@@ -79,6 +79,8 @@ class Value(NamedTuple):
     deps: Deps = NO_DEPS
     types: frozenset[ClassInfo] = frozenset()
     element_types: frozenset[ClassInfo] = frozenset()
+    #: parameters that decide its length
+    length_deps: Deps = NO_DEPS
     #: an nn.Module that the project does not define, or of unknown class
     module: bool = False
     loader: bool = False
@@ -156,18 +158,26 @@ def join2(a: Value, b: Value) -> Value:
         a.deps | b.deps,
         a.types | b.types,
         a.element_types | b.element_types,
+        a.length_deps | b.length_deps,
         a.module or b.module,
         a.loader or b.loader,
         worse(a.unordered, b.unordered),
         a.const if a.const == b.const else None,
         a.target if a.target == b.target else a.target or b.target,
         items,
-        a.group if a.group == b.group else a.group or b.group,
+        _one_group(a, b),
         a.world_size and b.world_size,
         a.external if a.external == b.external else a.external or b.external,
         worse(a.emptiness, b.emptiness),
         a.container or b.container,
     )
+
+
+def _one_group(a: Value, b: Value) -> Axes | None:
+    """The group of one of two values: None stands aside, two that differ are no group that can be told."""
+    if a.group == b.group or b.const == "None":
+        return a.group
+    return b.group if a.const == "None" else None
 
 
 def computed(values: Iterable[Value]) -> Value:

@@ -217,7 +217,9 @@ def _for(frame: Frame, s: f.For) -> None:
     def enter() -> None:
         bind(frame, s.target, element_of(frame, iterable, s.iterable))
 
+    frame.rounds.append(iterable)
     body = _rounds(frame, s.body, enter)
+    frame.rounds.pop()
     if body:
         frame.emit(loop_term(frame, iterable, body, pos, s.iterable))
     _loop_else(frame, s, body, pos)
