@@ -144,7 +144,7 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
     else:
         value = join(found)
     if value.divergence is None and not value.types and value.target is None:
-        named = _by_name(frame, e)
+        named = _by_name(frame, e) or _local_size(frame, e, base)
         if named is not None:
             return named
     if value.group is None and (axes := frame.axes_in(e.attr)) is not None:
@@ -194,12 +194,19 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
     assert base.data is not None
     if e.attr == "shape":
         return Value(target=method, length=None, emptiness=base.data, divergence=None, shape=base.shape)
-    if frame.models.convention("local_size", e.attr) is not None:
-        note = f"`{render(e)}` is the size of the local batch"
-        size = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
-        return Value(divergence=size, target=method)
+    size = _local_size(frame, e, base)
+    if size is not None:
+        return size._replace(target=method)
     value = Value(data=base.data, deps=base.deps, target=method)
     return field_of_batch(frame, value, e.attr, e.pos)
+
+
+def _local_size(frame: Frame, e: f.Attr, base: Value) -> Value | None:
+    """An attribute of a batch that by its name is the number of what is really in it."""
+    if base.data is None or frame.models.convention("local_size", e.attr) is None:
+        return None
+    note = f"`{render(e)}` is the size of the local batch"
+    return Value(divergence=base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
 
 
 def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:

@@ -239,6 +239,10 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         return value._replace(
             length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None
         )
+    if type(e.index) is f.Op and e.index.kind == "Slice":
+        return value._replace(
+            length=base.length, length_deps=base.length_deps, types=base.types, element_types=base.element_types
+        )
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
         return value._replace(uniform=False)

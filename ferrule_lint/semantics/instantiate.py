@@ -10,7 +10,6 @@ from ferrule_lint.semantics.lattice import (
     CONTAINED,
     FLOWS,
     ITERATED,
-    NO_DEPS,
     OBSERVED,
     PRESENT,
     Divergence,
@@ -114,7 +113,11 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
     step = frame.step("call", pos, f"returned by `{summary.display}`")
-    value = result._replace(deps=NO_DEPS, length_deps=NO_DEPS, items=items)
+    # what depends on a parameter of an enclosing function still does at the call of the nested one
+    own = {p.name for p in summary.function.parameters} if summary.function else set()
+    outer = frozenset(d for d in result.deps if d[0] not in own)
+    outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own)
+    value = result._replace(deps=outer, length_deps=outer_lengths, items=items)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed
         for name, how in sorted(result.deps):
