@@ -15,6 +15,7 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Value, join
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.statements import execute
+from ferrule_lint.semantics.targets import MethodTarget
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -66,8 +67,9 @@ class Holders:
         const = value.const if len(values) == 1 else None
         if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
             const = None  # set again from outside, more often than not
+        target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
-            deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
+            target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
             divergence=divergence, items=None, container=False, length=None, emptiness=None, data=None, shape=None,
             padded=None,
         )  # fmt: skip
