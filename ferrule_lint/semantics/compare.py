@@ -58,11 +58,15 @@ class Comparison:
     lenient: bool
     #: hidden events are compared by whether they happen at all, not by how often
     by_presence: bool = False
+    #: point-to-point calls are not compared: a stage that sends and one that receives differ by design
+    collectives_only: bool = False
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
 
     def counts(self, event: Event) -> bool:
+        if event.p2p and self.collectives_only:
+            return False
         if event.confidence < self.least or not overlap(self.axes, event.axes):
             return False
         return self.lenient or event.axes != UNKNOWN_GROUP or self.least == Confidence.LOW
@@ -129,11 +133,11 @@ class Comparison:
         """What a call issues, whatever way it takes; a call that is being computed is silent."""
         if summary.busy or not summary.events:
             return ()
-        key = (self.axes, self.least, self.lenient, self.by_presence)
+        key = (self.axes, self.least, self.lenient, self.by_presence, self.collectives_only)
         known = summary.signatures.get(key)
         if known is None:
             summary.signatures[key] = ()
-            inner = Comparison(self.axes, self.least, self.lenient, self.by_presence)
+            inner = Comparison(self.axes, self.least, self.lenient, self.by_presence, self.collectives_only)
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()
@@ -215,11 +219,12 @@ def difference(
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
     # a tower run for images and again for videos is balanced by one dummy run in practice; that it runs matters
     by_presence = divergence.kind == "structure"
+    only = divergence.kind == "rank"
     keys = _linked(root, own)
     outcomes: list[tuple[dict[str, bool], Signature]] = []
     for values in itertools.product((True, False), repeat=len(keys)):
         assignment = dict(zip(keys, values, strict=True))
-        comparison = Comparison(axes, least, lenient, by_presence)
+        comparison = Comparison(axes, least, lenient, by_presence, only)
         signature = comparison.signature(root, (), assignment)
         if comparison.exhausted:
             return None
@@ -230,7 +235,7 @@ def difference(
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
-        found = _explain(root, choice, a, b, Comparison(axes, least, lenient, by_presence))
+        found = _explain(root, choice, a, b, Comparison(axes, least, lenient, by_presence, only))
         if found is not None:
             return found
     return None

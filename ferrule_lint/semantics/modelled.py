@@ -76,7 +76,7 @@ def _value_of(arguments: Arguments, expr: f.Expr) -> Value | None:
 
 def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None) -> tuple[Axes, str]:
     """The axes that a call's group spans, and a name for the group where its axes cannot be told."""
-    default: Axes = frozenset(model.axes) or WORLD
+    default: Axes = frozenset(model.axes) or (UNKNOWN_GROUP if model.p2p == "both" else WORLD)
     if model.group is None:
         return _receiver_axes(frame, arguments, receiver, model) or default, ""
     expr = arguments.expression(model.group.name, model.group.position)

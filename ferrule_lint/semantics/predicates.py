@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
@@ -101,6 +103,8 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
         return Known(truth), Value(uniform=True, const=repr(truth))
     if value.target is not None and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
         return Known(True), Value(uniform=True, const="True")
+    if value.divergence is not None and (value.group is not None or _MEMBERSHIP.search(name)):
+        value = value._replace(divergence=value.divergence._replace(member=True))
     if value.divergence is None:
         if value.presence is not None:
             value = value._replace(
@@ -116,6 +120,10 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
             value = value._replace(divergence=value.emptiness)
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
+
+
+#: names of groups and of tests whether this process is in one
+_MEMBERSHIP = re.compile(r"group|member|_in_|(^|_)pg(_|$)", re.IGNORECASE)
 
 
 def _reads_content(frame: Frame, expr: f.Expr) -> bool:
@@ -203,6 +211,8 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
         divergence = value.divergence
     if divergence is not None:
         note = f"whether `{shown(left)}` is there differs between ranks"
+        if value.group is not None or _MEMBERSHIP.search(last_name(left)):
+            divergence = divergence._replace(member=True)
         divergence = divergence.then(frame.step("flow", key.pos, note))
     deps = frozenset((p, PRESENT) for p, how in value.deps if how != "contained")
     tested = Value(uniform=value.uniform and divergence is None, divergence=divergence, deps=deps)
