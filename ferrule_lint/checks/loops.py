@@ -17,7 +17,7 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
             continue
         lenient = loop.trip.kind in ("host", "data")
         for least in (Confidence.MEDIUM, Confidence.LOW):
-            comparison = Comparison(loop.trip.axes, least, lenient, collectives_only=loop.trip.kind == "rank")
+            comparison = Comparison(loop.trip.axes, least, lenient, collectives_only=True)
             if not issues(comparison.signature(loop.body, (), {})):
                 continue
             occurrences: list[Occurrence] = []

@@ -279,6 +279,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     name, receiver = target.name, target.receiver
     if name in ("append", "add", "extend", "insert", "update", "setdefault", "appendleft"):
         return _fill(frame, arguments, receiver)
+    if name in _SAME_EVERYWHERE:
+        return Value(uniform=receiver.uniform)
     if name == "get" and arguments.expr.args and type(arguments.expr.args[0]) is f.Const:
         return _get(frame, arguments, receiver)
     if name in ("keys", "values", "items", "copy"):
@@ -291,6 +293,10 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     return None
 
 
+#: what depends on the program, not on the data
+_SAME_EVERYWHERE = frozenset(
+    "dim ndimension element_size is_floating_point is_contiguous is_complex get_device data_ptr stride".split()
+)
 _TRANSPARENT = frozenset(
     [
         "to",

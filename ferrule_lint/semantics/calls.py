@@ -28,32 +28,8 @@ if TYPE_CHECKING:
 _MOST_ALTERNATIVES = 6
 #: calls that write files, by name
 _WRITES = frozenset(
-    [
-        "mkdir",
-        "makedirs",
-        "write",
-        "write_text",
-        "write_bytes",
-        "touch",
-        "save",
-        "dump",
-        "save_pretrained",
-        "to_parquet",
-        "to_csv",
-        "rename",
-        "replace",
-        "move",
-        "copy",
-        "copyfile",
-        "copytree",
-        "rmtree",
-        "unlink",
-        "remove",
-        "snapshot_download",
-        "hf_hub_download",
-        "download",
-        "extractall",
-    ]
+    "mkdir makedirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile copytree "
+    "rmtree symlink snapshot_download hf_hub_download extractall".split()
 )
 #: class methods of library modules that make an instance
 _FACTORIES = ("from_pretrained", "from_config", "_from_config")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import collections
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
@@ -60,6 +60,8 @@ class Comparison:
     by_presence: bool = False
     #: point-to-point calls are not compared: a stage that sends and one that receives differ by design
     collectives_only: bool = False
+    #: the ranks differ in being members of some group: what they do inside a group is nobody else's business
+    members: bool = False
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
@@ -67,9 +69,15 @@ class Comparison:
     def counts(self, event: Event) -> bool:
         if event.p2p and self.collectives_only:
             return False
+        if self.members and "world" not in event.axes:
+            return False
         if event.confidence < self.least or not overlap(self.axes, event.axes):
             return False
         return self.lenient or event.axes != UNKNOWN_GROUP or self.least == Confidence.LOW
+
+    def fresh(self) -> Comparison:
+        """The same question with a budget of its own."""
+        return replace(self, budget=BUDGET, exhausted=False, _depth=0)
 
     # ------------------------------------------------------------------ signatures
     def signature(self, trace: Trace, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
@@ -133,11 +141,11 @@ class Comparison:
         """What a call issues, whatever way it takes; a call that is being computed is silent."""
         if summary.busy or not summary.events:
             return ()
-        key = (self.axes, self.least, self.lenient, self.by_presence, self.collectives_only)
+        key = (self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members)
         known = summary.signatures.get(key)
         if known is None:
             summary.signatures[key] = ()
-            inner = Comparison(self.axes, self.least, self.lenient, self.by_presence, self.collectives_only)
+            inner = self.fresh()
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()
@@ -220,11 +228,12 @@ def difference(
     # a tower run for images and again for videos is balanced by one dummy run in practice; that it runs matters
     by_presence = divergence.kind == "structure"
     only = divergence.kind == "rank"
+    question = Comparison(axes, least, lenient, by_presence, only, divergence.member)
     keys = _linked(root, own)
     outcomes: list[tuple[dict[str, bool], Signature]] = []
     for values in itertools.product((True, False), repeat=len(keys)):
         assignment = dict(zip(keys, values, strict=True))
-        comparison = Comparison(axes, least, lenient, by_presence, only)
+        comparison = question.fresh()
         signature = comparison.signature(root, (), assignment)
         if comparison.exhausted:
             return None
@@ -235,7 +244,7 @@ def difference(
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
-        found = _explain(root, choice, a, b, Comparison(axes, least, lenient, by_presence, only))
+        found = _explain(root, choice, a, b, question.fresh())
         if found is not None:
             return found
     return None

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
 from ferrule_lint.semantics.lattice import FLOWS, ITERATED, NO_DEPS, UNKNOWN_GROUP, WORLD, Divergence, Value, overlap
-from ferrule_lint.semantics.modelled import shape_message, shape_problems
+from ferrule_lint.semantics.modelled import meets, shape_message, shape_problems
 from ferrule_lint.semantics.summary import Latent, Summary
 from ferrule_lint.semantics.targets import FunctionTarget, PartialTarget
 from ferrule_lint.semantics.trace import Choice, Loop, Trace, choices_and_loops
@@ -123,8 +123,7 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
 def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.Pos) -> None:
     problems = shape_problems(value)
     for code, divergence in problems:
-        axes = latent.event.axes
-        if "?" in axes or "world" in axes or divergence.axes & axes:
+        if meets(value, divergence, latent.event.axes):
             message = shape_message(code, latent.event.op)
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
     direct = frozenset(d for d in value.deps if d[1] == FLOWS)

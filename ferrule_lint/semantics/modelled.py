@@ -118,7 +118,7 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: E
         if value is None:
             continue
         for code, divergence in shape_problems(value):
-            if "?" in event.axes or divergence.axes & event.axes or "world" in event.axes:
+            if meets(value, divergence, event.axes):
                 message = shape_message(code, event.op)
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
@@ -144,6 +144,14 @@ def shape_problems(value: Value) -> list[tuple[str, Divergence]]:
     if value.shape is not None:
         return [("FER201", value.shape)]
     return []
+
+
+def meets(value: Value, divergence: Divergence, axes: Axes) -> bool:
+    """Whether ranks that hold different shapes meet in a group. Of a group that cannot be told it is assumed,
+    unless a padded length is all there is: ranks that share a batch pad it alike."""
+    if "?" in axes:
+        return not value.uneven_last
+    return "world" in axes or bool(divergence.axes & axes)
 
 
 def shape_message(code: str, op: str) -> str:
