@@ -233,6 +233,10 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         elif index.data is not None and _is_mask(e.index, index):
             note = f"`{shown(e)}` keeps a local number of items"
             value = value._replace(shape=index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+        elif _is_token_shift(frame, e):
+            note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
+            shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
@@ -249,6 +253,24 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if not key and not index.uniform:
         value = value._replace(uniform=False)
     return value
+
+
+def _is_token_shift(frame: Frame, e: f.Subscript) -> bool:
+    """`logits[..., :-1, :]`, `labels[:, 1:]`: the next-token shift tells that the second dimension is a sequence."""
+    if type(e.index) is not f.Sequence or frame.models.convention("tokens", _field_name(e.base)) is None:
+        return False
+    return any(i > 0 and part in _SHIFTS for i, part in enumerate(e.index.elements[:3]))
+
+
+def _field_name(expr: f.Expr) -> str:
+    """`labels` for `labels`, `inputs.labels` and `inputs["labels"]`."""
+    if type(expr) is f.Subscript and type(expr.index) is f.Const:
+        return expr.index.text.strip("'\"")
+    return last_name(expr)
+
+
+_NONE = f.Const("None")
+_SHIFTS = (f.Op("Slice", (_NONE, f.Const("-1"), _NONE)), f.Op("Slice", (f.Const("1"), _NONE, _NONE)))
 
 
 def _is_mask(expr: f.Expr, value: Value) -> bool:
