@@ -25,6 +25,8 @@ from ferrule_lint.semantics.lattice import (
     contained,
     join,
     join2,
+    rounds_of,
+    settled,
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
@@ -310,6 +312,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         return a
     joined = join2(a, b)
     divergence = divergence_of(formula)
+    if divergence is None and (one := settled(a, b)) is not None:
+        return one
     deps = NO_DEPS
     for atom_deps in (atom.deps for atom in _atoms(formula)):
         deps |= atom_deps
@@ -385,11 +389,12 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         element_types=joined.types,
         unordered=unordered,
         shape=joined.shape,
+        agreed=joined.agreed,
     )
 
 
 def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, expr: f.Expr) -> Loop:
-    trip = iterable.length or iterable.shape
+    trip = rounds_of(iterable)
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
@@ -419,6 +424,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         types=iterable.element_types,
         module=iterable.module,
         group=iterable.group,
+        agreed=iterable.agreed,
     )
     if iterable.loader or attributes.is_loader(frame, expr):
         note = f"`{shown(expr)}` yields the rank's own batches"

@@ -177,10 +177,10 @@ def shape_message(code: str, op: str) -> str:
 def cleanse(value: Value, axes: Axes) -> Value:
     """A value after a reduction or broadcast over a group: uniform along its axes, and only those."""
     if "world" in axes:
-        return Value(uniform=True, types=value.types, element_types=value.element_types)
+        return Value(uniform=True, types=value.types, element_types=value.element_types, agreed=True)
     was_divergent = value.divergence is not None or value.data is not None
     if "?" in axes:
-        return Value(types=value.types, element_types=value.element_types)
+        return Value(types=value.types, element_types=value.element_types, agreed=True)
 
     def rest(divergence: Divergence | None) -> Divergence | None:
         if divergence is None:
@@ -200,6 +200,7 @@ def cleanse(value: Value, axes: Axes) -> Value:
         length=length,
         types=value.types,
         element_types=value.element_types,
+        agreed=True,
     )
 
 
