@@ -109,6 +109,8 @@ class ClassModel:
     library: str
     role: str
     axes: tuple[str, ...] = ()
+    #: dotted name of the modelled class whose methods it has
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)

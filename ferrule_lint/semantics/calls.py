@@ -70,7 +70,7 @@ class Arguments(NamedTuple):
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
     if last_name(e.func) in _WRITES and (path := frame.path_divergence()) is not None and path.kind == "rank":
-        frame.guarded_write = True
+        frame.guarded_write, frame.write_waited_for = True, False
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     positional = tuple([frame.eval(a) for a in e.args])
@@ -121,6 +121,10 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         return dispatch(frame, target.target, merged)
     if type(target) is SeveralTarget:
         return _several(frame, target, arguments)
+    if type(target) is MethodTarget and target.receiver.external is not None:
+        model = _method_model(frame, target.receiver, target.name)
+        if model is not None:
+            return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
     quiet = type(target) is MethodTarget and forwards.runs_nothing(target.name)
     if not quiet and (function.types or function.module or function.external is not None):
         value = _call_instance(frame, function, arguments)
@@ -324,6 +328,9 @@ def _method_model(frame: Frame, receiver: Value, name: str) -> CallModel | None:
     candidates: list[str] = []
     if receiver.external is not None:
         candidates.append(receiver.external)
+        role = frame.models.class_(receiver.external)
+        if role is not None and role.base:
+            candidates.append(role.base)
     for info in receiver.types:
         candidates += frame.analysis.names.external_bases(info)
     if receiver.module:

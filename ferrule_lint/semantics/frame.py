@@ -75,6 +75,8 @@ class Frame:
         #: sources that look at the file system, and whether something is written under a rank guard here
         self.file_tests: set[Step] = set()
         self.guarded_write = False
+        #: whether a collective came after the last such write: then all ranks see what was written
+        self.write_waited_for = False
         #: (path, line) -> text of `reveal_uniformity` calls
         self.revealed: list[tuple[int, str]] = []
 

@@ -49,6 +49,7 @@ def apply(
             f"`{render(e.func)}` issues {model.event}", model.p2p,
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
+        frame.write_waited_for = frame.guarded_write
         _check_shapes(frame, model, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
@@ -302,7 +303,8 @@ def _divergent(
     note = f"`{render(e)}` {what}"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     if model.name.rpartition(".")[2] in _FILE_TESTS:
-        frame.file_tests.update(divergence.why)
+        if not frame.write_waited_for:
+            frame.file_tests.update(divergence.why)
     return Value(divergence=divergence)
 
 

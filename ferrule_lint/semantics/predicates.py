@@ -168,6 +168,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     known = _known_comparison(a, b, op)
     if known is not None:
         return Known(known), Value(uniform=True, const=repr(known))
+    if _asks_for_first(a, right, positive):
+        positive, right, b = "==", f.Const("0"), Value(uniform=True, const="0")
     key_expr = f.Compare(left, (positive,), (right,), e.pos)
     if b.const == "None" and positive in ("is", "=="):
         return result(*_presence(frame, key_expr, left, a))
@@ -175,6 +177,19 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
         return result(*_membership(frame, key_expr, left, a, b))
     value = _compared(frame, e, left, a, right, b)
     return result(_atom(frame, key_expr, value), value)
+
+
+def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:
+    """Whether this asks a rank if it is the first in another way than `== 0`.
+
+    `rank <= 0`, `rank < 1` and `rank in (-1, 0)`: -1 says that there is one process only.
+    """
+    if a.divergence is None or a.divergence.kind != "rank":
+        return False
+    if type(right) is f.Sequence and op == "in":
+        texts = {e.text for e in right.elements if type(e) is f.Const}
+        return texts in ({"0"}, {"-1", "0"}) and len(texts) == len(right.elements)
+    return type(right) is f.Const and (op, right.text) in (("<", "1"), ("<=", "0"))
 
 
 def _known_comparison(a: Value, b: Value, op: str) -> bool | None:

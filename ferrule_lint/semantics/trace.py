@@ -31,7 +31,7 @@ class Event(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """`form` is "if", "short circuit", "conditional expression", "filter" or "except"."""
+    """`form` is "if", "short circuit", "conditional expression", "filter", "except", "loop else" or "decorator"."""
 
     formula: Formula
     body: Trace
