@@ -28,6 +28,7 @@ from ferrule_lint.semantics.lattice import (
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, place_name, position, shown
@@ -113,7 +114,7 @@ def _op(frame: Frame, e: f.Op) -> Value:
     values = [frame.eval(o) for o in e.operands]
     if e.kind == "FString":
         return Value(uniform=all(v.uniform for v in values))
-    value = computed(values)
+    value = computed(values)._replace(there=e.kind != "Await")
     if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
         numbers = [v for v, o in zip(values, e.operands, strict=True) if type(o) is not f.Sequence]
         return _repeated(values, computed(numbers))
@@ -132,7 +133,7 @@ def _repeated(values: list[Value], number: Value) -> Value:
 def _sequence(frame: Frame, e: f.Sequence) -> Value:
     values = [frame.eval(v) for v in e.elements]
     if not values:
-        return Value(uniform=True, items=(), container=True)
+        return Value(uniform=True, items=(), container=True, there=True)
     joined = contained(join(values))
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
     return Value(
@@ -145,7 +146,8 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         group=joined.group,
         shape=joined.shape,
         padded=joined.padded,
-        container=not values,
+        container=e.kind == "list",
+        there=True,
     )
 
 
@@ -162,7 +164,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         if key is not None:
             frame.eval(key)
     if not values:
-        return Value(uniform=True, container=True)
+        return Value(uniform=True, container=True, there=True)
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform,
@@ -171,6 +173,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         deps=joined.deps,
         element_types=joined.types | joined.element_types,
         module=False,
+        there=True,
     )
 
 
@@ -226,6 +229,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         container=False,
         external=None,
         emptiness=base.emptiness,
+        there=False,
     )
     if base.data is not None:
         if key:
@@ -288,11 +292,15 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
     if known is not None:
         return frame.eval(e.body if known else e.orelse)
     frame.conditions.append(formula)
+    narrowed = narrow(frame, e.test, True)
     with frame.recording() as body_terms:
         body = frame.eval(e.body)
+    widen(frame.env, narrowed)
     frame.conditions[-1] = negate(formula)
+    narrowed = narrow(frame, e.test, False)
     with frame.recording() as else_terms:
         orelse = frame.eval(e.orelse)
+    widen(frame.env, narrowed)
     frame.conditions.pop()
     if body_terms or else_terms:
         frame.emit(
@@ -373,7 +381,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     unordered = worse(first.unordered, None)
     if e.kind == "set":
         unordered = frame.source(WORLD, "host", e.pos, "a set has no order")
-    length = worse(first.length or first.shape, filtered)
+    length = worse(first.number, filtered)
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
@@ -385,11 +393,12 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         element_types=joined.types,
         unordered=unordered,
         shape=joined.shape,
+        there=True,
     )
 
 
 def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, expr: f.Expr) -> Loop:
-    trip = iterable.length or iterable.shape
+    trip = iterable.number
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
@@ -436,7 +445,7 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
                 bind(frame, element, value.items[i])
             else:
                 types = value.types | value.element_types
-                part = value._replace(items=None, const=None, target=None, types=types, length=None)
+                part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)
                 bind(frame, element, part)
         return
     if type(target) is f.Starred:

@@ -154,7 +154,7 @@ class Frame:
 
     def round_divergence(self) -> Divergence | None:
         """Why the number of rounds of an enclosing loop differs."""
-        return next((v.length or v.shape for v in self.rounds if v.length or v.shape), None)
+        return next((v.number for v in self.rounds if v.number), None)
 
     def round_deps(self) -> Deps:
         """The parameters that decide the number of rounds of the enclosing loops."""

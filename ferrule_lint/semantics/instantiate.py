@@ -93,13 +93,15 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     """The divergence of what a function does with an argument."""
     if how == OBSERVED:
         return value.observed
+    if how == PRESENT and value.there:
+        return None
     if how == PRESENT:
         found = value.presence or value.divergence
         return found if found is not None and (found is value.presence or found.kind != "data") else None
     if how == CONTAINED:
         return contained(value).divergence
     if how == ITERATED:
-        return value.length or value.shape
+        return value.number
     return value.divergence
 
 

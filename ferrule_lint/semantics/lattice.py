@@ -46,6 +46,8 @@ class Divergence(NamedTuple):
     confidence: Confidence
     #: a test of membership in a group (`group is not None`, `rank in ranks`)
     member: bool = False
+    #: rests on nothing but the name of a parameter
+    assumed: bool = False
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""
@@ -99,11 +101,18 @@ class Value(NamedTuple):
     emptiness: Divergence | None = None
     #: a plain container that starts empty and is filled locally
     container: bool = False
+    #: certainly not None
+    there: bool = False
 
     @property
     def observed(self) -> Divergence | None:
         """The divergence of what one learns by reading the value."""
         return self.divergence or self.data
+
+    @property
+    def number(self) -> Divergence | None:
+        """Why the number of items that iterating yields differs: a padded length is another dimension."""
+        return self.length or (None if self.uneven_last else self.shape)
 
     @property
     def level(self) -> str:
@@ -170,6 +179,7 @@ def join2(a: Value, b: Value) -> Value:
         a.external if a.external == b.external else a.external or b.external,
         worse(a.emptiness, b.emptiness),
         a.container or b.container,
+        a.there and b.there,
     )
 
 

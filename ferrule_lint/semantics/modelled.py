@@ -42,6 +42,8 @@ def apply(
     e = arguments.expr
     if model.only_if is not None and _switched_off(model.only_if, arguments):
         return _wrapped(frame, model, arguments) if model.wraps else UNKNOWN
+    if model.unless is not None and _switched_on(model.unless, arguments):
+        return UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
     if model.event is not None:
         event = Event(
@@ -75,6 +77,13 @@ def _switched_off(switch: Argument, arguments: Arguments) -> bool:
         return True
     value = _value_of(arguments, expr)
     return value is not None and value.const in ("None", "False")
+
+
+def _switched_on(switch: Argument, arguments: Arguments) -> bool:
+    """Whether an argument is certainly true."""
+    expr = arguments.expression(switch.name, switch.position)
+    value = _value_of(arguments, expr) if expr is not None else None
+    return value is not None and value.const == "True"
 
 
 def _value_of(arguments: Arguments, expr: f.Expr) -> Value | None:

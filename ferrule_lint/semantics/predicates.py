@@ -9,6 +9,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import FLOWS, OBSERVED, PRESENT, Deps, Divergence, Value, computed, join
+from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, position, shown
 from ferrule_lint.semantics.trace import Choice
@@ -49,8 +50,11 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
             guard = connect(expr.op, list(formulas))
             guard = negate(guard) if decides else guard
             frame.conditions.append(guard)
+            narrowed = [narrow(frame, v, not decides) for v in expr.values[:i]]
             with frame.recording() as terms:
                 formula, value = condition(frame, operand)
+            for places in narrowed:
+                widen(frame.env, places)
             frame.conditions.pop()
             if terms:
                 first = expr.values[0] if i == 1 else f.BoolOp(expr.op, expr.values[:i], expr.pos)
@@ -189,6 +193,8 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
                 return False
             if sign == "<" and other.const in ("1", "2"):
                 return False
+    if b.const == "None" and a.there and op in ("is", "is not", "==", "!="):
+        return op in ("is not", "!=")
     if a.const is None or b.const is None or a.divergence or b.divergence or a.deps or b.deps:
         if b.const == "None" and op in ("is", "is not", "==", "!=") and a.const not in (None, "None"):
             return op in ("is not", "!=")

@@ -31,6 +31,8 @@ _OF_SIZE = frozenset(
         "new_full",
     ]
 )
+#: of these not all positional arguments are sizes
+_SIZE_ARGUMENTS = {"full": slice(0, 1), "new_full": slice(0, 1), "randint": slice(-1, None), "linspace": slice(2, 3)}
 _OF_CONTENT = frozenset(
     [
         "tensor",
@@ -74,6 +76,11 @@ _LOCAL = ("data", "structure", "rank")
 
 def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     """The value of a torch function or tensor method called `name`, or None when it is none of those known here."""
+    value = _call(frame, name, arguments, receiver)
+    return value._replace(there=True) if value is not None else None
+
+
+def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     if name in _OF_SIZE:
         return _of_size(frame, name, arguments)
     if name in _OF_CONTENT and receiver is None:
@@ -96,7 +103,8 @@ def _flat(value: Value) -> Value:
 
 
 def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
-    sizes = [_flat(v) for v in arguments.positional]
+    given = [*arguments.positional, *(v for k, v in arguments.keywords.items() if k in ("size", "steps"))]
+    sizes = [_flat(v) for v in given[_SIZE_ARGUMENTS.get(name, slice(None))]]
     divergence = next((v.divergence for v in sizes if v.divergence is not None), None)
     uniform = all(v.uniform for v in sizes) and not name.startswith("rand")
     if divergence is None:
