@@ -53,6 +53,8 @@ _UNIFORM_ATTRIBUTES = frozenset(
     ]
 )
 _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RANK$")
+#: a parameter of this name asks for what rank 0 has, and is passed by all ranks alike
+_ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
 
 
@@ -332,7 +334,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         return Value(deps=deps, module=True, external=external)
     scalar = _is_scalar(parameter, annotation)
     rank = frame.models.convention("rank", name)
-    if rank is not None and (scalar or not annotation) and parameter.kind in ("normal", "keyword"):
+    if rank is not None and not _ZEROTH.fullmatch(name) and (scalar or not annotation) and parameter.kind in ("normal", "keyword"):
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
         note = f"parameter `{name}` is a rank"
         return Value(deps=deps, divergence=frame.source(axes, "rank", pos, note, Confidence.MEDIUM))

@@ -18,6 +18,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     computed,
     join,
+    rounds_of,
     worse,
 )
 from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
@@ -130,7 +131,7 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[0]
     if value.items is not None and value.length is None:
         return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
-    divergence = value.number
+    divergence = rounds_of(value)
     if divergence is None and value.divergence is not None and value.divergence.kind in ("data", "structure"):
         divergence = value.divergence
     if divergence is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
@@ -9,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import builtin_calls, forwards, modelled, tensors
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
-from ferrule_lint.semantics.lattice import CONTAINED, FLOWS, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Value, join, worse
+from ferrule_lint.semantics.lattice import CONTAINED, FLOWS, ITEM, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Value, join, worse
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.targets import (
     ClassTarget,
@@ -19,7 +20,7 @@ from ferrule_lint.semantics.targets import (
     PartialTarget,
     SeveralTarget,
 )
-from ferrule_lint.semantics.text import last_name, render
+from ferrule_lint.semantics.text import last_name, place_name, render
 from ferrule_lint.semantics.trace import Choice
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ _MOST_ALTERNATIVES = 6
 _WRITES = frozenset(
     "mkdir makedirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile copytree "
     "rmtree symlink snapshot_download hf_hub_download extractall".split()
+)
+#: names of calls that store a callable for later
+_KEEPS = re.compile(
+    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
 )
 #: class methods of library modules that make an instance
 _FACTORIES = ("from_pretrained", "from_config", "_from_config")
@@ -75,7 +80,17 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
+    for expr in (*e.args, *(v for _, v in e.keywords)):
+        _seen_by_others(frame, expr)
     return dispatch(frame, function, arguments)
+
+
+def _seen_by_others(frame: Frame, expr: f.Expr) -> None:
+    """What is passed to a call may be wrapped there."""
+    place = place_name(expr)
+    value = frame.env.get(place) if place else None
+    if value is not None and value.unwrapped:
+        frame.env[place] = value._replace(unwrapped=False)
 
 
 def _super_call(frame: Frame, e: f.Call) -> Value | None:
@@ -159,7 +174,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in _FACTORIES else ""):
         if candidate and frame.analysis.is_module_class(candidate):
-            return Value(external=candidate, module=True)
+            return Value(external=candidate, module=True, unwrapped=True)
     library = dotted.rpartition(".")[0]
     by_receiver = frame.models.method(dotted.rpartition(".")[2], library.rpartition(".")[2]) if library else None
     if by_receiver is not None and not frame.models.knows_library(dotted):
@@ -352,9 +367,13 @@ def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo 
 def unknown_call(
     frame: Frame, arguments: Arguments, receiver: Value | None, name: str = "", group: Axes | None = None
 ) -> Value:
-    """An unknown call is pure: data stays data, a divergent scalar becomes unknown, callables given to it run."""
+    """An unknown call is pure: data stays data, a divergent scalar becomes unknown, callables given to it run.
+
+    A call that by its name only keeps them (`setattr`, `register_hook`) does not run them.
+    """
+    keeps = _KEEPS.search(name) is not None
     for i, value in enumerate(arguments.values):
-        if type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
+        if not keeps and type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
             dispatch(frame, value, _handed_on(arguments, i))
     values = [*arguments.values, *([receiver] if receiver is not None else [])]
     result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN
@@ -364,7 +383,7 @@ def unknown_call(
         data = worse(data, v.data)
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
-        deps |= frozenset((p, CONTAINED if how == FLOWS else how) for p, how in v.deps)
+        deps |= frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in v.deps)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,
@@ -373,6 +392,7 @@ def unknown_call(
         types=receiver.types if receiver is not None and keeps_module else frozenset(),
         group=group,
         module=receiver is not None and receiver.module and keeps_module,
+        unwrapped=receiver is not None and receiver.unwrapped and keeps_module,
     )
 
 

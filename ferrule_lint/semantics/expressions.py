@@ -14,6 +14,7 @@ from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
     FLOWS,
+    ITEM,
     ITERATED,
     NO_DEPS,
     UNIFORM,
@@ -25,6 +26,8 @@ from ferrule_lint.semantics.lattice import (
     contained,
     join,
     join2,
+    rounds_of,
+    settled,
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
@@ -251,6 +254,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         return value._replace(
             length=base.length, length_deps=base.length_deps, types=base.types, element_types=base.element_types
         )
+    value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
         return value._replace(uniform=False)
@@ -318,6 +322,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         return a
     joined = join2(a, b)
     divergence = divergence_of(formula)
+    if divergence is None and (one := settled(a, b)) is not None:
+        return one
     deps = NO_DEPS
     for atom_deps in (atom.deps for atom in _atoms(formula)):
         deps |= atom_deps
@@ -381,7 +387,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     unordered = worse(first.unordered, None)
     if e.kind == "set":
         unordered = frame.source(WORLD, "host", e.pos, "a set has no order")
-    length = worse(first.number, filtered)
+    length = worse(rounds_of(first), filtered)
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
@@ -393,12 +399,13 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         element_types=joined.types,
         unordered=unordered,
         shape=joined.shape,
+        agreed=joined.agreed,
         there=True,
     )
 
 
 def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, expr: f.Expr) -> Loop:
-    trip = iterable.number
+    trip = rounds_of(iterable)
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
@@ -424,10 +431,11 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         uniform=iterable.uniform,
         divergence=None,
         data=iterable.data,
-        deps=frozenset((p, CONTAINED if how == FLOWS else how) for p, how in iterable.deps),
+        deps=frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in iterable.deps),
         types=iterable.element_types,
         module=iterable.module,
         group=iterable.group,
+        agreed=iterable.agreed,
     )
     if iterable.loader or attributes.is_loader(frame, expr):
         note = f"`{shown(expr)}` yields the rank's own batches"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.lattice import FLOWS, ITERATED, UNKNOWN, WORLD, Axes, Deps, Divergence, Value, join2
+from ferrule_lint.semantics.lattice import FLOWS, ITERATED, UNKNOWN, WORLD, Axes, Deps, Divergence, Value, join2, rounds_of
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.summary import Latent
 from ferrule_lint.semantics.text import render
@@ -154,7 +154,7 @@ class Frame:
 
     def round_divergence(self) -> Divergence | None:
         """Why the number of rounds of an enclosing loop differs."""
-        return next((v.number for v in self.rounds if v.number), None)
+        return next((d for v in self.rounds if (d := rounds_of(v)) is not None), None)
 
     def round_deps(self) -> Deps:
         """The parameters that decide the number of rounds of the enclosing loops."""

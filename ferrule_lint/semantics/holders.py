@@ -74,7 +74,7 @@ class Holders:
         return value._replace(
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
             divergence=divergence, items=None, container=False, length=None, emptiness=None, data=None, shape=None,
-            there=False,
+            there=False, unwrapped=False,
             padded=None,
         )  # fmt: skip
 

@@ -9,13 +9,16 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     FLOWS,
+    ITEM,
     ITERATED,
+    NO_DEPS,
     OBSERVED,
     PRESENT,
     Divergence,
     Value,
     contained,
     join2,
+    rounds_of,
     worse,
 )
 from ferrule_lint.semantics.names import FunctionInfo
@@ -101,7 +104,7 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how == CONTAINED:
         return contained(value).divergence
     if how == ITERATED:
-        return value.number
+        return rounds_of(value)
     return value.divergence
 
 
@@ -153,4 +156,6 @@ def _through(argument: Value, how: str) -> Value:
         return contained(argument)
     if how == FLOWS:
         return argument.plain()
+    if how == ITEM:
+        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False)
     return argument

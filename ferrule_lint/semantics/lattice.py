@@ -30,8 +30,9 @@ PRIVATE: Axes = frozenset({"private"})
 _LONGEST_CHAIN = 6
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
-#: only whether it is there matters, or only how long it is
+#: only whether it is there matters, or only how long it is; or it is an item of it that flows on
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
+ITEM = "item"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 
@@ -101,18 +102,17 @@ class Value(NamedTuple):
     emptiness: Divergence | None = None
     #: a plain container that starts empty and is filled locally
     container: bool = False
+    #: the ranks of some group have agreed on it by a collective
+    agreed: bool = False
     #: certainly not None
     there: bool = False
+    #: a library's module made in this function, which nothing that could shard it has seen
+    unwrapped: bool = False
 
     @property
     def observed(self) -> Divergence | None:
         """The divergence of what one learns by reading the value."""
         return self.divergence or self.data
-
-    @property
-    def number(self) -> Divergence | None:
-        """Why the number of items that iterating yields differs: a padded length is another dimension."""
-        return self.length or (None if self.uneven_last else self.shape)
 
     @property
     def level(self) -> str:
@@ -179,8 +179,22 @@ def join2(a: Value, b: Value) -> Value:
         a.external if a.external == b.external else a.external or b.external,
         worse(a.emptiness, b.emptiness),
         a.container or b.container,
+        a.agreed or b.agreed,
         a.there and b.there,
+        a.unwrapped and b.unwrapped,
     )
+
+
+def settled(a: Value, b: Value) -> Value | None:
+    """Of two values that meet after a test which is not known to differ: if the ranks agreed on one of them and on
+    the other they did not, then the test is the switch for agreeing (more than one process, a setting), and the
+    other is a single process's. None if they do not meet so.
+    """
+    for one, other in ((a, b), (b, a)):
+        same = one.agreed and not one.divergence and not one.data
+        if same and not other.agreed and (other.divergence or other.data or other.deps):
+            return join2(one, other)._replace(uniform=False, divergence=None, data=None, deps=one.deps)
+    return None
 
 
 def _one_group(a: Value, b: Value) -> Axes | None:
@@ -212,8 +226,18 @@ def contained(value: Value) -> Value:
         data = worse(value.data, divergence) if divergence.kind == "data" else value.data
         value = value._replace(divergence=None, uniform=False, data=data)
     if value.deps:
-        value = value._replace(deps=frozenset((p, CONTAINED if how == FLOWS else how) for p, how in value.deps))
+        value = value._replace(
+            deps=frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in value.deps)
+        )
     return value
+
+
+def rounds_of(value: Value) -> Divergence | None:
+    """Why iterating a value takes another number of rounds; a display of items has as many on every rank, and a padded
+    length is another dimension than the one that is iterated over."""
+    if value.items and value.length is None:
+        return None
+    return value.length or (None if value.uneven_last else value.shape)
 
 
 def overlap(condition: Axes, event: Axes) -> bool:

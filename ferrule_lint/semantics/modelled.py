@@ -186,10 +186,10 @@ def shape_message(code: str, op: str) -> str:
 def cleanse(value: Value, axes: Axes) -> Value:
     """A value after a reduction or broadcast over a group: uniform along its axes, and only those."""
     if "world" in axes:
-        return Value(uniform=True, types=value.types, element_types=value.element_types)
+        return Value(uniform=True, types=value.types, element_types=value.element_types, agreed=True)
     was_divergent = value.divergence is not None or value.data is not None
     if "?" in axes:
-        return Value(types=value.types, element_types=value.element_types)
+        return Value(types=value.types, element_types=value.element_types, agreed=True)
 
     def rest(divergence: Divergence | None) -> Divergence | None:
         if divergence is None:
@@ -209,6 +209,7 @@ def cleanse(value: Value, axes: Axes) -> Value:
         length=length,
         types=value.types,
         element_types=value.element_types,
+        agreed=True,
     )
 
 
@@ -324,4 +325,4 @@ def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
-    return value._replace(const=None, target=None, module=value.module or bool(value.types))
+    return value._replace(const=None, target=None, module=value.module or bool(value.types), unwrapped=False)

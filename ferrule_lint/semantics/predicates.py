@@ -8,7 +8,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import FLOWS, OBSERVED, PRESENT, Deps, Divergence, Value, computed, join
+from ferrule_lint.semantics.lattice import FLOWS, ITEM, OBSERVED, PRESENT, WORLD, Deps, Divergence, Value, computed, join
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, position, shown
@@ -25,7 +25,8 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
     if type(expr) is f.Compare and len(expr.ops) == 1:
         return _comparison(frame, expr, expr.left, expr.ops[0], expr.rights[0])
     if type(expr) is f.Compare:
-        value = observe(frame, join([frame.eval(expr.left), *map(frame.eval, expr.rights)]), expr.pos, shown(expr))
+        values = [frame.eval(expr.left), *map(frame.eval, expr.rights)]
+        value = _range_of_ranks(expr, values, observe(frame, join(values), expr.pos, shown(expr)))
         return _atom(frame, expr, value), value
     if type(expr) is f.Walrus:
         value = frame.eval(expr)
@@ -147,7 +148,7 @@ def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
     """Reading the content of tensor or batch data: from here on the value is known to differ."""
     if value.divergence is not None:
         return value
-    deps = frozenset((p, OBSERVED if how == FLOWS else how) for p, how in value.deps)
+    deps = frozenset((p, OBSERVED if how in (FLOWS, ITEM) else how) for p, how in value.deps)
     if value.data is None:
         return value.plain()._replace(deps=deps, types=frozenset())
     divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
@@ -268,4 +269,14 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         member = True  # "is this process in the group at all"
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
-    return joined
+    return _range_of_ranks(e, values, joined)
+
+
+def _range_of_ranks(e: f.Compare, values: list[Value], result: Value) -> Value:
+    """`first <= rank < last`: whether this process is one of those that play a part, not which of them it is."""
+    divergence = result.divergence
+    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD:
+        return result
+    if any(op not in ("<", "<=", ">", ">=") for op in e.ops) or any(v.const is not None for v in values[-1:]):
+        return result
+    return result._replace(divergence=divergence._replace(member=True))

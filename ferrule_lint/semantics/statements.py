@@ -14,7 +14,7 @@ from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.text import place_name, position, shown
-from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit
+from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
 
 _DEEPEST_SECOND_PASS = 2
 Env = dict[str, Value]
@@ -162,6 +162,8 @@ def _if(frame: Frame, s: f.If) -> None:
         widen(body_env, in_body)
         widen(frame.env, in_else)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    if body and _made_on_first_use(frame, s):
+        body = weakened(body)
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
     for place, version in guarded.items():
@@ -171,6 +173,23 @@ def _if(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _made_on_first_use(frame: Frame, s: f.If) -> bool:
+    """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
+    test = s.test
+    if type(test) is f.Not:
+        place = place_name(test.operand)
+    elif type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
+        place = place_name(test.left)
+    else:
+        return False
+    kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in s.body)
+
+
+def _function_body(frame: Frame) -> f.Body:
+    return frame.function.body if frame.function is not None else ()
 
 
 def _padded_in_both(formula: Formula, before: Env, a: Env, b: Env) -> None:
