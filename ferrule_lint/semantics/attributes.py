@@ -56,6 +56,8 @@ _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RAN
 #: a parameter of this name asks for what rank 0 has, and is passed by all ranks alike
 _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
+#: what `x.shape` is an instance of
+SIZE = "torch.Size"
 
 
 def attribute(frame: Frame, e: f.Attr) -> Value:
@@ -195,12 +197,22 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
     """An attribute of a batch or tensor."""
     assert base.data is not None
     if e.attr == "shape":
-        return Value(target=method, length=None, emptiness=base.data, divergence=None, shape=base.shape)
+        return Value(
+            target=method, emptiness=base.data, shape=base.shape, uneven_last=base.uneven_last, external=SIZE, there=True
+        )
     size = _local_size(frame, e, base)
     if size is not None:
         return size._replace(target=method)
     value = Value(data=base.data, deps=base.deps, target=method)
     return field_of_batch(frame, value, e.attr, e.pos)
+
+
+def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: str) -> Value:
+    """The number at `index` of a `torch.Size`: of an uneven tensor's sizes it is the first that differs, or the last."""
+    divergence = size.shape if (index == "0") is not size.uneven_last else None
+    if divergence is not None:
+        divergence = divergence.then(frame.step("flow", pos, f"`{text}` differs"))
+    return Value(divergence=divergence, emptiness=size.emptiness, deps=size.deps, there=True)
 
 
 def _local_size(frame: Frame, e: f.Attr, base: Value) -> Value | None:
@@ -294,8 +306,8 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         if type(target.index) is f.Const and divergence.kind == "rank":
             filled = filled.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
         length = worse(length, filled)
-    # what is put where a mask says does not change how much there is
-    masked = index.data is not None
+    # what is put into places that are there does not change how much there is
+    masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     merged = base._replace(
         uniform=base.uniform and value.uniform and index.uniform,
         data=worse(base.data, value.data),

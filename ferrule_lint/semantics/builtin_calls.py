@@ -273,8 +273,16 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     if receiver.shape is None:
         return Value(emptiness=receiver.emptiness or receiver.data, uniform=receiver.uniform)
+    from ferrule_lint.semantics import attributes
+
+    sizes = receiver._replace(external=attributes.SIZE, target=None)
+    if target.name == "size":
+        if not arguments.expr.args:
+            return sizes
+        index = render(arguments.expr.args[0])
+        return attributes.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
     note = f"`{render(arguments.expr)}` differs"
-    return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)))
+    return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
 
 
 def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | None:

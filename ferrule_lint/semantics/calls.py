@@ -393,6 +393,7 @@ def unknown_call(
         group=group,
         module=receiver is not None and receiver.module and keeps_module,
         unwrapped=receiver is not None and receiver.unwrapped and keeps_module,
+        agreed=receiver is not None and receiver.agreed and data is None,
     )
 
 

@@ -34,7 +34,7 @@ from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, Glob
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice, Loop
 
 
@@ -147,8 +147,9 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         element_types=joined.types | joined.element_types,
         items=items,
         group=joined.group,
-        shape=joined.shape,
-        padded=joined.padded,
+        # a tuple is a record: what is uneven in one field is not in the others
+        shape=joined.shape if e.kind == "list" else None,
+        padded=joined.padded if e.kind == "list" else None,
         container=e.kind == "list",
         there=True,
     )
@@ -217,6 +218,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             return base.items[int(e.index.text)]
         except (ValueError, IndexError):
             pass
+    if base.external == attributes.SIZE and type(e.index) is not f.Op:
+        return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
     role = frame.models.class_(base.external) if base.external else None
     if role is not None and role.role == "group":
@@ -321,6 +324,11 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if a is b:
         return a
     joined = join2(a, b)
+    if a.filled is not b.filled:
+        # filled up to a length in one arm: in the other it has that length already
+        joined = joined._replace(
+            shape=None, deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in joined.deps)
+        )
     divergence = divergence_of(formula)
     if divergence is None and (one := settled(a, b)) is not None:
         return one
@@ -451,6 +459,9 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
         for i, element in enumerate(target.elements):
             if value.items is not None and len(value.items) == len(target.elements):
                 bind(frame, element, value.items[i])
+            elif value.external == attributes.SIZE:
+                index = str(i) if i + 1 < len(target.elements) or not i else "-1"
+                bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
             else:
                 types = value.types | value.element_types
                 part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)

@@ -140,11 +140,12 @@ class Frame:
     # ------------------------------------------------------------------ path conditions
     def path_divergence(self) -> Divergence | None:
         """The divergence of the conditions that control the current place."""
-        for formula in reversed(self.conditions):
-            found = divergence_of(formula)
-            if found is not None:
-                return found
-        return None
+        formula = self.path_condition()
+        return divergence_of(formula) if formula is not None else None
+
+    def path_condition(self) -> Formula | None:
+        """The innermost divergent condition that controls the current place."""
+        return next((formula for formula in reversed(self.conditions) if divergence_of(formula) is not None), None)
 
     def path_deps(self) -> Deps:
         result: Deps = frozenset()

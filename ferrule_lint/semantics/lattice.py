@@ -108,6 +108,8 @@ class Value(NamedTuple):
     there: bool = False
     #: a library's module made in this function, which nothing that could shard it has seen
     unwrapped: bool = False
+    #: filled up to a length, or what it is filled up with
+    filled: bool = False
 
     @property
     def observed(self) -> Divergence | None:
@@ -182,6 +184,7 @@ def join2(a: Value, b: Value) -> Value:
         a.agreed or b.agreed,
         a.there and b.there,
         a.unwrapped and b.unwrapped,
+        a.filled or b.filled,
     )
 
 

@@ -12,6 +12,7 @@ from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
     FLOWS,
+    ITEM,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -254,7 +255,8 @@ def _result(
         return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
     if model.pads:
         value = arguments.positional[0] if arguments.positional else UNKNOWN
-        return value._replace(shape=None, padded=None, const=None)
+        deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+        return value._replace(shape=None, padded=None, const=None, deps=deps)
     if model.ragged:
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
         joined = computed(values)
