@@ -57,6 +57,8 @@ class CallModel:
     membership: bool = False
     #: events only if this argument is true / is given (`async_op`-like switches are not meant)
     only_if: Argument | None = None
+    #: no event if this argument is certainly true (`no_dist=True`)
+    unless: Argument | None = None
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None

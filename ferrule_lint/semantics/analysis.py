@@ -393,6 +393,8 @@ def _events(trace: Trace) -> list[Event]:
             found.setdefault((term.op, term.axes, term.hidden, term.channel), term)
         elif type(term) is CallTerm:
             for event in term.summary.events:
+                if event.confidence > term.confidence:
+                    event = event._replace(confidence=term.confidence)
                 found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
         elif type(term) is Choice:
             stack = [*term.body, *term.orelse, *stack]

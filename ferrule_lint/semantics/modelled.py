@@ -12,6 +12,7 @@ from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
     FLOWS,
+    ITEM,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -42,6 +43,8 @@ def apply(
     e = arguments.expr
     if model.only_if is not None and _switched_off(model.only_if, arguments):
         return _wrapped(frame, model, arguments) if model.wraps else UNKNOWN
+    if model.unless is not None and _switched_on(model.unless, arguments):
+        return UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
     if model.event is not None:
         event = Event(
@@ -76,6 +79,13 @@ def _switched_off(switch: Argument, arguments: Arguments) -> bool:
         return True
     value = _value_of(arguments, expr)
     return value is not None and value.const in ("None", "False")
+
+
+def _switched_on(switch: Argument, arguments: Arguments) -> bool:
+    """Whether an argument is certainly true."""
+    expr = arguments.expression(switch.name, switch.position)
+    value = _value_of(arguments, expr) if expr is not None else None
+    return value is not None and value.const == "True"
 
 
 def _value_of(arguments: Arguments, expr: f.Expr) -> Value | None:
@@ -246,7 +256,8 @@ def _result(
         return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
     if model.pads:
         value = arguments.positional[0] if arguments.positional else UNKNOWN
-        return value._replace(shape=None, padded=None, const=None)
+        deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+        return value._replace(shape=None, padded=None, const=None, deps=deps)
     if model.ragged:
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
         joined = computed(values)
@@ -318,4 +329,4 @@ def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
-    return value._replace(const=None, target=None, module=value.module or bool(value.types))
+    return value._replace(const=None, target=None, module=value.module or bool(value.types), unwrapped=False)
