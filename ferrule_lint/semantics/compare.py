@@ -62,6 +62,10 @@ class Comparison:
     collectives_only: bool = False
     #: the ranks differ in being members of some group: what they do inside a group is nobody else's business
     members: bool = False
+    #: what calls issue under a setting of their own that is not known does not count
+    surely: bool = False
+    #: inside a call
+    inside: bool = False
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
@@ -125,6 +129,8 @@ class Comparison:
         while common < min(len(a), len(b)) and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
+        if self.surely and self.inside:
+            return tail
         return (("either", a[: len(a) - common], b[: len(b) - common]), *tail)
 
     def _loop(self, term: Loop, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
@@ -141,11 +147,13 @@ class Comparison:
         """What a call issues, whatever way it takes; a call that is being computed is silent."""
         if summary.busy or not summary.events:
             return ()
-        key = (self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members)
+        key = (
+            self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members, self.surely,
+        )  # fmt: skip
         known = summary.signatures.get(key)
         if known is None:
             summary.signatures[key] = ()
-            inner = self.fresh()
+            inner = replace(self.fresh(), inside=True)
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()
@@ -221,14 +229,19 @@ def difference(
     own: Mapping[str, Atom],
     divergence: Divergence,
     least: Confidence,
+    surely: bool = False,
 ) -> Difference | None:
-    """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None."""
+    """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
+
+    `surely`: the ranks differ only under a setting that is not known, so that what calls issue under another such
+    setting is no evidence: the two may exclude each other.
+    """
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
     # a tower run for images and again for videos is balanced by one dummy run in practice; that it runs matters
     by_presence = divergence.kind == "structure"
     only = divergence.kind == "rank"
-    question = Comparison(axes, least, lenient, by_presence, only, divergence.member)
+    question = Comparison(axes, least, lenient, by_presence, only, divergence.member, surely)
     keys = _linked(root, own)
     outcomes: list[tuple[dict[str, bool], Signature]] = []
     for values in itertools.product((True, False), repeat=len(keys)):
