@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, difference
-from ferrule_lint.semantics.conditions import Connective, Formula, atoms, deps_of, divergence_of
+from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
 from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops, has_exit
 
@@ -43,10 +43,10 @@ def check(root: Trace, function: str, trusted: Collection[Step] = ()) -> Iterato
 
 
 def _has_setting(formula: Formula) -> bool:
-    """Whether a conjunction has a term of which nothing is known: a setting, mostly."""
+    """Whether a conjunction has a term that is not known to differ: a setting, mostly."""
     if type(formula) is not Connective or formula.op != "and":
         return False
-    return any(divergence_of(o) is None and not deps_of(o) for o in formula.operands)
+    return any(divergence_of(o) is None for o in formula.operands)
 
 
 def _finding(choice: Choice, divergence: Divergence, found: Difference, least: Confidence, function: str) -> Finding:
