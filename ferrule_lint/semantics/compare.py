@@ -293,20 +293,30 @@ def _explain(
         return Difference(tuple(_unmatched(within, first, second)), False, comparison.axes)
     if not (has_exit(choice.body) or has_exit(choice.orelse)):
         return None  # another choice on the same atom speaks of these
-    after = [o for o in differing if (o.call or o.event).pos[0] > choice.pos[0]]
-    if after or differing:
-        return Difference(tuple(after or differing), True, comparison.axes)
-    # the same occurrences, in other numbers: an exit out of a loop
-    rounds: list[Occurrence] = []
-    for loop in choices_and_loops(root):
-        if type(loop) is Loop and any(c is choice for c in choices_and_loops(loop.body)):
-            rounds = []
-            comparison.occurrences(loop.body, {}, rounds)
-    if rounds:
-        return Difference(tuple(_unique(rounds)), True, comparison.axes)
-    later = [o for o in _unique(first + second) if (o.call or o.event).pos[0] > choice.pos[0]]
-    everything = later or _unique(first + second)
-    return Difference(tuple(everything), True, comparison.axes) if everything else None
+    rest: list[Occurrence] = []
+    comparison.occurrences(_after(root, choice) or (), {}, rest)
+    skipped = {o.key for o in rest}
+    after = [o for o in differing if o.key in skipped]
+    # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
+    found = after or differing or _unique(rest) or _unique(first + second)
+    return Difference(tuple(found), True, comparison.axes) if found else None
+
+
+def _after(trace: Trace, choice: Choice) -> Trace | None:
+    """What comes after a choice on the ways through it, the next round of a loop included; None: it is not here."""
+    for i, term in enumerate(trace):
+        if term is choice:
+            return trace[i + 1 :]
+        if type(term) is Choice:
+            for arm in (term.body, term.orelse):
+                found = _after(arm, choice)
+                if found is not None:
+                    return (*found, *trace[i + 1 :])
+        elif type(term) is Loop:
+            found = _after(term.body, choice)
+            if found is not None:
+                return (*found, *term.body, *trace[i + 1 :])
+    return None
 
 
 def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:

@@ -149,6 +149,7 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         group=joined.group,
         # a tuple is a record: what is uneven in one field is not in the others
         shape=joined.shape if e.kind == "list" else None,
+        uneven_last=joined.shape is not None,
         padded=joined.padded if e.kind == "list" else None,
         container=e.kind == "list",
         there=True,
@@ -410,6 +411,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         element_types=joined.types,
         unordered=unordered,
         shape=joined.shape,
+        uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
         agreed=joined.agreed,
         there=True,
     )
