@@ -403,7 +403,13 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     key = e.args[0]
     assert type(key) is f.Const
     value = receiver._replace(
-        types=receiver.element_types, items=None, const=None, target=None, length=None, uniform=False, divergence=None,
+        types=receiver.element_types,
+        items=None,
+        const=None,
+        target=None,
+        length=None,
+        uniform=False,
+        divergence=None,
         there=False,
     )
     if value.data is not None:

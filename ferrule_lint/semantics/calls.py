@@ -7,10 +7,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import builtin_calls, forwards, modelled, tensors
+from ferrule_lint.semantics import builtin_calls, first_rank, forwards, modelled, tensors
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
-from ferrule_lint.semantics.lattice import CONTAINED, FLOWS, ITEM, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Value, join, worse
+from ferrule_lint.semantics.lattice import (
+    CONTAINED,
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    UNIFORM,
+    UNKNOWN,
+    Axes,
+    Value,
+    join,
+    worse,
+)
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.targets import (
     ClassTarget,
@@ -208,7 +219,7 @@ def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
         return None
     where = rank_axes(frame, frozenset(axes), e)
     note = f"`{render(e.func)}()` differs by rank"
-    return Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM))
+    return first_rank.named(Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM)), name)
 
 
 def is_world_size(name: str) -> bool:

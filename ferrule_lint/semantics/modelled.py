@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
+from ferrule_lint.semantics import first_rank
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -313,10 +314,9 @@ def _divergent(
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
-    if model.name.rpartition(".")[2] in _FILE_TESTS:
-        if not frame.write_waited_for:
-            frame.file_tests.update(divergence.why)
-    return Value(divergence=divergence)
+    if model.name.rpartition(".")[2] in _FILE_TESTS and not frame.write_waited_for:
+        frame.file_tests.update(divergence.why)
+    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2])
 
 
 def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:

@@ -1,4 +1,4 @@
-"""What a test says of the places in it: in an arm where `x is not None` holds, `x` is there on every rank that runs it."""
+"""What a test says of the places in it: where `x is not None` holds, `x` is there on every rank that runs it."""
 
 from __future__ import annotations
 
