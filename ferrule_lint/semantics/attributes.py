@@ -316,6 +316,8 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         length = worse(length, filled)
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
+    # nor is what is uneven in one field of a record uneven in the others
+    masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
     merged = base._replace(
         uniform=base.uniform and value.uniform and index.uniform,
         data=worse(base.data, value.data),

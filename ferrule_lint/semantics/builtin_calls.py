@@ -301,7 +301,9 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return _run_in_thread(frame, arguments)
     if name in _TRANSPARENT:
         value = join([receiver, *arguments.positional]).plain()
-        return value._replace(uniform=receiver.uniform and value.uniform, presence=None)
+        return value._replace(
+            uniform=receiver.uniform and value.uniform, presence=None, there=receiver.there, unwrapped=receiver.unwrapped
+        )
     return None
 
 
