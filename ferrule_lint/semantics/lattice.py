@@ -30,8 +30,9 @@ PRIVATE: Axes = frozenset({"private"})
 _LONGEST_CHAIN = 6
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
-#: only whether it is there matters, or only how long it is
+#: only whether it is there matters, or it is iterated (how many items, in which order), or only counted
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
+COUNTED = "counted"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 
@@ -99,6 +100,8 @@ class Value(NamedTuple):
     emptiness: Divergence | None = None
     #: a plain container that starts empty and is filled locally
     container: bool = False
+    #: sorted: its order depends on its items only
+    in_order: bool = False
 
     @property
     def observed(self) -> Divergence | None:
@@ -170,6 +173,7 @@ def join2(a: Value, b: Value) -> Value:
         a.external if a.external == b.external else a.external or b.external,
         worse(a.emptiness, b.emptiness),
         a.container or b.container,
+        a.in_order and b.in_order,
     )
 
 
