@@ -134,13 +134,9 @@ def _up_to_length(frame: Frame, arguments: Arguments) -> bool:
     if frame.path_divergence() is None:
         return True
     amounts = arguments.expr.args if arguments.expr.args else ()
-    if any(v.agreed for value in arguments.positional for v in value.items or (value,)) or any(
-        _agreed(frame, a) for a in amounts
-    ):
+    if any(v.agreed for value in arguments.positional for v in value.items or (value,)) or any(_agreed(frame, a) for a in amounts):
         return True
-    tensor = root_name(
-        amounts[0].elements[0] if amounts and type(amounts[0]) is f.Sequence else next(iter(amounts), None)
-    )
+    tensor = root_name(amounts[0].elements[0] if amounts and type(amounts[0]) is f.Sequence else next(iter(amounts), None))
     return any(_lacks(a, tensor) for a in amounts)
 
 
@@ -208,13 +204,7 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
         note = "padded to a length that only this rank knows"
         padded = worse(padded, target.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
     return source._replace(
-        shape=None,
-        padded=padded,
-        const=None,
-        items=None,
-        presence=None,
-        filled=True,
-        deps=_of_known_length(source.deps),
+        shape=None, padded=padded, const=None, items=None, presence=None, filled=True, deps=_of_known_length(source.deps)
     )
 
 
