@@ -89,9 +89,9 @@ def weakened(trace: Trace) -> Trace:
     """A trace whose events are guesses, but for those that create groups."""
     out: list[Term] = []
     for term in trace:
-        if type(term) is Event and term.op != "new_group":
-            term = term._replace(confidence=Confidence.LOW)
-        elif type(term) is CallTerm and all(e.op != "new_group" for e in term.summary.events):
+        if (type(term) is Event and term.op != "new_group") or (
+            type(term) is CallTerm and all(e.op != "new_group" for e in term.summary.events)
+        ):
             term = term._replace(confidence=Confidence.LOW)
         elif type(term) is Choice:
             term = term._replace(body=weakened(term.body), orelse=weakened(term.orelse))
