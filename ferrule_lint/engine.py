@@ -20,7 +20,7 @@ from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.discovery import Discovery, discover
-from ferrule_lint.project.selection import SYNTAX_ERROR, shown
+from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, selects, shown
 
 if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
@@ -38,6 +38,7 @@ class _Run:
     progress: Progress
     facts: dict[str, FileFacts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    suppressed: list[Finding] = field(default_factory=list)
     errors: list[LintError] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
 
@@ -69,13 +70,16 @@ def lint(
         _read(run, jobs)
         freeze()
         _check(run, settings)
+    _suppress(run, settings)
     run.findings = [finding for finding in run.findings if shown(settings, finding)]
+    run.suppressed = [finding for finding in run.suppressed if shown(settings, finding)]
     _flag(run)
     if cache is not None:
         run.count("cache_hits", cache.hits)
     reported = set(discovery.report)
     return Report(
         findings=tuple(sorted(run.findings, key=lambda finding: finding.sort_key)),
+        suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
         errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
         files=len(reported),
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
@@ -171,12 +175,27 @@ def _check(run: _Run, settings: Settings) -> None:
         run.count(name, number)
 
 
+def _suppress(run: _Run, settings: Settings) -> None:
+    """Findings that comments suppress, and comments that suppress nothing."""
+    reported = set(run.discovery.report)
+    comments = {
+        path: facts.suppressions for path, facts in run.facts.items() if facts.suppressions and path in reported
+    }
+    if settings.ignore_suppressions or not comments:
+        return
+    from ferrule_lint.checks.build import NAMES
+    from ferrule_lint.suppressions.match import match
+
+    matched = match(run.findings, comments, known=NAMES, looked_for=lambda code, path: selects(settings, code))
+    run.findings, run.suppressed = matched.kept, matched.suppressed
+
+
 def _flag(run: _Run) -> None:
     """Exact ranges for the findings, from the concrete syntax trees of their files."""
     by_path: dict[str, list[Finding]] = {}
     flagged: list[Finding] = []
-    for finding in run.findings:
-        if finding.code == SYNTAX_ERROR:
+    for finding in (*run.findings, *run.suppressed):
+        if finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION):
             flagged.append(finding)
         else:
             by_path.setdefault(finding.path, []).append(finding)
@@ -195,4 +214,5 @@ def _flag(run: _Run) -> None:
             flagged.extend(findings)
             run.errors.append(LintError(path, 0, describe_crash(error)))
     run.progress("flagging", len(by_path), len(by_path))
-    run.findings = flagged
+    run.findings = [finding for finding in flagged if finding.suppression is None]
+    run.suppressed = [finding for finding in flagged if finding.suppression is not None]

@@ -67,6 +67,19 @@ class EventSite:
 
 
 @dataclass(frozen=True, slots=True)
+class Suppression:
+    """Why a finding is not reported: a comment, or an entry of the baseline.
+
+    `form` is one of "ignore", "noqa", "block", "file", "baseline"; `line` and `reason` are those of the comment.
+    """
+
+    form: str
+    path: str
+    line: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One divergence, anchored at the call that issues the event."""
 
@@ -88,6 +101,8 @@ class Finding:
     statement_span: Span | None = None
     #: the source text of the anchored call, white space folded
     anchor_text: str = ""
+    #: None unless it is suppressed
+    suppression: Suppression | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -113,10 +128,12 @@ class LintError:
 class Report:
     """The result of one run. `seconds` is wall time; `statistics` counts budgets that ended in silence and the like."""
 
+    #: what is to be reported and, where it can be, repaired
     findings: tuple[Finding, ...] = ()
     errors: tuple[LintError, ...] = ()
     files: int = 0
     lines: int = 0
-    suppressed: int = 0
+    #: what would be reported but for a comment or the baseline; each says which
+    suppressed: tuple[Finding, ...] = ()
     seconds: float = 0.0
     statistics: dict[str, int] = field(default_factory=dict)

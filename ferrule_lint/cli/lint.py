@@ -13,6 +13,7 @@ import click
 
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.rules import load_rules
+from ferrule_lint.cli.suppressions import add_suppressions, suppression_options, with_values
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -30,7 +31,12 @@ def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
     return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+class _Check(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_values(args))
+
+
+@click.command(cls=_Check, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, type=click.Path(path_type=str))
 @_code_option("--select", "Report only these rules: codes or beginnings of codes, with commas between.")
 @_code_option("--ignore", "Do not report these rules.")
@@ -42,6 +48,7 @@ def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
 )
 @click.option("--output-format", type=click.Choice(["full", "concise", "json"]), help="[default: full]")
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
+@suppression_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings that would be used, and stop.")
@@ -77,6 +84,9 @@ def check(
         _show_files(paths, settings)
         return
     report = _lint(paths, settings, use_cache=not no_cache, quiet=quiet)
+    if options["add_suppressions"] is not None:
+        written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
+        ctx.exit(0 if written and not report.errors else 2)
     _write(report, settings, statistics=statistics, quiet=quiet)
     if verbose:
         _details(report, settings)
@@ -111,8 +121,9 @@ def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
             changes["output_format"] = options["output_format"]
         if options["cache_dir"]:
             changes["cache_dir"] = options["cache_dir"].absolute()
-        if options["force_exclude"]:
-            changes["force_exclude"] = True
+        for switch in ("force_exclude", "ignore_suppressions"):
+            if options[switch]:
+                changes[switch] = True
         settings = replace(settings, **changes)
         check_codes(settings, load_rules())
     except ConfigError as error:

@@ -50,6 +50,8 @@ class Settings:
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
+    #: report what comments suppress, and nothing about these comments
+    ignore_suppressions: bool = False
     respect_gitignore: bool = True
     #: whether modules are sharded: "auto" looks for evidence, a tuple holds patterns of class names
     sharded: Sharded = "auto"

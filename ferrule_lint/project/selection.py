@@ -10,6 +10,8 @@ from ferrule_lint.project.config import TABLE, ConfigError, Settings, suggestion
 
 #: a file that cannot be parsed was not checked: that is said whatever is selected, unless it is ignored by name
 SYNTAX_ERROR = "FER001"
+#: it speaks of comments, where the other rules speak of code
+UNUSED_SUPPRESSION = "FER002"
 
 
 def _specificity(code: str, prefixes: Collection[str]) -> int:

@@ -40,7 +40,7 @@ def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
 def summary(report: Report) -> Iterator[Line]:
     """The last line: how much was found in how much."""
     files = _plural(report.files, "file")
-    suppressed = f", {report.suppressed} suppressed" if report.suppressed else ""
+    suppressed = f", {len(report.suppressed)} suppressed" if report.suppressed else ""
     if report.findings:
         count = Counter(finding.severity for finding in report.findings)
         parts = ", ".join(_plural(number, severity) for severity, number in sorted(count.items()))
