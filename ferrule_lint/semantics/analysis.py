@@ -17,12 +17,12 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics import latent
 from ferrule_lint.semantics.axes import axes_in
-from ferrule_lint.semantics.conditions import atoms
+from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import evaluate_expr
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
-from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, worse
+from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
 from ferrule_lint.semantics.sharding import Setting, Sharding
 from ferrule_lint.semantics.statements import execute
@@ -377,6 +377,8 @@ def _result_of(frame: Frame) -> Value:
         return Value(uniform=True, const="None")
     values = [v for v, _ in frame.returns]
     result = join(values)
+    if all(divergence_of(c) is None for _, conditions in frame.returns for c in conditions):
+        result = _settled(values) or result
     if function is not None and function.is_generator:
         return Value(
             element_types=result.types, data=result.data, unordered=result.unordered, deps=frozenset(
@@ -407,6 +409,13 @@ def _result_of(frame: Frame) -> Value:
                 uniform=all(a.key.startswith("=") for _, cs in frame.returns for c in cs for a in atoms(c))
             )
     return result
+
+
+def _settled(values: list[Value]) -> Value | None:
+    """The returned values joined, where the ranks agree on some and the others are a single process's."""
+    agreed = [v for v in values if v.agreed]
+    alone = [v for v in values if not v.agreed]
+    return settled(join(agreed), join(alone)) if agreed and alone else None
 
 
 def _events(trace: Trace) -> list[Event]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
@@ -30,6 +31,10 @@ _MOST_ALTERNATIVES = 6
 _WRITES = frozenset(
     "mkdir makedirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile copytree "
     "rmtree symlink snapshot_download hf_hub_download extractall".split()
+)
+#: names of calls that store a callable for later
+_KEEPS = re.compile(
+    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
 )
 #: class methods of library modules that make an instance
 _FACTORIES = ("from_pretrained", "from_config", "_from_config")
@@ -346,9 +351,13 @@ def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo 
 def unknown_call(
     frame: Frame, arguments: Arguments, receiver: Value | None, name: str = "", group: Axes | None = None
 ) -> Value:
-    """An unknown call is pure: data stays data, a divergent scalar becomes unknown, callables given to it run."""
+    """An unknown call is pure: data stays data, a divergent scalar becomes unknown, callables given to it run.
+
+    A call that by its name only keeps them (`setattr`, `register_hook`) does not run them.
+    """
+    keeps = _KEEPS.search(name) is not None
     for value in arguments.values:
-        if type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
+        if not keeps and type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
             dispatch(frame, value, Arguments(arguments.expr._replace(args=(), keywords=()), (), {}))
     values = [*arguments.values, *([receiver] if receiver is not None else [])]
     result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN

@@ -25,6 +25,8 @@ from ferrule_lint.semantics.lattice import (
     contained,
     join,
     join2,
+    rounds_of,
+    settled,
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
@@ -233,6 +235,10 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         elif index.data is not None and _is_mask(e.index, index):
             note = f"`{shown(e)}` keeps a local number of items"
             value = value._replace(shape=index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+        elif _is_token_shift(frame, e):
+            note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
+            shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
@@ -249,6 +255,24 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if not key and not index.uniform:
         value = value._replace(uniform=False)
     return value
+
+
+def _is_token_shift(frame: Frame, e: f.Subscript) -> bool:
+    """`logits[..., :-1, :]`, `labels[:, 1:]`: the next-token shift tells that the second dimension is a sequence."""
+    if type(e.index) is not f.Sequence or frame.models.convention("tokens", _field_name(e.base)) is None:
+        return False
+    return any(i > 0 and part in _SHIFTS for i, part in enumerate(e.index.elements[:3]))
+
+
+def _field_name(expr: f.Expr) -> str:
+    """`labels` for `labels`, `inputs.labels` and `inputs["labels"]`."""
+    if type(expr) is f.Subscript and type(expr.index) is f.Const:
+        return expr.index.text.strip("'\"")
+    return last_name(expr)
+
+
+_NONE = f.Const("None")
+_SHIFTS = (f.Op("Slice", (_NONE, f.Const("-1"), _NONE)), f.Op("Slice", (f.Const("1"), _NONE, _NONE)))
 
 
 def _is_mask(expr: f.Expr, value: Value) -> bool:
@@ -288,6 +312,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         return a
     joined = join2(a, b)
     divergence = divergence_of(formula)
+    if divergence is None and (one := settled(a, b)) is not None:
+        return one
     deps = NO_DEPS
     for atom_deps in (atom.deps for atom in _atoms(formula)):
         deps |= atom_deps
@@ -363,11 +389,12 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         element_types=joined.types,
         unordered=unordered,
         shape=joined.shape,
+        agreed=joined.agreed,
     )
 
 
 def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, expr: f.Expr) -> Loop:
-    trip = iterable.length or iterable.shape
+    trip = rounds_of(iterable)
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
@@ -397,6 +424,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         types=iterable.element_types,
         module=iterable.module,
         group=iterable.group,
+        agreed=iterable.agreed,
     )
     if iterable.loader or attributes.is_loader(frame, expr):
         note = f"`{shown(expr)}` yields the rank's own batches"

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     contained,
     join2,
+    rounds_of,
     worse,
 )
 from ferrule_lint.semantics.names import FunctionInfo
@@ -99,7 +100,7 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how == CONTAINED:
         return contained(value).divergence
     if how == ITERATED:
-        return value.length or value.shape
+        return rounds_of(value)
     return value.divergence
 
 

@@ -99,6 +99,8 @@ class Value(NamedTuple):
     emptiness: Divergence | None = None
     #: a plain container that starts empty and is filled locally
     container: bool = False
+    #: the ranks of some group have agreed on it by a collective
+    agreed: bool = False
 
     @property
     def observed(self) -> Divergence | None:
@@ -170,7 +172,20 @@ def join2(a: Value, b: Value) -> Value:
         a.external if a.external == b.external else a.external or b.external,
         worse(a.emptiness, b.emptiness),
         a.container or b.container,
+        a.agreed or b.agreed,
     )
+
+
+def settled(a: Value, b: Value) -> Value | None:
+    """Of two values that meet after a test which is not known to differ: if the ranks agreed on one of them and on
+    the other they did not, then the test is the switch for agreeing (more than one process, a setting), and the
+    other is a single process's. None if they do not meet so.
+    """
+    for one, other in ((a, b), (b, a)):
+        same = one.agreed and not one.divergence and not one.data
+        if same and not other.agreed and (other.divergence or other.data or other.deps):
+            return join2(one, other)._replace(uniform=False, divergence=None, data=None, deps=one.deps)
+    return None
 
 
 def _one_group(a: Value, b: Value) -> Axes | None:
@@ -204,6 +219,13 @@ def contained(value: Value) -> Value:
     if value.deps:
         value = value._replace(deps=frozenset((p, CONTAINED if how == FLOWS else how) for p, how in value.deps))
     return value
+
+
+def rounds_of(value: Value) -> Divergence | None:
+    """Why iterating a value takes another number of rounds; a display of items has as many on every rank."""
+    if value.items and value.length is None:
+        return None
+    return value.length or value.shape
 
 
 def overlap(condition: Axes, event: Axes) -> bool:

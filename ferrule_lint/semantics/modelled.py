@@ -9,6 +9,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
+    CONTAINED,
     DP,
     FLOWS,
     UNIFORM,
@@ -22,8 +23,9 @@ from ferrule_lint.semantics.lattice import (
     join,
 )
 from ferrule_lint.semantics.summary import Latent
-from ferrule_lint.semantics.text import last_name, place_name, render
-from ferrule_lint.semantics.trace import Event
+from ferrule_lint.semantics.targets import ExternalTarget
+from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
+from ferrule_lint.semantics.trace import Event, Loop
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls import Arguments
@@ -46,11 +48,22 @@ def apply(
             model.event, axes, channel, frame.module.path, e.pos, confidence, model.hidden,
             f"`{render(e.func)}` issues {model.event}", model.p2p,
         )  # fmt: skip
-        frame.emit(event)
+        frame.emit(_repeated(frame, model, arguments, event))
         _check_shapes(frame, model, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return _result(frame, model, arguments, receiver, axes, confidence)
+
+
+def _repeated(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> Event | Loop:
+    """The event, or a loop of it where an argument tells how often it is issued."""
+    expr = arguments.expression(model.rounds.name, model.rounds.position) if model.rounds is not None else None
+    if expr is None:
+        return event
+    value = _value_of(arguments, expr) or UNKNOWN
+    deps = frozenset(d for d in value.deps if d[1] != CONTAINED)
+    pos = position(expr) or arguments.expr.pos
+    return Loop((event,), value.divergence, None, deps, frame.module.path, pos, shown(expr), frame.key(expr))
 
 
 def _switched_off(switch: Argument, arguments: Arguments) -> bool:
@@ -164,10 +177,10 @@ def shape_message(code: str, op: str) -> str:
 def cleanse(value: Value, axes: Axes) -> Value:
     """A value after a reduction or broadcast over a group: uniform along its axes, and only those."""
     if "world" in axes:
-        return Value(uniform=True, types=value.types, element_types=value.element_types)
+        return Value(uniform=True, types=value.types, element_types=value.element_types, agreed=True)
     was_divergent = value.divergence is not None or value.data is not None
     if "?" in axes:
-        return Value(types=value.types, element_types=value.element_types)
+        return Value(types=value.types, element_types=value.element_types, agreed=True)
 
     def rest(divergence: Divergence | None) -> Divergence | None:
         if divergence is None:
@@ -187,6 +200,7 @@ def cleanse(value: Value, axes: Axes) -> Value:
         length=length,
         types=value.types,
         element_types=value.element_types,
+        agreed=True,
     )
 
 
@@ -264,6 +278,8 @@ def _result(
     if model.creates_group:
         text = " ".join(render(v) for k, v in e.keywords if k in ("group_desc", "pg_options"))
         return Value(group=frame.axes_in(text) or UNKNOWN_GROUP, external=model.makes or None)
+    if model.makes and frame.models.call(model.makes) is not None:
+        return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
 
 
