@@ -20,7 +20,7 @@ from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.discovery import Discovery, discover
-from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, selects, shown
+from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
 
 if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
@@ -70,9 +70,10 @@ def lint(
         _read(run, jobs)
         freeze()
         _check(run, settings)
-    _suppress(run, settings)
-    run.findings = [finding for finding in run.findings if shown(settings, finding)]
-    run.suppressed = [finding for finding in run.suppressed if shown(settings, finding)]
+    selection = Selection(settings)
+    _suppress(run, settings, selection)
+    run.findings = [selection.graded(finding) for finding in run.findings if selection.asks_for(finding)]
+    run.suppressed = [selection.graded(finding) for finding in run.suppressed if selection.asks_for(finding)]
     _flag(run)
     if cache is not None:
         run.count("cache_hits", cache.hits)
@@ -175,7 +176,7 @@ def _check(run: _Run, settings: Settings) -> None:
         run.count(name, number)
 
 
-def _suppress(run: _Run, settings: Settings) -> None:
+def _suppress(run: _Run, settings: Settings, selection: Selection) -> None:
     """Findings that comments suppress, and comments that suppress nothing."""
     reported = set(run.discovery.report)
     comments = {
@@ -186,7 +187,13 @@ def _suppress(run: _Run, settings: Settings) -> None:
     from ferrule_lint.checks.build import NAMES
     from ferrule_lint.suppressions.match import match
 
-    matched = match(run.findings, comments, known=NAMES, looked_for=lambda code, path: selects(settings, code))
+    matched = match(
+        run.findings,
+        comments,
+        known=NAMES,
+        looked_for=selection.looks_for,
+        require_reason=settings.rule(UNUSED_SUPPRESSION).require_reason,
+    )
     run.findings, run.suppressed = matched.kept, matched.suppressed
 
 

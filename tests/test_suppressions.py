@@ -414,3 +414,25 @@ def test_the_mode_of_a_file_stays_and_links_are_followed(tmp_path: Path, monkeyp
     assert cli_main.run(["--add-suppressions", "--no-cache"]) == 0
     assert (tmp_path / "a.py").stat().st_mode & 0o777 == 0o755
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.py", "pyproject.toml"]
+
+
+def test_a_reason_can_be_required(tmp_path: Path) -> None:
+    source = BUG.replace("(x)\n", f"(x)  {LINE}\n")
+    files = {"ferrule.toml": "rules.FER002 = { require-reason = true, severity = 'error' }"}
+    (finding,) = lint_source({**files, "a.py": source}, tmp_path).findings
+    assert (finding.message, finding.severity) == ("the suppression of FER102 gives no reason", "error")
+    assert lint_source({**files, "a.py": source.replace("2]", "2] a reason")}, tmp_path).findings == ()
+
+
+def test_per_file_ignores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = '[tool.ferrule-lint.per-file-ignores]\n"tests/**" = ["FER1"]\n'
+    project(tmp_path, {"pyproject.toml": settings, "a.py": BUG, "tests/b.py": BUG, "tests/c.py": f"x = 1  {LINE}\n"})
+    monkeypatch.chdir(tmp_path)
+    # nothing of FER102 in the tests, so a comment about it is not unused there
+    assert cli_main.run(["--output-format", "concise"]) == 1
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()[:-1]] == ["a.py"]
+    assert cli_main.run(["tests"]) == 0
+    # from another folder the patterns mean the same
+    monkeypatch.chdir(tmp_path / "tests")
+    assert cli_main.run(["b.py"]) == 0
+    assert cli_main.run(["--isolated", "b.py"]) == 1

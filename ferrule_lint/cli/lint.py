@@ -76,7 +76,7 @@ def check(
     """Lint files and folders (the default command)."""
     settings = _settings(paths, options)
     if show_settings:
-        from ferrule_lint.project.config import describe
+        from ferrule_lint.project.describe import describe
 
         click.echo(describe(settings))
         return
@@ -117,6 +117,8 @@ def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
         changes |= {"ignore": ignore, "extend_select": extend}
         if options["min_confidence"]:
             changes["min_confidence"] = Confidence.parse(options["min_confidence"])
+            # more specific than what a file says of one rule
+            changes["rules"] = tuple((code, replace(rule, min_confidence=None)) for code, rule in settings.rules)
         if options["output_format"]:
             changes["output_format"] = options["output_format"]
         if options["cache_dir"]:
