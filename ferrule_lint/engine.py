@@ -8,8 +8,9 @@ one file becomes an error in the report, and the run goes on.
 from __future__ import annotations
 
 import gc
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +37,8 @@ class _Run:
     discovery: Discovery
     cache: FactsCache | None
     progress: Progress
+    #: what stands in for files, by path relative to the root
+    contents: dict[str, bytes]
     facts: dict[str, FileFacts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Finding] = field(default_factory=list)
@@ -54,16 +57,20 @@ def lint(
     use_cache: bool = True,
     jobs: int = 1,
     progress: Progress | None = None,
+    contents: Mapping[Path, bytes] | None = None,
 ) -> Report:
     """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file.
 
+    `contents` stand in for files that are among `paths`, or read around them (absolute paths).
     Up to `jobs` processes read new files. They import the main module, as `multiprocessing` does: leave it at 1 if
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
-    discovery = discover(paths, settings)
+    contents = contents or {}
+    discovery = discover(paths, settings, contents)
     cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
-    run = _Run(discovery, cache, progress or _silent)
+    given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
+    run = _Run(discovery, cache, progress or _silent, given)
     run.errors.extend(discovery.errors)
     run.count("unreadable_elsewhere", discovery.unreadable)
     with _frozen_garbage() as freeze:
@@ -86,6 +93,7 @@ def lint(
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
         seconds=time.perf_counter() - start,
         statistics=run.statistics,
+        contents=run.contents,
     )
 
 
@@ -121,7 +129,7 @@ def _read(run: _Run, jobs: int) -> None:
     paths = run.discovery.read
     run.count("files_read", len(paths))
     outcomes: dict[str, FileFacts] = {}
-    for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs)):
+    for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs, run.contents)):
         run.progress("reading", done, len(paths))
         match outcome:
             case Crashed():
@@ -213,7 +221,9 @@ def _flag(run: _Run) -> None:
     for done, (path, findings) in enumerate(sorted(by_path.items())):
         run.progress("flagging", done, len(by_path))
         try:
-            flagged.extend(flag((run.discovery.root / path).read_bytes(), findings))
+            content = run.contents.get(path)
+            source = (run.discovery.root / path).read_bytes() if content is None else content
+            flagged.extend(flag(source, findings))
         except OSError:
             # gone since it was read: the analysis' own ranges stand
             flagged.extend(findings)

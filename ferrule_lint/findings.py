@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -137,3 +138,5 @@ class Report:
     suppressed: tuple[Finding, ...] = ()
     seconds: float = 0.0
     statistics: dict[str, int] = field(default_factory=dict)
+    #: what stood in for files (the standard input, an editor's buffer), by path
+    contents: Mapping[str, bytes] = field(default_factory=dict)

@@ -13,6 +13,7 @@ import click
 
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.rules import load_rules
+from ferrule_lint.cli.stdin import from_stdin, stdin_option
 from ferrule_lint.cli.suppressions import add_suppressions, suppression_options, with_values
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -49,6 +50,7 @@ class _Check(click.Command):
 @click.option("--output-format", type=click.Choice(["full", "concise", "json"]), help="[default: full]")
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
 @suppression_options
+@stdin_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings that would be used, and stop.")
@@ -74,6 +76,9 @@ def check(
     **options: Any,
 ) -> None:
     """Lint files and folders (the default command)."""
+    paths, contents = from_stdin(paths, options["stdin_filename"])
+    if contents and options["add_suppressions"] is not None:
+        raise click.UsageError("--add-suppressions writes files, so it cannot be used with the standard input")
     settings = _settings(paths, options)
     if show_settings:
         from ferrule_lint.project.describe import describe
@@ -83,7 +88,7 @@ def check(
     if show_files:
         _show_files(paths, settings)
         return
-    report = _lint(paths, settings, use_cache=not no_cache, quiet=quiet)
+    report = _lint(paths, settings, contents, use_cache=not no_cache, quiet=quiet)
     if options["add_suppressions"] is not None:
         written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
         ctx.exit(0 if written and not report.errors else 2)
@@ -148,14 +153,18 @@ def _show_files(paths: tuple[str, ...], settings: Settings) -> None:
         click.get_current_context().exit(2)
 
 
-def _lint(paths: tuple[str, ...], settings: Settings, *, use_cache: bool, quiet: bool) -> Report:
+def _lint(
+    paths: tuple[str, ...], settings: Settings, contents: dict[Path, bytes], *, use_cache: bool, quiet: bool
+) -> Report:
     from ferrule_lint import engine
     from ferrule_lint.cli.progress import progress_bar
     from ferrule_lint.models.loader import ModelError
 
     try:
         with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
-            return engine.lint(paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress)
+            return engine.lint(
+                paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress, contents=contents
+            )
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None
 
