@@ -93,6 +93,7 @@ def lint(
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
         seconds=time.perf_counter() - start,
         statistics=run.statistics,
+        paths=run.discovery.report,
         contents=run.contents,
     )
 

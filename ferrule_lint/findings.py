@@ -9,8 +9,13 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+
+#: what formatters change: white space, and commas before a closing bracket
+_LAYOUT = re.compile(r"\s+|,(?=\s*[)\]}])")
 
 
 class Confidence(enum.IntEnum):
@@ -107,8 +112,9 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """Stable under moved lines: code, file, function and the text of the call."""
-        parts = "\0".join((self.code, self.path, self.function, self.anchor_text or self.message))
+        """Stable under moved lines and reformatting: code, file, function and the text of the call."""
+        text = _LAYOUT.sub("", self.anchor_text or self.message)
+        parts = "\0".join((self.code, self.path, self.function, text))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
     @property
@@ -138,5 +144,7 @@ class Report:
     suppressed: tuple[Finding, ...] = ()
     seconds: float = 0.0
     statistics: dict[str, int] = field(default_factory=dict)
+    #: the files that were reported on, as far as they could be read
+    paths: tuple[str, ...] = ()
     #: what stood in for files (the standard input, an editor's buffer), by path
     contents: Mapping[str, bytes] = field(default_factory=dict)

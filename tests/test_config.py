@@ -44,6 +44,7 @@ sharded = ["*Block"]
 models = ["models/mine.toml"]
 output-format = "concise"
 cache-dir = ".cache/ferrule"
+baseline = "old.json"
 
 [tool.ferrule-lint.per-file-ignores]
 "tests/**" = ["FER1"]
@@ -68,6 +69,7 @@ FER101.min-confidence = "high"
         models=(tmp_path / "models/mine.toml",),
         output_format="concise",
         cache_dir=tmp_path / ".cache/ferrule",
+        baseline=tmp_path / "old.json",
         per_file_ignores=(("tests/**", ("FER1",)),),
         rules=(
             ("FER002", RuleSettings(severity="error", require_reason=True)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ferrule_lint.cli.baseline import baseline_options, check_options, with_baseline
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.rules import load_rules
 from ferrule_lint.cli.stdin import from_stdin, stdin_option
@@ -50,6 +51,7 @@ class _Check(click.Command):
 @click.option("--output-format", type=click.Choice(["full", "concise", "json"]), help="[default: full]")
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
 @suppression_options
+@baseline_options
 @stdin_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
@@ -79,6 +81,7 @@ def check(
     paths, contents = from_stdin(paths, options["stdin_filename"])
     if contents and options["add_suppressions"] is not None:
         raise click.UsageError("--add-suppressions writes files, so it cannot be used with the standard input")
+    check_options(options)
     settings = _settings(paths, options)
     if show_settings:
         from ferrule_lint.project.describe import describe
@@ -89,6 +92,7 @@ def check(
         _show_files(paths, settings)
         return
     report = _lint(paths, settings, contents, use_cache=not no_cache, quiet=quiet)
+    report = with_baseline(report, settings, options, quiet=quiet)
     if options["add_suppressions"] is not None:
         written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
         ctx.exit(0 if written and not report.errors else 2)

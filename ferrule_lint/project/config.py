@@ -69,6 +69,8 @@ class Settings:
     models: tuple[Path, ...] = ()
     output_format: str = "full"
     cache_dir: Path | None = None
+    #: the file of findings that were there before; None: the usual one, if it is there
+    baseline: Path | None = None
     #: (key, the file that says it)
     origins: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 

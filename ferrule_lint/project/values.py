@@ -158,13 +158,14 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "models": lambda value: tuple(_path(item) for item in _strings(value)),
     "output-format": lambda value: _choice(OUTPUT_FORMATS, value),
     "cache-dir": _path,
+    "baseline": _path,
 }
 #: the key that names another settings file, whose settings count where this file says nothing
 EXTEND = "extend"
 #: keys whose values are tables
 TABLES = ("per-file-ignores", "rules")
 #: keys whose paths are relative to the file that says them
-PATHS = ("models", "cache-dir")
+PATHS = ("models", "cache-dir", "baseline")
 
 
 def read_extend(value: Any) -> Path:

@@ -40,7 +40,7 @@ def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
 def summary(report: Report) -> Iterator[Line]:
     """The last line: how much was found in how much."""
     files = _plural(report.files, "file")
-    suppressed = f", {len(report.suppressed)} suppressed" if report.suppressed else ""
+    suppressed = _suppressed(report)
     if report.findings:
         count = Counter(finding.severity for finding in report.findings)
         parts = ", ".join(_plural(number, severity) for severity, number in sorted(count.items()))
@@ -51,6 +51,13 @@ def summary(report: Report) -> Iterator[Line]:
         yield [("No Python files found.", "bold yellow")]
     else:
         yield [(f"No problems found in {files}{suppressed}.", "bold green")]
+
+
+def _suppressed(report: Report) -> str:
+    """How much there is beside what is reported."""
+    old = sum(one.suppression is not None and one.suppression.form == "baseline" for one in report.suppressed)
+    comments = len(report.suppressed) - old
+    return (f", {comments} suppressed" if comments else "") + (f", {old} in the baseline" if old else "")
 
 
 def _plural(number: int, noun: str) -> str:
