@@ -13,7 +13,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
 #: what formatters change: white space, and commas before a closing bracket
 _LAYOUT = re.compile(r"\s+|,(?=\s*[)\]}])")
 

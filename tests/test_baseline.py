@@ -49,10 +49,8 @@ def test_only_new_findings_are_reported(root: Path, capsys: pytest.CaptureFixtur
 
 def test_entries_survive_moved_lines_and_new_spacing(root: Path) -> None:
     run("--write-baseline")
-    moved = (
-        HEAD + "y = 1\n\n\n" + BUG.removeprefix(HEAD).replace("    dist.all_reduce(x)", "    dist.all_reduce(\n  x)")
-    )
-    (root / "a.py").write_text(moved.replace("reduce(\n  x)", "reduce(x)"))
+    reformatted = "    dist.all_reduce(\n            x,\n        )"
+    (root / "a.py").write_text(BUG.replace(HEAD, HEAD + "y = 1\n\n\n").replace("    dist.all_reduce(x)", reformatted))
     assert run() == 0
     # the text of the call decides, and the function
     (root / "a.py").write_text(BUG.replace("all_reduce(x)", "all_reduce(x + 1)"))
