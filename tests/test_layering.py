@@ -28,7 +28,7 @@ ALLOWED = {
     "fixes": {"flagger", "findings", "models"},
     "baseline": {"findings"},
     "suppressions": {"facts", "findings", "frontend", "project"},
-    "reporters": {"findings"},
+    "reporters": {"findings", "resources", "rulebook"},
     "project": {"findings", "models", "facts"},
     "extraction": {"project", "frontend", "facts"},
     "engine": {

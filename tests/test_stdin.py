@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from pipeline import project
+
+from ferrule_lint.cli import main as cli_main
 
 HELPER = "import torch.distributed as dist\n\n\ndef sync(x):\n    dist.all_reduce(x)\n"
 MAIN = (
@@ -22,13 +28,33 @@ def root(tmp_path: Path) -> Path:
     return project(tmp_path, {"pkg/__init__.py": "", "pkg/helper.py": HELPER, "pkg/main.py": "x = 1\n"})
 
 
-def run(root: Path, source: str | bytes, *args: str) -> subprocess.CompletedProcess[bytes]:
+@dataclass
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(root: Path, source: str | bytes, *args: str) -> Done:
+    """The command line, run in this process."""
     content = source.encode() if isinstance(source, str) else source
-    command = [sys.executable, "-m", "ferrule_lint", "--no-cache", "--output-format", "json", *args]
-    return subprocess.run(command, input=content, capture_output=True, cwd=root, check=False)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(content))))
+        stack.enter_context(contextlib.chdir(root))
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(err))
+        status = cli_main.run(["--no-cache", "--output-format", "json", *args])
+    return Done(status, out.getvalue(), err.getvalue())
 
 
-def found(done: subprocess.CompletedProcess[bytes]) -> list[tuple[str, int, str]]:
+def test_a_real_pipe(root: Path) -> None:
+    command = [sys.executable, "-m", "ferrule_lint", "--no-cache", "--output-format", "json", "-"]
+    done = subprocess.run(command, input=MAIN.encode(), capture_output=True, cwd=root, check=False)
+    assert found(Done(done.returncode, done.stdout.decode(), "")) == [("-", 7, "FER102")]
+
+
+def found(done: Done) -> list[tuple[str, int, str]]:
     return [(one["path"], one["line"], one["code"]) for one in json.loads(done.stdout)["findings"]]
 
 
@@ -52,9 +78,9 @@ def test_without_a_name(root: Path) -> None:
         ("-", 6, "FER102")
     ]
     done = run(root, MAIN, "-", "--output-format", "full")
-    assert done.stdout.decode().startswith("-:7:9: FER102")
+    assert done.stdout.startswith("-:7:9: FER102")
     # the frame shows what was sent
-    assert "7 | sync(x)" in done.stdout.decode()
+    assert "7 | sync(x)" in done.stdout
 
 
 def test_settings_and_comments_count(root: Path) -> None:
@@ -90,4 +116,4 @@ def test_stubs_are_ignored(root: Path) -> None:
 def test_contradictions(root: Path, args: list[str], message: str) -> None:
     done = run(root, MAIN, *args)
     assert done.returncode == 2
-    assert message in done.stderr.decode()
+    assert message in done.stderr

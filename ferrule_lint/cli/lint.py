@@ -13,6 +13,7 @@ import click
 
 from ferrule_lint.cli.baseline import baseline_options, check_options, with_baseline
 from ferrule_lint.cli.failure import Failure
+from ferrule_lint.cli.output import output_options, write
 from ferrule_lint.cli.rules import load_rules
 from ferrule_lint.cli.stdin import from_stdin, stdin_option
 from ferrule_lint.cli.suppressions import add_suppressions, suppression_options, with_values
@@ -48,7 +49,7 @@ class _Check(click.Command):
     type=click.Choice(["low", "medium", "high"]),
     help="Report findings from this confidence on.  [default: medium]",
 )
-@click.option("--output-format", type=click.Choice(["full", "concise", "json"]), help="[default: full]")
+@output_options
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
 @suppression_options
 @baseline_options
@@ -96,7 +97,7 @@ def check(
     if options["add_suppressions"] is not None:
         written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
         ctx.exit(0 if written and not report.errors else 2)
-    _write(report, settings, statistics=statistics, quiet=quiet)
+    write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
     if verbose:
         _details(report, settings)
     if report.errors:
@@ -180,30 +181,6 @@ def _processors() -> int:
     except AttributeError:
         # not on this system
         return min(os.cpu_count() or 1, 8)
-
-
-def _write(report: Report, settings: Settings, *, statistics: bool, quiet: bool) -> None:
-    """The report to the standard output."""
-    from ferrule_lint.reporters import concise, full, text
-    from ferrule_lint.reporters import statistics as counts
-
-    if settings.output_format == "json":
-        from ferrule_lint.reporters import json
-
-        click.echo(counts.render(report) if statistics else json.render(report))
-        return
-    root, cwd = settings.root or Path.cwd(), Path.cwd()
-    if statistics:
-        lines = [*counts.lines(report), *concise.error_lines(report, root, cwd)]
-    elif settings.output_format == "concise":
-        lines = list(concise.lines(report, root, cwd))
-    else:
-        lines = list(full.lines(report, root, cwd))
-    if not statistics and not quiet:
-        lines.extend(concise.summary(report))
-    if lines:
-        # click strips colours by its own rules; which apply was decided above
-        click.echo(text.render(lines, colour=text.wants_colour(sys.stdout)), color=True)
 
 
 def _details(report: Report, settings: Settings) -> None:

@@ -14,7 +14,11 @@ from typing import Any
 
 from ferrule_lint.findings import Confidence
 
-OUTPUT_FORMATS = ("full", "concise", "json")
+#: those of `reporters.formats`, which this part of the package may not import
+OUTPUT_FORMATS = (
+    "full", "concise", "grouped",
+    "json", "json-lines", "sarif", "github", "gitlab", "junit", "azure", "pylint", "rdjson", "html",
+)  # fmt: skip
 SEVERITIES = ("error", "warning")
 #: the rule that has settings of its own, and their names
 _REQUIRE_REASON = ("FER002", "require-reason")

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ferrule_lint.findings import Finding, Report
 from ferrule_lint.reporters.paths import shown_path
-from ferrule_lint.reporters.text import Line, visible
+from ferrule_lint.reporters.text import Fragment, Line, visible
+from ferrule_lint.resources import rules_dir
 
 
 def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
@@ -23,10 +24,15 @@ def head(finding: Finding, root: Path, cwd: Path) -> Line:
     return [
         (visible(shown_path(finding.path, root, cwd)), "bold"),
         (f":{finding.span.line}:{finding.span.column}: ", ""),
-        (finding.code, "bold red"),
+        code_fragment(finding.code),
         (f" [{finding.confidence.label}] ", ""),
         (visible(finding.message), ""),
     ]
+
+
+def code_fragment(code: str) -> Fragment:
+    """A code, linked to the page of its rule where the terminal can follow links."""
+    return (code, f"bold red link {(rules_dir() / code).with_suffix('.md').as_uri()}")
 
 
 def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
