@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import quote
 
 import ferrule_lint
 from ferrule_lint.findings import Confidence, Finding, LintError, Report, Step
@@ -143,16 +142,18 @@ def _suppression(finding: Finding, root: Path, cwd: Path) -> dict[str, Any]:
 
 
 def _physical(path: str, region: dict[str, int], root: Path, cwd: Path) -> dict[str, Any]:
-    uri = quote(shown_path(path, root, cwd), errors="replace")
-    return {"artifactLocation": {"uri": uri, "uriBaseId": _ROOT}, "region": region}
+    return {"artifactLocation": _artifact(path, root, cwd), "region": region}
+
+
+def _artifact(path: str, root: Path, cwd: Path) -> dict[str, str]:
+    uri = PurePosixPath("/", shown_path(path, root, cwd)).as_uri().removeprefix("file:///")
+    return {"uri": uri, "uriBaseId": _ROOT}
 
 
 def _notification(error: LintError, root: Path, cwd: Path) -> dict[str, Any]:
     notification: dict[str, Any] = {"level": "error", "message": {"text": error.message}}
     if error.path:
-        place: dict[str, Any] = {
-            "artifactLocation": {"uri": quote(shown_path(error.path, root, cwd)), "uriBaseId": _ROOT}
-        }
+        place: dict[str, Any] = {"artifactLocation": _artifact(error.path, root, cwd)}
         if error.line:
             place["region"] = {"startLine": error.line}
         notification["locations"] = [{"physicalLocation": place}]
