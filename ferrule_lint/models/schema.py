@@ -34,6 +34,8 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
         "data",
         "optional",
         "ragged",
+        "tokens",
+        "tensor",
         "loader",
         "module",
         "group",

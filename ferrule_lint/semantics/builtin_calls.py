@@ -18,6 +18,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     computed,
     join,
+    rounds_of,
     worse,
 )
 from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
@@ -114,7 +115,8 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
             return Value(divergence=length, deps=joined.deps)
     if dotted in _CONTENT and joined.data is not None:
         return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
-    return joined._replace(container=False, length=None)
+    rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
+    return joined._replace(container=False, length=None, rank=rank)
 
 
 def _pass_on(values: tuple[Value, ...]) -> Value:
@@ -130,14 +132,16 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[0]
     if value.items is not None and value.length is None:
         return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
-    divergence = value.length or value.shape
+    divergence = rounds_of(value)
     if divergence is None and value.divergence is not None and value.divergence.kind in ("data", "structure"):
         divergence = value.divergence
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
     deps = value.length_deps | frozenset((p, ITERATED) for p, how in value.deps if how == FLOWS)
-    return Value(uniform=value.uniform, emptiness=value.emptiness or value.data, deps=deps)
+    # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
+    emptiness = value.emptiness or (None if value.container else value.data)
+    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps)
 
 
 def _range(frame: Frame, arguments: Arguments) -> Value:
@@ -270,8 +274,16 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     if receiver.shape is None:
         return Value(emptiness=receiver.emptiness or receiver.data, uniform=receiver.uniform)
+    from ferrule_lint.semantics import attributes
+
+    sizes = receiver._replace(external=attributes.SIZE, target=None)
+    if target.name == "size":
+        if not arguments.expr.args:
+            return sizes
+        index = render(arguments.expr.args[0])
+        return attributes.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
     note = f"`{render(arguments.expr)}` differs"
-    return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)))
+    return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
 
 
 def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | None:
@@ -289,7 +301,9 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return _run_in_thread(frame, arguments)
     if name in _TRANSPARENT:
         value = join([receiver, *arguments.positional]).plain()
-        return value._replace(uniform=receiver.uniform and value.uniform, presence=None)
+        return value._replace(
+            uniform=receiver.uniform and value.uniform, presence=None, there=receiver.there, unwrapped=receiver.unwrapped
+        )
     return None
 
 
@@ -390,7 +404,14 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     key = e.args[0]
     assert type(key) is f.Const
     value = receiver._replace(
-        types=receiver.element_types, items=None, const=None, target=None, length=None, uniform=False, divergence=None
+        types=receiver.element_types,
+        items=None,
+        const=None,
+        target=None,
+        length=None,
+        uniform=False,
+        divergence=None,
+        there=False,
     )
     if value.data is not None:
         return field_of_batch(frame, value, key.text.strip("'\""), e.pos)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     FLOWS,
+    ITEM,
     ITERATED,
+    NO_DEPS,
     OBSERVED,
     PRESENT,
     Divergence,
     Value,
     contained,
     join2,
+    rounds_of,
     worse,
 )
 from ferrule_lint.semantics.names import FunctionInfo
@@ -93,13 +97,15 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     """The divergence of what a function does with an argument."""
     if how == OBSERVED:
         return value.observed
+    if how == PRESENT and value.there:
+        return None
     if how == PRESENT:
         found = value.presence or value.divergence
         return found if found is not None and (found is value.presence or found.kind != "data") else None
     if how == CONTAINED:
         return contained(value).divergence
     if how == ITERATED:
-        return value.length or value.shape
+        return rounds_of(value)
     return value.divergence
 
 
@@ -117,7 +123,7 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     own = {p.name for p in summary.function.parameters} if summary.function else set()
     outer = frozenset(d for d in result.deps if d[0] not in own)
     outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own)
-    value = result._replace(deps=outer, length_deps=outer_lengths, items=items)
+    value = _without_guesses(result, bound)._replace(deps=outer, length_deps=outer_lengths, items=items)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed
         for name, how in sorted(result.deps):
@@ -141,6 +147,20 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     return value
 
 
+def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
+    """A result whose divergence rests on the name of a parameter: what is passed there should know of it, too."""
+    data, divergence = result.data, result.divergence
+    if not (data is not None and data.assumed) and not (divergence is not None and divergence.assumed):
+        return result
+    if any(v.data is not None or v.divergence is not None for v in bound.values()):
+        return result
+    if data is not None and data.assumed:
+        result = result._replace(data=data.at_most(Confidence.LOW))
+    if divergence is not None and divergence.assumed:
+        result = result._replace(divergence=divergence.at_most(Confidence.LOW))
+    return result
+
+
 def _through(argument: Value, how: str) -> Value:
     if how == OBSERVED:
         observed = argument.observed
@@ -151,4 +171,6 @@ def _through(argument: Value, how: str) -> Value:
         return contained(argument)
     if how == FLOWS:
         return argument.plain()
+    if how == ITEM:
+        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False)
     return argument
