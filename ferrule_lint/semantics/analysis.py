@@ -197,8 +197,7 @@ class Analysis:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
         latent.raise_or_pass_on(frame, summary, bound, pos)
-        for name, axes in summary.made_uniform.items():
-            self._made_uniform(frame, function, call, receiver, name, axes)
+        self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
 
     def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
@@ -213,20 +212,27 @@ class Analysis:
                     return info
         return owner
 
-    def _made_uniform(
-        self, frame: Frame, function: FunctionInfo, call: f.Call | None, receiver: Value | None, name: str, axes: Axes
+    def _left_behind(
+        self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None
     ) -> None:
-        from ferrule_lint.semantics.calls import Arguments
+        """What a call does to the variables that are passed to it."""
+        from ferrule_lint.semantics.calls import Arguments, seen_by_others
         from ferrule_lint.semantics.modelled import _make_uniform
 
-        if call is None:
+        function = summary.function
+        if call is None or function is None:
             return
         normal = [p.name for p in function.parameters if p.kind == "normal"]
         if receiver is not None and normal and not function.is_static:
             normal = normal[1:]
-        position = normal.index(name) if name in normal else None
-        expr = Arguments(call, (), {}).expression(name, position)
-        _make_uniform(frame, expr, axes)
+
+        def passed(name: str) -> f.Expr | None:
+            return Arguments(call, (), {}).expression(name, normal.index(name) if name in normal else None)
+
+        for name in summary.wraps:
+            seen_by_others(frame, passed(name))
+        for name, axes in summary.made_uniform.items():
+            _make_uniform(frame, passed(name), axes)
 
     def _light_call(
         self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],
@@ -310,6 +316,7 @@ class Analysis:
             summary.result = summary.result._replace(types=frozenset({annotated}))
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
+        summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace))
         summary.latents = (*frame.latents[: latent.MOST_LATENTS], *latent.of_summary(summary.trace))
 

@@ -23,6 +23,7 @@ from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Tr
 MOST_ATOMS = 4
 BUDGET = 6000
 _LONGEST_CALL_SIGNATURE = 60
+_MOST_WAYS = 32
 
 Signature = tuple[object, ...]
 #: the signature of a way that ends in an exception: comparable with anything
@@ -253,7 +254,7 @@ def difference(
         if signature is not RAISES:
             outcomes.append((assignment, signature))
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
-        if x == y or not (issues(x) or issues(y)):
+        if x == y or not (issues(x) or issues(y)) or _same_ways(x, y):
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
@@ -261,6 +262,30 @@ def difference(
         if found is not None:
             return found
     return None
+
+
+def _same_ways(x: Signature, y: Signature) -> bool:
+    """Whether two ranks may issue the same sequences, each by choices of its own: a sender tells how much follows."""
+    if not (mentions(x, "either") and mentions(y, "either")):
+        return False
+    a, b = _ways(x), _ways(y)
+    return a is not None and a == b
+
+
+def _ways(signature: Signature) -> frozenset[Signature] | None:
+    """Every sequence that a signature stands for; None if they are many."""
+    found: set[Signature] = {()}
+    for token in signature:
+        if isinstance(token, tuple) and token and token[0] == "either":
+            left, right = _ways(token[1]), _ways(token[2])
+            if left is None or right is None:
+                return None
+            found = {(*before, *way) for before in found for way in left | right}
+        else:
+            found = {(*before, token) for before in found}
+        if len(found) > _MOST_WAYS:
+            return None
+    return frozenset(found)
 
 
 def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:

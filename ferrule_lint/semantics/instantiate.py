@@ -15,6 +15,7 @@ from ferrule_lint.semantics.lattice import (
     NO_DEPS,
     OBSERVED,
     PRESENT,
+    UNKNOWN_GROUP,
     Divergence,
     Value,
     contained,
@@ -141,7 +142,10 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
             )
             value = value._replace(length=length, length_deps=value.length_deps | passed | argument.length_deps)
     if value.divergence is not None:
-        value = value._replace(divergence=value.divergence.then(step))
+        divergence = value.divergence.then(step)
+        if divergence.axes == UNKNOWN_GROUP:
+            divergence = divergence.at_most(Confidence.LOW)  # what group the callee asked is not known out here
+        value = value._replace(divergence=divergence)
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
     return value

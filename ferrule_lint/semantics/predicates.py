@@ -250,7 +250,8 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
     """`x is None`."""
     divergence = value.presence
     if divergence is None and value.divergence is not None and value.divergence.kind != "data":
-        divergence = value.divergence
+        # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular"
+        divergence = None if value.rank.startswith("#") else value.divergence
     if divergence is not None:
         note = f"whether `{shown(left)}` is there differs between ranks"
         if value.group is not None or _MEMBERSHIP.search(last_name(left)):
@@ -299,12 +300,22 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         return joined
     if any(v.const == "-1" for v in values):
         return Value()  # "is there a rank at all", "is this process in the group": the same for all it concerns
-    member = any(v.divergence is not None and v.divergence.member for v in values)
     if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":
-        member = True  # "is this process in the group at all"
+        return Value()  # likewise: no rank of the world is negative
+    if any(_is_parallel_size(x) and y.const in ("0", "1") for x, y in ((left, b), (right, a))):
+        return Value()  # "is there anybody to talk to": the members of a group agree on its size
+    member = any(v.divergence is not None and v.divergence.member for v in values)
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)
+
+
+_PARALLEL_SIZE = re.compile(r"(^|_)(dp|tp|pp|cp|ep|sp|etp|edp|parallel|group|world)_(world_)?size$")
+
+
+def _is_parallel_size(expr: f.Expr) -> bool:
+    """Whether something is, by its name, the number of ranks in a group."""
+    return _PARALLEL_SIZE.search(last_name(expr)) is not None
 
 
 def _range_of_ranks(e: f.Compare, values: list[Value], result: Value) -> Value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,8 @@ from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_
 
 _DEEPEST_SECOND_PASS = 2
 Env = dict[str, Value]
+#: words of a test that compares sizes
+_ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
 
 
 def execute(frame: Frame, body: f.Body) -> None:
@@ -42,9 +45,10 @@ def _exit_guard(frame: Frame, before: int, statement: f.Stmt) -> Formula | None:
     last = frame.terms[-1]
     if type(last) is not Choice or last.form != "if":
         return None
-    if ends(last.body):
+    # an exception ends the job: who is still there is everybody
+    if ends(last.body) and has_exit(last.body):
         return negate(last.formula)
-    if ends(last.orelse):
+    if ends(last.orelse) and has_exit(last.orelse):
         return last.formula
     return None
 
@@ -140,17 +144,20 @@ def _scope(frame: Frame, s: f.ScopeDecl) -> None:
 
 # ---------------------------------------------------------------------- branches
 def _if(frame: Frame, s: f.If) -> None:
-    formula, _ = condition(frame, s.test)
+    formula, tested = condition(frame, s.test)
     known = evaluate(formula, {})
     if known is not None:
         execute(frame, s.body if known else s.orelse)
         return
+    about_sizes = tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None
     saved = dict(frame.env)
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     frame.conditions.append(formula)
     in_body = narrow(frame, s.test, True)
+    frame.of_one_size += about_sizes
     with frame.recording() as body_terms:
         execute(frame, s.body)
+    frame.of_one_size -= about_sizes
     body_env, frame.env = frame.env, dict(saved)
     frame.conditions[-1] = negate(formula)
     in_else = narrow(frame, s.test, False)
@@ -177,7 +184,11 @@ def _if(frame: Frame, s: f.If) -> None:
 
 def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
-    test = s.test
+    tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
+    return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:
     if type(test) is f.Not:
         place = place_name(test.operand)
     elif type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
@@ -185,7 +196,7 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     else:
         return False
     kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
-    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in s.body)
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in body)
 
 
 def _function_body(frame: Frame) -> f.Body:
