@@ -374,9 +374,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     tensor = "Tensor" in annotation
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
+    unmistakable = not annotation and frame.models.convention("tensor", name) is not None
     optional = frame.models.convention("optional", name) is not None
     if (
         batch
+        or unmistakable
         or (named and (frame.in_module or tensor))
         or (tensor and frame.in_module)
         or (optional and frame.in_module)

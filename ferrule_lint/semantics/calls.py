@@ -319,6 +319,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     receiver_expr = e.func.base if type(e.func) is f.Attr else None
     text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    if target.name == "backward":
+        forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:
         return builtin_calls.size(frame, target, arguments)
     if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None:
