@@ -216,9 +216,7 @@ class Analysis:
                     return info
         return owner
 
-    def _left_behind(
-        self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None
-    ) -> None:
+    def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
         """What a call does to the variables that are passed to it."""
         from ferrule_lint.semantics.calls import Arguments, seen_by_others
         from ferrule_lint.semantics.modelled import _make_uniform
