@@ -95,10 +95,9 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
-    if type(function.target) is not FunctionTarget:
-        if not _LOOKS.match(last_name(e.func)):
-            for expr in (*e.args, *(v for _, v in e.keywords)):
-                seen_by_others(frame, expr)
+    if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
+        for expr in (*e.args, *(v for _, v in e.keywords)):
+            seen_by_others(frame, expr)
     return dispatch(frame, function, arguments)
 
 

@@ -106,9 +106,9 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     if model.group is None:
         axes = _receiver_axes(frame, arguments, receiver, model)
         func = arguments.expr.func
-        if axes is None and model.receiver and not model.axes and type(func) is f.Attr:
-            if _IS_GROUP.search(last_name(func.base)):
-                return UNKNOWN_GROUP, render(func.base)  # the receiver is the group, and says no more of itself
+        silent = axes is None and model.receiver and not model.axes
+        if silent and type(func) is f.Attr and _IS_GROUP.search(last_name(func.base)):
+            return UNKNOWN_GROUP, render(func.base)  # the receiver is the group, and says no more of itself
         return axes or default, ""
     expr = arguments.expression(model.group.name, model.group.position)
     if expr is None:
