@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, atoms, evaluate
-from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, Axes, Divergence, overlap
+from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.summary import Summary
 from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace, choices_and_loops, has_exit
 
@@ -188,6 +188,17 @@ class Comparison:
         return False
 
 
+#: what has no order to mix up: any barrier pairs with any other
+_ALIKE = ("barrier", "monitored_barrier")
+
+
+def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
+    """The first event of a loop's body that pairs wrongly if the items come in another order on another rank."""
+    found: list[Occurrence] = []
+    Comparison(WORLD, least, True).occurrences(body, {}, found)
+    return next((o for o in found if o.event.op not in _ALIKE), None)
+
+
 def issues(signature: Signature) -> bool:
     """Whether an event is in a signature."""
     stack: list[object] = [signature]
@@ -265,11 +276,14 @@ def difference(
 
 
 def _same_ways(x: Signature, y: Signature) -> bool:
-    """Whether two ranks may issue the same sequences, each by choices of its own: a sender tells how much follows."""
+    """Whether two ranks may issue the same sequences, each by choices of its own: a sender tells how much follows.
+
+    Each has to issue something in any case, since the choices that both share are not told apart here.
+    """
     if not (mentions(x, "either") and mentions(y, "either")):
         return False
     a, b = _ways(x), _ways(y)
-    return a is not None and a == b
+    return a is not None and a == b and () not in a
 
 
 def _ways(signature: Signature) -> frozenset[Signature] | None:

@@ -12,9 +12,10 @@ from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merg
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, Value, join2
 from ferrule_lint.semantics.narrowing import narrow, widen
+from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.text import place_name, position, shown
+from ferrule_lint.semantics.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
 
 _DEEPEST_SECOND_PASS = 2
@@ -78,6 +79,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
         info = frame.analysis.annotated_class(s.annotation, frame.module)
         if info is not None:
             value = value._replace(types=frozenset({info}))
+    if is_set(s.annotation) and value.unordered is None:
+        value = value._replace(unordered=no_order(frame, position(s.targets[0])))
     for target in s.targets:
         bind(frame, target, value)
 
@@ -86,6 +89,8 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
     joined = join2(old.plain(), new.plain())
     divergence = frame.path_divergence()
+    if old.container:
+        joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
     if divergence is not None and divergence.kind != "rank" and joined.divergence is None and old.uniform:
         note = f"`{shown(s.target)}` is changed on some ranks only"
         step = frame.step("flow", position(s.target), note)
@@ -149,7 +154,7 @@ def _if(frame: Frame, s: f.If) -> None:
     if known is not None:
         execute(frame, s.body if known else s.orelse)
         return
-    about_sizes = tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None
+    about_sizes = (tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None) or _is_number_test(s.test)
     saved = dict(frame.env)
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     frame.conditions.append(formula)
@@ -217,6 +222,13 @@ def _padded_in_both(formula: Formula, before: Env, a: Env, b: Env) -> None:
                 env[place] = value._replace(padded=None)
 
 
+def _is_number_test(test: f.Expr) -> bool:
+    """`x.ndim == 0`: a single number has no uneven dimension."""
+    if type(test) is not f.Compare or test.ops != ("==",) or test.rights != (f.Const("0"),):
+        return False
+    return last_name(test.left.func if type(test.left) is f.Call else test.left) in ("ndim", "dim", "ndimension")
+
+
 def _tested_for_presence(test: f.Expr) -> list[str]:
     """The places that a test, or each term of its conjunction, asks to be there."""
     if type(test) is f.BoolOp and test.op == "and":
@@ -263,6 +275,8 @@ def _merge(
 # ---------------------------------------------------------------------- loops
 def _for(frame: Frame, s: f.For) -> None:
     iterable = frame.eval(s.iterable)
+    if iterable.unordered is not None and numbers(s.target):
+        iterable = iterable._replace(unordered=None)
     if iterable.items is not None and not iterable.items and not iterable.container:
         return
     pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
