@@ -134,7 +134,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
                     frame.step("flow", position(expr), f"whether `{shown(expr)}` is there differs between ranks")
                 )
             )
-        elif value.data is not None and not value.container and _reads_content(frame, expr):
+        elif value.data is not None and not value.container and reads_content(expr):
             value = observe(frame, value, position(expr), shown(expr))
         elif value.length is not None and value.items is None and value.emptiness is None:
             value = value._replace(divergence=value.length)
@@ -148,7 +148,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
 _MEMBERSHIP = re.compile(r"group|member|_in_|(^|_)pg(_|$)", re.IGNORECASE)
 
 
-def _reads_content(frame: Frame, expr: f.Expr) -> bool:
+def reads_content(expr: f.Expr) -> bool:
     """Whether the truth of a value of tensor data is its content: a computed predicate, not `if batch:`."""
     if type(expr) is f.Call:
         name = last_name(expr.func)
