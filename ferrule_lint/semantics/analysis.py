@@ -114,6 +114,18 @@ class Analysis:
                 found[c.id] = c
         return list(found.values())
 
+    def fixed_fields(self, frame: Frame, expr: f.Expr, info: ClassInfo) -> tuple[tuple[str, Value], ...]:
+        """Attributes that a constructor call `expr` fixes for good (`TemporaryFolder(path, sync=False)`)."""
+        method = self.names.method(info, "__init__")
+        if type(expr) is not f.Call or method is None:
+            return ()
+        with frame.recording():
+            positional = tuple(frame.eval(a) for a in expr.args)
+            keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
+        bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
+        known = self.summary(method, contexts_of(method, bound, expr), info, None, frame.depth + 1)
+        return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
+
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
         frame = Frame(self, module, function, light=2)

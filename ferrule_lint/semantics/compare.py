@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.conditions import Atom, atoms, evaluate
+from ferrule_lint.semantics.conditions import Atom, atoms, deps_of, evaluate
 from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.summary import Summary
 from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace, choices_and_loops, has_exit
@@ -63,7 +63,7 @@ class Comparison:
     collectives_only: bool = False
     #: the ranks differ in being members of some group: what they do inside a group is nobody else's business
     members: bool = False
-    #: what calls issue under a setting of their own that is not known does not count
+    #: what calls issue only if their arguments say so does not count
     surely: bool = False
     #: inside a call
     inside: bool = False
@@ -130,7 +130,7 @@ class Comparison:
         while common < min(len(a), len(b)) and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
-        if self.surely and self.inside:
+        if self.surely and self.inside and deps_of(term.formula):
             return tail
         return (("either", a[: len(a) - common], b[: len(b) - common]), *tail)
 
@@ -245,8 +245,8 @@ def difference(
 ) -> Difference | None:
     """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
 
-    `surely`: the ranks differ only under a setting that is not known, so that what calls issue under another such
-    setting is no evidence: the two may exclude each other.
+    `surely`: the ranks differ only under a setting that is not known, so that what calls issue only if an argument says so
+    is no evidence: the two settings may exclude each other.
     """
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)

@@ -76,10 +76,13 @@ def _is_open(call: f.Call | None) -> bool:
 def contexts_of(
     function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None
 ) -> tuple[tuple[str, Value], ...]:
-    """What the arguments fix of a function: None, True, False, "a group is given", callables."""
+    """What the arguments fix of a function: None, True, False, "a group is given", callables; ".x" is an attribute
+    of the receiver."""
     out: list[tuple[str, Value]] = []
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static:
+            receiver = bound.get(parameter.name)
+            out += [(f".{name}", value) for name, value in receiver.fields] if receiver is not None else []
             continue
         value = bound.get(parameter.name)
         if value is None:

@@ -398,6 +398,10 @@ def _with(frame: Frame, s: f.With) -> None:
         value = frame.eval(expr)
         entered = value
         pos = position(expr) or (s.line, 1, s.line, 1)
+        if len(value.types) == 1 and not frame.light and _dunder(frame, next(iter(value.types)), ("__exit__",)):
+            issues, latents = len(frame.issues), len(frame.latents)
+            value = value._replace(fields=frame.analysis.fixed_fields(frame, expr, next(iter(value.types))))
+            del frame.issues[issues:], frame.latents[latents:]
         for info in sorted(value.types, key=lambda c: c.id)[:2]:
             enter = _dunder(frame, info, ("__enter__", "__aenter__"))
             leave = _dunder(frame, info, ("__exit__", "__aexit__"))
