@@ -245,8 +245,8 @@ def difference(
 ) -> Difference | None:
     """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
 
-    `surely`: the ranks differ only under a setting that is not known, so that what calls issue only if an argument says so
-    is no evidence: the two settings may exclude each other.
+    `surely`: the ranks differ only under a setting that is not known, so that what calls issue only if an argument
+    says so is no evidence: the two settings may exclude each other.
     """
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
