@@ -90,17 +90,20 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
-    if not _LOOKS.match(last_name(e.func)):
+    if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
         for expr in (*e.args, *(v for _, v in e.keywords)):
-            _seen_by_others(frame, expr)
+            seen_by_others(frame, expr)
     return dispatch(frame, function, arguments)
 
 
-def _seen_by_others(frame: Frame, expr: f.Expr) -> None:
-    """What is passed to a call may be wrapped there."""
+def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:
+    """What is passed to a call may be sharded there."""
     place = place_name(expr)
     value = frame.env.get(place) if place else None
-    if value is not None and value.unwrapped:
+    if value is None:
+        return
+    frame.wraps.update(p for p, _ in value.deps)
+    if value.unwrapped:
         frame.env[place] = value._replace(unwrapped=False)
 
 

@@ -40,7 +40,7 @@ from ferrule_lint.semantics.ordering import (
     of_operator,
     round_order,
 )
-from ferrule_lint.semantics.predicates import condition
+from ferrule_lint.semantics.predicates import condition, reads_content
 from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice, Loop
@@ -110,6 +110,10 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
         issues, latents = len(frame.issues), len(frame.latents)
         with frame.recording():
             operands = frame.eval(e.values[-1])
+            if operands.divergence is None and value.divergence is not None and not reads_content(e.values[-1]):
+                # nobody asks for the truth of the last one: that it may be empty does not matter
+                first = e.values[0] if len(e.values) == 2 else e._replace(values=e.values[:-1])
+                value = value._replace(divergence=condition(frame, first)[1].divergence)
         del frame.issues[issues:], frame.latents[latents:]
         return value._replace(
             types=operands.types, data=worse(value.data, operands.data), module=operands.module, const=None

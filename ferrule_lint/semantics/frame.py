@@ -73,6 +73,8 @@ class Frame:
         self.returns: list[tuple[Value, tuple[Formula, ...]]] = []
         self.conditions: list[Formula] = []
         self.made_uniform: dict[str, Axes] = {}
+        #: parameters that are passed to something that shards, or to something unknown
+        self.wraps: set[str] = set()
         self.latents: list[Latent] = []
         self.issues: list[CallIssue] = []
         self.self_name: str | None = None
@@ -81,6 +83,8 @@ class Frame:
         self.in_module = False
         self.line = 0
         self.loop_depth = 0
+        #: how many enclosing tests ask whether all ranks have the same sizes
+        self.of_one_size = 0
         #: what the enclosing `for` loops iterate over
         self.rounds: list[Value] = []
         #: the order of what a generator yields, and the parameters that decide it

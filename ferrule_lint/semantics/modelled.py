@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -103,7 +104,12 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     """The axes that a call's group spans, and a name for the group where its axes cannot be told."""
     default: Axes = frozenset(model.axes) or (UNKNOWN_GROUP if model.p2p == "both" else WORLD)
     if model.group is None:
-        return _receiver_axes(frame, arguments, receiver, model) or default, ""
+        axes = _receiver_axes(frame, arguments, receiver, model)
+        func = arguments.expr.func
+        silent = axes is None and model.receiver and not model.axes
+        if silent and type(func) is f.Attr and _IS_GROUP.search(last_name(func.base)):
+            return UNKNOWN_GROUP, render(func.base)  # the receiver is the group, and says no more of itself
+        return axes or default, ""
     expr = arguments.expression(model.group.name, model.group.position)
     if expr is None:
         axes = _receiver_axes(frame, arguments, receiver, model)
@@ -130,12 +136,15 @@ def _receiver_axes(frame: Frame, arguments: Arguments, receiver: Value | None, m
     return receiver.group or frame.axes_in(text)
 
 
+_IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$", re.IGNORECASE)
+
+
 # ---------------------------------------------------------------------- shapes
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
 def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> None:
-    if event.op in _TOLERANT:
+    if event.op in _TOLERANT or frame.of_one_size:
         return
     for argument in model.same_shape:
         expr = arguments.expression(argument.name, argument.position)
@@ -312,7 +321,7 @@ def _divergent(
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
     library = model.name.partition(".")[0]
-    if model.random and (seeded := frame.analysis.seeding.axes(library)):
+    if model.random and (seeded := frame.analysis.seeding.axes(library, frame.self_class)):
         axes, confidence = seeded, Confidence.MEDIUM
         note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)

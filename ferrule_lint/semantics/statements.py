@@ -26,6 +26,8 @@ _ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
 _LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory", "Empty", "Full", "TimeoutError"})
 _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 Env = dict[str, Value]
+#: words of a test that compares sizes
+_ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
 
 
 def execute(frame: Frame, body: f.Body) -> None:
@@ -50,9 +52,10 @@ def _exit_guard(frame: Frame, before: int, statement: f.Stmt) -> Formula | None:
     last = frame.terms[-1]
     if type(last) is not Choice or last.form != "if":
         return None
-    if ends(last.body):
+    # an exception ends the job: who is still there is everybody
+    if ends(last.body) and has_exit(last.body):
         return negate(last.formula)
-    if ends(last.orelse):
+    if ends(last.orelse) and has_exit(last.orelse):
         return last.formula
     return None
 
@@ -154,17 +157,20 @@ def _scope(frame: Frame, s: f.ScopeDecl) -> None:
 
 # ---------------------------------------------------------------------- branches
 def _if(frame: Frame, s: f.If) -> None:
-    formula, _ = condition(frame, s.test)
+    formula, tested = condition(frame, s.test)
     known = evaluate(formula, {})
     if known is not None:
         execute(frame, s.body if known else s.orelse)
         return
+    about_sizes = (tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None) or _is_number_test(s.test)
     saved = dict(frame.env)
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     frame.conditions.append(formula)
     in_body = narrow(frame, s.test, True)
+    frame.of_one_size += about_sizes
     with frame.recording() as body_terms:
         execute(frame, s.body)
+    frame.of_one_size -= about_sizes
     body_env, frame.env = frame.env, dict(saved)
     frame.conditions[-1] = negate(formula)
     in_else = narrow(frame, s.test, False)
@@ -191,7 +197,11 @@ def _if(frame: Frame, s: f.If) -> None:
 
 def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
-    test = s.test
+    tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
+    return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:
     if type(test) is f.Not:
         place = place_name(test.operand)
     elif type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
@@ -199,7 +209,7 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     else:
         return False
     kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
-    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in s.body)
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in body)
 
 
 def _function_body(frame: Frame) -> f.Body:
@@ -218,6 +228,13 @@ def _padded_in_both(formula: Formula, before: Env, a: Env, b: Env) -> None:
                 continue
             if other.get(place) is None or other[place] is not before.get(place):
                 env[place] = value._replace(padded=None)
+
+
+def _is_number_test(test: f.Expr) -> bool:
+    """`x.ndim == 0`: a single number has no uneven dimension."""
+    if type(test) is not f.Compare or test.ops != ("==",) or test.rights != (f.Const("0"),):
+        return False
+    return last_name(test.left.func if type(test.left) is f.Call else test.left) in ("ndim", "dim", "ndimension")
 
 
 def _tested_for_presence(test: f.Expr) -> list[str]:
@@ -420,6 +437,10 @@ def _with(frame: Frame, s: f.With) -> None:
         value = frame.eval(expr)
         entered = value
         pos = position(expr) or (s.line, 1, s.line, 1)
+        if len(value.types) == 1 and not frame.light and _dunder(frame, next(iter(value.types)), ("__exit__",)):
+            issues, latents = len(frame.issues), len(frame.latents)
+            value = value._replace(fields=frame.analysis.fixed_fields(frame, expr, next(iter(value.types))))
+            del frame.issues[issues:], frame.latents[latents:]
         for info in sorted(value.types, key=lambda c: c.id)[:2]:
             enter = _dunder(frame, info, ("__enter__", "__aenter__"))
             leave = _dunder(frame, info, ("__exit__", "__aexit__"))
