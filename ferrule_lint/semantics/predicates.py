@@ -8,7 +8,18 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import FLOWS, ITEM, OBSERVED, PRESENT, WORLD, Deps, Divergence, Value, computed, join
+from ferrule_lint.semantics.lattice import (
+    FLOWS,
+    ITEM,
+    OBSERVED,
+    PRESENT,
+    WORLD,
+    Deps,
+    Divergence,
+    Value,
+    computed,
+    join,
+)
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, position, shown
