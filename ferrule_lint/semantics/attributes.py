@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import first_rank
 from ferrule_lint.semantics.lattice import (
     DP,
     UNIFORM,
@@ -214,7 +215,7 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
 
 
 def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: str) -> Value:
-    """The number at `index` of a `torch.Size`: of an uneven tensor's sizes it is the first that differs, or the last."""
+    """The number at `index` of a `torch.Size`: of an uneven tensor's sizes the first differs, or the last."""
     divergence = size.shape if (index == "0") is not size.uneven_last else None
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", pos, f"`{text}` differs"))
@@ -253,7 +254,7 @@ def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
     axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
     confidence = Confidence.parse(model.confidence)
     note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
-    return Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence))
+    return first_rank.named(Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence)), e.attr)
 
 
 def _by_name(frame: Frame, e: f.Attr) -> Value | None:
@@ -262,7 +263,8 @@ def _by_name(frame: Frame, e: f.Attr) -> Value | None:
     if axes is None:
         return None
     where = rank_axes(frame, frozenset(axes), e)
-    return Value(divergence=frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM))
+    divergence = frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)
+    return first_rank.named(Value(divergence=divergence), e.attr)
 
 
 def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
@@ -292,7 +294,8 @@ def environment_value(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> 
         return None
     name = index.text.strip("'\"")
     if _RANK_VARIABLE.search(name):
-        return Value(divergence=frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank"))
+        divergence = frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank")
+        return first_rank.named(Value(divergence=divergence), name)
     return UNIFORM
 
 
@@ -314,6 +317,8 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         length = worse(length, filled)
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
+    # nor is what is uneven in one field of a record uneven in the others
+    masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
     merged = base._replace(
         unordered=base.unordered or stored_order(frame, target, place, base, index),
         in_order=False,
@@ -362,7 +367,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     ):
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
         note = f"parameter `{name}` is a rank"
-        return Value(deps=deps, divergence=frame.source(axes, "rank", pos, note, Confidence.MEDIUM))
+        divergence = frame.source(axes, "rank", pos, note, Confidence.MEDIUM)
+        return first_rank.named(Value(deps=deps, divergence=divergence), name)
     value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"))
     if is_set(parameter.annotation):
         value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
@@ -373,9 +379,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     tensor = "Tensor" in annotation
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
+    unmistakable = not annotation and frame.models.convention("tensor", name) is not None
     optional = frame.models.convention("optional", name) is not None
     if (
         batch
+        or unmistakable
         or (named and (frame.in_module or tensor))
         or (tensor and frame.in_module)
         or (optional and frame.in_module)

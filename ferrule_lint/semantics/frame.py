@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.lattice import UNKNOWN, WORLD, Axes, Deps, Divergence, Value, join2, rounds_of
+from ferrule_lint.semantics.lattice import (
+    UNKNOWN,
+    WORLD,
+    Axes,
+    Deps,
+    Divergence,
+    Value,
+    join2,
+    rounds_of,
+)
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.ordering import length_deps
 from ferrule_lint.semantics.summary import Latent

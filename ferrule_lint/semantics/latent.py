@@ -20,6 +20,7 @@ from ferrule_lint.semantics.lattice import (
     FLOWS,
     ITERATED,
     NO_DEPS,
+    PRESENT,
     UNKNOWN_GROUP,
     WORLD,
     Divergence,
@@ -121,6 +122,8 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
                 continue
             if latent.needs == "shape":
                 _shape(frame, summary, latent, value, pos)
+                continue
+            if how == PRESENT and value.there:
                 continue
             found = value.unordered if latent.needs == "order" else divergence_through(value, how)
             if found is not None:

@@ -50,6 +50,8 @@ class Divergence(NamedTuple):
     member: bool = False
     #: rests on nothing but the name of a parameter
     assumed: bool = False
+    #: only under a setting that is not known
+    partial: bool = False
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""
@@ -113,6 +115,8 @@ class Value(NamedTuple):
     unwrapped: bool = False
     #: filled up to a length, or what it is filled up with
     filled: bool = False
+    #: the rank itself, or the test for the first rank: see `first_rank`
+    rank: str = ""
 
     @property
     def observed(self) -> Divergence | None:
@@ -125,9 +129,11 @@ class Value(NamedTuple):
 
     def plain(self) -> Value:
         """Without constant, callable and tuple structure: what survives a computation."""
-        if self.const is None and self.target is None and self.items is None and not self.world_size:
+        if not (
+            self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
+        ):
             return self
-        return self._replace(const=None, target=None, items=None, world_size=False)
+        return self._replace(const=None, target=None, items=None, world_size=False, rank="")
 
 
 UNIFORM = Value(uniform=True)
@@ -141,9 +147,10 @@ def worse(a: Divergence | None, b: Divergence | None) -> Divergence | None:
     if a is b:
         return a
     best = b if b.confidence > a.confidence else a
-    if a.axes == b.axes:
+    if a.axes == b.axes and a.partial == b.partial:
         return best
-    return best._replace(axes=a.axes | b.axes, member=a.member and b.member)
+    member = best.member if a.axes == b.axes else a.member and b.member
+    return best._replace(axes=a.axes | b.axes, member=member, partial=a.partial and b.partial)
 
 
 def join(values: Iterable[Value]) -> Value:
@@ -189,6 +196,7 @@ def join2(a: Value, b: Value) -> Value:
         a.there and b.there,
         a.unwrapped and b.unwrapped,
         a.filled or b.filled,
+        a.rank if a.rank == b.rank else "",
     )
 
 

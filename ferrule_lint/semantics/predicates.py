@@ -6,6 +6,7 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import first_rank
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -48,7 +49,7 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
 def _truth(formula: Formula, value: Value) -> Value:
     if type(formula) is Known:
         return Value(uniform=True, const=repr(formula.value))
-    return value.plain()
+    return value.plain()._replace(rank=first_rank.of(formula))
 
 
 def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
@@ -81,7 +82,9 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
-    return formula, join(values).plain()._replace(types=frozenset(), uniform=all(v.uniform for v in values))
+    return formula, join(values).plain()._replace(
+        types=frozenset(), uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
+    )
 
 
 def _beside_agreed_flag(formulas: list[Formula]) -> list[Formula]:
@@ -119,6 +122,9 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
         return Known(truth), Value(uniform=True, const=repr(truth))
     if value.target is not None and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
         return Known(True), Value(uniform=True, const="True")
+    asked = first_rank.truth(value)
+    if asked is not None:
+        return asked, value.plain()._replace(types=frozenset(), rank=first_rank.of(asked))
     if value.divergence is not None and (value.group is not None or _MEMBERSHIP.search(name)):
         value = value._replace(divergence=value.divergence._replace(member=True))
     if value.divergence is None:
@@ -130,7 +136,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
             )
         elif value.data is not None and not value.container and _reads_content(frame, expr):
             value = observe(frame, value, position(expr), shown(expr))
-        elif value.length is not None and value.items is None:
+        elif value.length is not None and value.items is None and value.emptiness is None:
             value = value._replace(divergence=value.length)
         elif value.emptiness is not None:
             value = value._replace(divergence=value.emptiness)
@@ -192,6 +198,9 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
     value = _compared(frame, e, left, a, right, b)
+    asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
+    if asked is not None:
+        return result(asked, value)
     return result(_atom(frame, key_expr, value), value)
 
 

@@ -134,9 +134,13 @@ def _up_to_length(frame: Frame, arguments: Arguments) -> bool:
     if frame.path_divergence() is None:
         return True
     amounts = arguments.expr.args if arguments.expr.args else ()
-    if any(v.agreed for value in arguments.positional for v in value.items or (value,)) or any(_agreed(frame, a) for a in amounts):
+    if any(v.agreed for value in arguments.positional for v in value.items or (value,)) or any(
+        _agreed(frame, a) for a in amounts
+    ):
         return True
-    tensor = root_name(amounts[0].elements[0] if amounts and type(amounts[0]) is f.Sequence else next(iter(amounts), None))
+    tensor = root_name(
+        amounts[0].elements[0] if amounts and type(amounts[0]) is f.Sequence else next(iter(amounts), None)
+    )
     return any(_lacks(a, tensor) for a in amounts)
 
 
@@ -187,7 +191,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
         deps=_of_known_length(value.deps) if filled else value.deps,
         shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
-        agreed=value.agreed or parts.agreed,
+        agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
     )  # fmt: skip
 
 
@@ -204,7 +208,13 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
         note = "padded to a length that only this rank knows"
         padded = worse(padded, target.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
     return source._replace(
-        shape=None, padded=padded, const=None, items=None, presence=None, filled=True, deps=_of_known_length(source.deps)
+        shape=None,
+        padded=padded,
+        const=None,
+        items=None,
+        presence=None,
+        filled=True,
+        deps=_of_known_length(source.deps),
     )
 
 
