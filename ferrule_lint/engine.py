@@ -65,9 +65,8 @@ def lint(
     run = _Run(discovery, cache, progress or _silent)
     run.errors.extend(discovery.errors)
     run.count("unreadable_elsewhere", discovery.unreadable)
-    with _frozen_garbage() as freeze:
+    with _uncollected():
         _read(run, jobs)
-        freeze()
         _check(run, settings)
     run.findings = [finding for finding in run.findings if shown(settings, finding)]
     _flag(run)
@@ -89,23 +88,13 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def _frozen_garbage() -> Iterator[Callable[[], None]]:
-    """Pause the cyclic garbage collector; the function it gives starts it again, without what is there already.
-
-    Facts are large and have no cycles: going through them again and again takes more time than making them.
-    """
+def _uncollected() -> Iterator[None]:
+    """Pause the cyclic garbage collector: facts and values are many and make next to no cycles."""
     enabled = gc.isenabled()
     gc.disable()
-
-    def freeze() -> None:
-        gc.freeze()
-        if enabled:
-            gc.enable()
-
     try:
-        yield freeze
+        yield
     finally:
-        gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -27,6 +27,7 @@ _ALL = frozenset({"random", "numpy", "torch"})
 _SEED_ALL = frozenset(
     {"set_seed", "seed_everything", "seed_all", "set_random_seed", "fix_seed", "setup_seed", "init_seeds"}
 )
+_NAMES = _SEED_ALL | {"seed", "manual_seed"}
 
 
 class Seeding:
@@ -41,6 +42,8 @@ class Seeding:
             self._axes = {}
             for path in sorted(self._analysis.names.modules):
                 module = self._analysis.names.modules[path]
+                if module.mentions.isdisjoint(_NAMES):
+                    continue
                 for function in module.functions.values():
                     self._look(module, function)
         return self._axes.get(library, NO_AXES)
@@ -49,7 +52,7 @@ class Seeding:
         assert self._axes is not None
         for call in walk_calls(function.body):
             name = last_name(call.func)
-            if name not in _SEED_ALL and name not in ("seed", "manual_seed"):
+            if name not in _NAMES:
                 continue
             entity = self._analysis.names.resolve(call.func, module)
             dotted = entity.dotted if isinstance(entity, External) else ""
