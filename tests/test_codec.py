@@ -24,7 +24,7 @@ STDLIB = Path(sysconfig.get_path("stdlib"))
 
 SAMPLE = b'''
 import a.b as c
-from . import d
+from . import d  # ferrule: ignore[FER102] why
 @deco(1)
 class C(B):
     x: int = 0
