@@ -122,6 +122,9 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     value = _without_guesses(result, bound)
     if items is not None:
         value = value._replace(items=items)
+    if not (result.deps or result.length_deps or value.divergence or value.length):
+        return value
+    step = frame.step("call", pos, f"returned by `{summary.display}`")
     if result.deps or result.length_deps:
         # what depends on a parameter of an enclosing function still does at the call of the nested one
         own = {p.name for p in summary.function.parameters} if summary.function else set()
@@ -148,10 +151,10 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
                 (p, how if h == FLOWS and how != FLOWS else h) for p, h in argument.deps if h != CONTAINED
             )
             value = value._replace(length=length, length_deps=value.length_deps | passed | argument.length_deps)
-    if value.divergence is not None or value.length is not None:
-        step = frame.step("call", pos, f"returned by `{summary.display}`")
-        divergence, length = value.divergence, value.length
-        value = value._replace(divergence=divergence and divergence.then(step), length=length and length.then(step))
+    if value.divergence is not None:
+        value = value._replace(divergence=value.divergence.then(step))
+    if value.length is not None:
+        value = value._replace(length=value.length.then(step))
     return value
 
 
