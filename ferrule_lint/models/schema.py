@@ -34,6 +34,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
         "data",
         "optional",
         "ragged",
+        "tokens",
         "loader",
         "module",
         "group",

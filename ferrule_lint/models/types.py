@@ -57,6 +57,8 @@ class CallModel:
     membership: bool = False
     #: events only if this argument is true / is given (`async_op`-like switches are not meant)
     only_if: Argument | None = None
+    #: no event if this argument is certainly true (`no_dist=True`)
+    unless: Argument | None = None
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None
@@ -76,7 +78,9 @@ class CallModel:
     #: `axes` tell which
     guards: bool = False
     confidence: str = "high"
-    #: dotted name of the library class that the result is an instance of
+    #: the argument that tells how often the event is issued
+    rounds: Argument | None = None
+    #: dotted name of the library class that the result is an instance of, or of the library function that it is
     makes: str = ""
 
 
@@ -107,18 +111,20 @@ class ClassModel:
     library: str
     role: str
     axes: tuple[str, ...] = ()
+    #: dotted name of the modelled class whose methods it has
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Convention:
     """A naming convention, at most medium confidence. `pattern` is a regular expression for a whole name.
 
-    `what`: "axis" (a group / mesh / rank name tells its axes), "rank" (a value that differs by rank), "uniform"
-    (a flag or count that is the same everywhere: world sizes, configuration), "initialized" (true once there is more
+    `what`: "axis" (a group / mesh / rank name tells its axes), "rank" (a value that differs by rank), "uniform" (a
+    flag or count that is the same everywhere: world sizes, configuration), "initialized" (true once there is more
     than one rank), "batch" (a parameter holding a local batch), "data" (a tensor of local data in a module's
     forward), "optional" (an input some batches lack), "ragged" (padded to a length that the local batch decides),
-    "loader" (yields local batches), "module" (a module), "group" (a process group), "local_size" (an attribute
-    holding the size of the local batch).
+    "tokens" (the same, if it is sliced by one token), "loader" (yields local batches), "module" (a module), "group"
+    (a process group), "local_size" (an attribute holding the size of the local batch).
     """
 
     what: str
