@@ -41,7 +41,7 @@ ALLOWED = {
         "facts",
         "findings",
     },
-    "cli": {"engine", "reporters", "project", "models", "rulebook", "resources", "findings", "fixes"},
+    "cli": {"engine", "reporters", "project", "models", "rulebook", "resources", "findings", "fixes", "harness"},
     "__main__": {"cli"},
     "__init__": set(),
     "py": set(),

@@ -79,7 +79,7 @@ def run(
     fresh = fresh or hash_seeds is not None or found.cuda_initialised
     if hash_seeds is not None and len(hash_seeds) != ranks:
         raise HarnessError(f"{len(hash_seeds)} hash seeds for {ranks} ranks")
-    plan = _Plan(body, tuple(args), ranks, choice, mode == "lockstep", flow, start_group, describe)
+    plan = _Plan(body, tuple(args), ranks, choice, mode == "lockstep", flow, start_group, backend == "gloo", describe)
     supervisor = Supervisor(ranks, lockstep=mode == "lockstep", strict=strict)
     chosen = limits or Limits(timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="ferrule-") as folder, _store() as port:
@@ -121,9 +121,11 @@ class _Plan:
         lockstep: bool,
         flow: bool,
         start_group: bool,
+        gloo_only: bool,
         describe: Callable[[BaseException], str] | None,
     ) -> None:
         self._target, self._args, self._ranks, self._choice = target, args, ranks, choice
+        self._gloo_only = gloo_only
         self._lockstep, self._flow, self._start_group, self._describe = lockstep, flow, start_group, describe
 
     def setups(self, address: str, token: str, port: int) -> list[Setup]:
@@ -138,6 +140,7 @@ class _Plan:
                 lockstep=self._lockstep,
                 flow=self._flow,
                 backend=backend,
+                gloo_only=self._gloo_only,
             )
             for rank in range(self._ranks)
         ]

@@ -46,7 +46,8 @@ class _Explanation:
 
     def build(self, latency: float) -> Divergence:
         behaviours = self._behaviours()
-        parting, before = self._partings(behaviours)
+        # where a time limit finds the ranks says little about where they parted
+        parting, before = (None, None) if self._verdict.kind == "timeout" else self._partings(behaviours)
         group, members, _ = self._key or ("", tuple(self._ranks), 0)
         return Divergence(
             kind=self._verdict.kind,

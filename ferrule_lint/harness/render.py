@@ -50,8 +50,9 @@ def divergence_text(divergence: Divergence, *, width: int = WIDTH, colour: bool 
         mark = "  " if row.agrees else ">>" if first else "??"
         style = "dim" if row.agrees else "bold red" if first else ""
         table.add_row(f"{mark} {row.label}", *(Text(cell or "-") for cell in row.cells[:MOST_COLUMNS]), style=style)
+    heading = "TIME LIMIT" if divergence.kind == "timeout" else f"DIVERGENCE ({divergence.kind})"
     parts: list[object] = [
-        Text(f"DIVERGENCE ({divergence.kind}): {divergence.text}", style="bold red"),
+        Text(f"{heading}: {divergence.text}", style="bold red"),
         Text(_context(divergence)),
         Text(""),
         table,

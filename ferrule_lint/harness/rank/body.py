@@ -39,8 +39,10 @@ class Script:
             sys.path.insert(0, os.getcwd())
             runpy.run_module(self.name, run_name="__main__", alter_sys=True)
         else:
-            sys.path.insert(0, os.path.dirname(os.path.abspath(self.name)))
-            runpy.run_path(self.name, run_name="__main__")
+            # absolute, as Python itself names a script, so that places hold when the program changes its folder
+            path = os.path.abspath(self.name)
+            sys.path.insert(0, os.path.dirname(path))
+            runpy.run_path(path, run_name="__main__")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Setup:
     lockstep: bool = True
     flow: bool = True
     backend: str = ""
+    #: a program that asks for NCCL gets gloo
+    gloo_only: bool = False
     #: a fork of a process with a life of its own, whose exit handlers are not the rank's
     forked: bool = True
 
@@ -74,7 +78,7 @@ def run_rank(setup: Setup, target: Callable[[], Any], describe: Callable[[BaseEx
 
         recorder = Recorder(setup.rank, setup.world, client, flow)
         recorder.install()
-        patch(recorder, client)
+        patch(recorder, client, gloo_only=setup.gloo_only)
         if setup.backend:
             _start_group(setup.backend)
         if flow is not None:

@@ -20,12 +20,12 @@ from ferrule_lint.harness.rank.client import Line
 from ferrule_lint.harness.rank.recorder import START_GROUP, Recorder
 
 
-def patch(recorder: Recorder, line: Line) -> Callable[[], None]:
-    """Put the patches in place; the result takes them away."""
+def patch(recorder: Recorder, line: Line, *, gloo_only: bool = False) -> Callable[[], None]:
+    """Put the patches in place; the result takes them away. `gloo_only`: who asks for NCCL gets gloo."""
     undo = [
         _replace(c10d, "_new_group_with_tag", _new_group(recorder)),
         _replace(c10d, "split_group", _split_group(recorder)) if hasattr(c10d, "split_group") else _nothing,
-        _replace(c10d, "init_process_group", _init_process_group(recorder)),
+        _replace(c10d, "init_process_group", _init_process_group(recorder, gloo_only)),
         _wait(line),
     ]
 
@@ -88,7 +88,7 @@ def _split_group(recorder: Recorder) -> Callable[[Any], Any]:
     return make
 
 
-def _init_process_group(recorder: Recorder) -> Callable[[Any], Any]:
+def _init_process_group(recorder: Recorder, gloo_only: bool) -> Callable[[Any], Any]:
     def make(original: Any) -> Any:
         @functools.wraps(original)
         def init_process_group(*arguments: Any, **named: Any) -> Any:
@@ -96,6 +96,11 @@ def _init_process_group(recorder: Recorder) -> Callable[[Any], Any]:
             if named.get("world_size", -1) in (-1, int(os.environ.get("WORLD_SIZE", "-1"))):
                 members = tuple(range(int(os.environ["WORLD_SIZE"])))
                 recorder.announce("init_process_group", START_GROUP, members, "", sys._getframe(1))
+            if gloo_only:
+                arguments = tuple("gloo" if "nccl" in str(one) else one for one in arguments[:1]) + arguments[1:]
+                if "nccl" in str(named.get("backend", "")):
+                    named["backend"] = "gloo"
+                named.pop("device_id", None)
             return original(*arguments, **named)
 
         return init_process_group
