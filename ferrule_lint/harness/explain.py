@@ -120,7 +120,7 @@ class _Explanation:
             doing = "is in its own code" if place.state == "user" else "waits elsewhere"
             stack = _user_part(place.stack)
         else:
-            doing = "has not issued it"
+            doing = "never issued it"
         held = [event for (one, _), event in self._supervisor.held.items() if one == rank]
         if held:
             doing, stack = f"waits in {held[0]}", held[0].stack
