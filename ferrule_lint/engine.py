@@ -8,8 +8,9 @@ one file becomes an error in the report, and the run goes on.
 from __future__ import annotations
 
 import gc
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.discovery import Discovery, discover
-from ferrule_lint.project.selection import SYNTAX_ERROR, shown
+from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
 
 if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
@@ -36,8 +37,11 @@ class _Run:
     discovery: Discovery
     cache: FactsCache | None
     progress: Progress
+    #: what stands in for files, by path relative to the root
+    contents: dict[str, bytes]
     facts: dict[str, FileFacts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    suppressed: list[Finding] = field(default_factory=list)
     errors: list[LintError] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
 
@@ -53,34 +57,44 @@ def lint(
     use_cache: bool = True,
     jobs: int = 1,
     progress: Progress | None = None,
+    contents: Mapping[Path, bytes] | None = None,
 ) -> Report:
     """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file.
 
+    `contents` stand in for files that are among `paths`, or read around them (absolute paths).
     Up to `jobs` processes read new files. They import the main module, as `multiprocessing` does: leave it at 1 if
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
-    discovery = discover(paths, settings)
+    contents = contents or {}
+    discovery = discover(paths, settings, contents)
     cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
-    run = _Run(discovery, cache, progress or _silent)
+    given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
+    run = _Run(discovery, cache, progress or _silent, given)
     run.errors.extend(discovery.errors)
     run.count("unreadable_elsewhere", discovery.unreadable)
     with _frozen_garbage() as freeze:
         _read(run, jobs)
         freeze()
         _check(run, settings)
-    run.findings = [finding for finding in run.findings if shown(settings, finding)]
+    selection = Selection(settings)
+    _suppress(run, settings, selection)
+    run.findings = [selection.graded(finding) for finding in run.findings if selection.asks_for(finding)]
+    run.suppressed = [selection.graded(finding) for finding in run.suppressed if selection.asks_for(finding)]
     _flag(run)
     if cache is not None:
         run.count("cache_hits", cache.hits)
     reported = set(discovery.report)
     return Report(
         findings=tuple(sorted(run.findings, key=lambda finding: finding.sort_key)),
+        suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
         errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
         files=len(reported),
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
         seconds=time.perf_counter() - start,
         statistics=run.statistics,
+        paths=run.discovery.report,
+        contents=run.contents,
     )
 
 
@@ -116,7 +130,7 @@ def _read(run: _Run, jobs: int) -> None:
     paths = run.discovery.read
     run.count("files_read", len(paths))
     outcomes: dict[str, FileFacts] = {}
-    for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs)):
+    for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs, run.contents)):
         run.progress("reading", done, len(paths))
         match outcome:
             case Crashed():
@@ -171,12 +185,33 @@ def _check(run: _Run, settings: Settings) -> None:
         run.count(name, number)
 
 
+def _suppress(run: _Run, settings: Settings, selection: Selection) -> None:
+    """Findings that comments suppress, and comments that suppress nothing."""
+    reported = set(run.discovery.report)
+    comments = {
+        path: facts.suppressions for path, facts in run.facts.items() if facts.suppressions and path in reported
+    }
+    if settings.ignore_suppressions or not comments:
+        return
+    from ferrule_lint.checks.build import NAMES
+    from ferrule_lint.suppressions.match import match
+
+    matched = match(
+        run.findings,
+        comments,
+        known=NAMES,
+        looked_for=selection.looks_for,
+        require_reason=settings.rule(UNUSED_SUPPRESSION).require_reason,
+    )
+    run.findings, run.suppressed = matched.kept, matched.suppressed
+
+
 def _flag(run: _Run) -> None:
     """Exact ranges for the findings, from the concrete syntax trees of their files."""
     by_path: dict[str, list[Finding]] = {}
     flagged: list[Finding] = []
-    for finding in run.findings:
-        if finding.code == SYNTAX_ERROR:
+    for finding in (*run.findings, *run.suppressed):
+        if finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION):
             flagged.append(finding)
         else:
             by_path.setdefault(finding.path, []).append(finding)
@@ -187,7 +222,9 @@ def _flag(run: _Run) -> None:
     for done, (path, findings) in enumerate(sorted(by_path.items())):
         run.progress("flagging", done, len(by_path))
         try:
-            flagged.extend(flag((run.discovery.root / path).read_bytes(), findings))
+            content = run.contents.get(path)
+            source = (run.discovery.root / path).read_bytes() if content is None else content
+            flagged.extend(flag(source, findings))
         except OSError:
             # gone since it was read: the analysis' own ranges stand
             flagged.extend(findings)
@@ -195,4 +232,5 @@ def _flag(run: _Run) -> None:
             flagged.extend(findings)
             run.errors.append(LintError(path, 0, describe_crash(error)))
     run.progress("flagging", len(by_path), len(by_path))
-    run.findings = flagged
+    run.findings = [finding for finding in flagged if finding.suppression is None]
+    run.suppressed = [finding for finding in flagged if finding.suppression is not None]

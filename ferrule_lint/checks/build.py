@@ -12,10 +12,12 @@ from ferrule_lint.semantics.trace import CallTerm, Event
 
 NAMES = {
     "FER001": "syntax-error",
+    "FER002": "unused-suppression",
     "FER101": "sharded-forward-in-divergent-branch",
     "FER102": "collective-in-divergent-branch",
     "FER103": "collective-after-divergent-exit",
     "FER104": "collective-in-divergent-loop",
+    "FER106": "divergent-iteration-order",
     "FER201": "unpadded-tensor-in-gather",
     "FER202": "rank-local-padding",
     "FER301": "stage-branch-missing-broadcast",

@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ferrule_lint.cli.baseline import baseline_options, check_options, with_baseline
 from ferrule_lint.cli.failure import Failure
+from ferrule_lint.cli.output import output_options, write
 from ferrule_lint.cli.rules import load_rules
+from ferrule_lint.cli.stdin import from_stdin, stdin_option
+from ferrule_lint.cli.suppressions import add_suppressions, suppression_options, with_values
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -30,7 +34,12 @@ def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
     return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+class _Check(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_values(args))
+
+
+@click.command(cls=_Check, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, type=click.Path(path_type=str))
 @_code_option("--select", "Report only these rules: codes or beginnings of codes, with commas between.")
 @_code_option("--ignore", "Do not report these rules.")
@@ -40,8 +49,11 @@ def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
     type=click.Choice(["low", "medium", "high"]),
     help="Report findings from this confidence on.  [default: medium]",
 )
-@click.option("--output-format", type=click.Choice(["full", "concise", "json"]), help="[default: full]")
+@output_options
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
+@suppression_options
+@baseline_options
+@stdin_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings that would be used, and stop.")
@@ -67,17 +79,25 @@ def check(
     **options: Any,
 ) -> None:
     """Lint files and folders (the default command)."""
+    paths, contents = from_stdin(paths, options["stdin_filename"])
+    if contents and options["add_suppressions"] is not None:
+        raise click.UsageError("--add-suppressions writes files, so it cannot be used with the standard input")
+    check_options(options)
     settings = _settings(paths, options)
     if show_settings:
-        from ferrule_lint.project.config import describe
+        from ferrule_lint.project.describe import describe
 
         click.echo(describe(settings))
         return
     if show_files:
         _show_files(paths, settings)
         return
-    report = _lint(paths, settings, use_cache=not no_cache, quiet=quiet)
-    _write(report, settings, statistics=statistics, quiet=quiet)
+    report = _lint(paths, settings, contents, use_cache=not no_cache, quiet=quiet)
+    report = with_baseline(report, settings, options, quiet=quiet)
+    if options["add_suppressions"] is not None:
+        written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
+        ctx.exit(0 if written and not report.errors else 2)
+    write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
     if verbose:
         _details(report, settings)
     if report.errors:
@@ -107,12 +127,15 @@ def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
         changes |= {"ignore": ignore, "extend_select": extend}
         if options["min_confidence"]:
             changes["min_confidence"] = Confidence.parse(options["min_confidence"])
+            # more specific than what a file says of one rule
+            changes["rules"] = tuple((code, replace(rule, min_confidence=None)) for code, rule in settings.rules)
         if options["output_format"]:
             changes["output_format"] = options["output_format"]
         if options["cache_dir"]:
             changes["cache_dir"] = options["cache_dir"].absolute()
-        if options["force_exclude"]:
-            changes["force_exclude"] = True
+        for switch in ("force_exclude", "ignore_suppressions"):
+            if options[switch]:
+                changes[switch] = True
         settings = replace(settings, **changes)
         check_codes(settings, load_rules())
     except ConfigError as error:
@@ -135,14 +158,18 @@ def _show_files(paths: tuple[str, ...], settings: Settings) -> None:
         click.get_current_context().exit(2)
 
 
-def _lint(paths: tuple[str, ...], settings: Settings, *, use_cache: bool, quiet: bool) -> Report:
+def _lint(
+    paths: tuple[str, ...], settings: Settings, contents: dict[Path, bytes], *, use_cache: bool, quiet: bool
+) -> Report:
     from ferrule_lint import engine
     from ferrule_lint.cli.progress import progress_bar
     from ferrule_lint.models.loader import ModelError
 
     try:
         with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
-            return engine.lint(paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress)
+            return engine.lint(
+                paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress, contents=contents
+            )
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None
 
@@ -154,30 +181,6 @@ def _processors() -> int:
     except AttributeError:
         # not on this system
         return min(os.cpu_count() or 1, 8)
-
-
-def _write(report: Report, settings: Settings, *, statistics: bool, quiet: bool) -> None:
-    """The report to the standard output."""
-    from ferrule_lint.reporters import concise, full, text
-    from ferrule_lint.reporters import statistics as counts
-
-    if settings.output_format == "json":
-        from ferrule_lint.reporters import json
-
-        click.echo(counts.render(report) if statistics else json.render(report))
-        return
-    root, cwd = settings.root or Path.cwd(), Path.cwd()
-    if statistics:
-        lines = [*counts.lines(report), *concise.error_lines(report, root, cwd)]
-    elif settings.output_format == "concise":
-        lines = list(concise.lines(report, root, cwd))
-    else:
-        lines = list(full.lines(report, root, cwd))
-    if not statistics and not quiet:
-        lines.extend(concise.summary(report))
-    if lines:
-        # click strips colours by its own rules; which apply was decided above
-        click.echo(text.render(lines, colour=text.wants_colour(sys.stdout)), color=True)
 
 
 def _details(report: Report, settings: Settings) -> None:

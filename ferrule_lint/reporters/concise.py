@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ferrule_lint.findings import Finding, Report
 from ferrule_lint.reporters.paths import shown_path
-from ferrule_lint.reporters.text import Line, visible
+from ferrule_lint.reporters.text import Fragment, Line, visible
+from ferrule_lint.resources import rules_dir
 
 
 def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
@@ -23,10 +24,15 @@ def head(finding: Finding, root: Path, cwd: Path) -> Line:
     return [
         (visible(shown_path(finding.path, root, cwd)), "bold"),
         (f":{finding.span.line}:{finding.span.column}: ", ""),
-        (finding.code, "bold red"),
+        code_fragment(finding.code),
         (f" [{finding.confidence.label}] ", ""),
         (visible(finding.message), ""),
     ]
+
+
+def code_fragment(code: str) -> Fragment:
+    """A code, linked to the page of its rule where the terminal can follow links."""
+    return (code, f"bold red link {(rules_dir() / code).with_suffix('.md').as_uri()}")
 
 
 def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
@@ -40,7 +46,7 @@ def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
 def summary(report: Report) -> Iterator[Line]:
     """The last line: how much was found in how much."""
     files = _plural(report.files, "file")
-    suppressed = f", {report.suppressed} suppressed" if report.suppressed else ""
+    suppressed = _suppressed(report)
     if report.findings:
         count = Counter(finding.severity for finding in report.findings)
         parts = ", ".join(_plural(number, severity) for severity, number in sorted(count.items()))
@@ -51,6 +57,13 @@ def summary(report: Report) -> Iterator[Line]:
         yield [("No Python files found.", "bold yellow")]
     else:
         yield [(f"No problems found in {files}{suppressed}.", "bold green")]
+
+
+def _suppressed(report: Report) -> str:
+    """How much there is beside what is reported."""
+    old = sum(one.suppression is not None and one.suppression.form == "baseline" for one in report.suppressed)
+    comments = len(report.suppressed) - old
+    return (f", {comments} suppressed" if comments else "") + (f", {old} in the baseline" if old else "")
 
 
 def _plural(number: int, noun: str) -> str:

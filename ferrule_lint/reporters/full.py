@@ -20,7 +20,7 @@ _BAR = "bold blue"
 
 def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
     """The report, line by line."""
-    sources = Sources(root)
+    sources = Sources(root, report.contents)
     for finding in report.findings:
         yield from finding_lines(finding, sources, root, cwd)
         yield []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+from collections.abc import Mapping
 from pathlib import Path
 
 #: not `str.splitlines`: to Python a form feed or U+2028 ends no line
@@ -23,8 +24,9 @@ def decode(source: bytes) -> str:
 class Sources:
     """Lines of the files below `root`; a file that cannot be read any more has none."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, contents: Mapping[str, bytes] | None = None) -> None:
         self._root = root
+        self._contents = contents or {}
         self._lines: dict[str, list[str]] = {}
 
     def line(self, path: str, number: int) -> str | None:
@@ -32,7 +34,8 @@ class Sources:
         lines = self._lines.get(path)
         if lines is None:
             try:
-                source = (self._root / path).read_bytes()
+                content = self._contents.get(path)
+                source = (self._root / path).read_bytes() if content is None else content
             except (OSError, ValueError):
                 source = b""
             lines = self._lines[path] = _LINE_END.split(decode(source))

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.lattice import (
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo
+from ferrule_lint.semantics.ordering import is_set, no_order, stored_order
 from ferrule_lint.semantics.targets import (
     ClassTarget,
     ExternalTarget,
@@ -316,7 +317,11 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         length = worse(length, filled)
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
+    # nor is what is uneven in one field of a record uneven in the others
+    masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
     merged = base._replace(
+        unordered=base.unordered or stored_order(frame, target, place, base, index),
+        in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,
         data=worse(base.data, value.data),
         length=length,
@@ -365,6 +370,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         divergence = frame.source(axes, "rank", pos, note, Confidence.MEDIUM)
         return first_rank.named(Value(deps=deps, divergence=divergence), name)
     value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"))
+    if is_set(parameter.annotation):
+        value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
     if "group" in name or "mesh" in name:
         return value._replace(group=frame.axes_in(name))
     if scalar or parameter.kind in ("*", "**"):
@@ -372,9 +379,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     tensor = "Tensor" in annotation
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
+    unmistakable = not annotation and frame.models.convention("tensor", name) is not None
     optional = frame.models.convention("optional", name) is not None
     if (
         batch
+        or unmistakable
         or (named and (frame.in_module or tensor))
         or (tensor and frame.in_module)
         or (optional and frame.in_module)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
+    COUNTED,
     FLOWS,
     ITEM,
     ITERATED,
@@ -103,7 +105,7 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return found if found is not None and (found is value.presence or found.kind != "data") else None
     if how == CONTAINED:
         return contained(value).divergence
-    if how == ITERATED:
+    if how in (ITERATED, COUNTED):
         return rounds_of(value)
     return value.divergence
 
@@ -122,7 +124,7 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     own = {p.name for p in summary.function.parameters} if summary.function else set()
     outer = frozenset(d for d in result.deps if d[0] not in own)
     outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own)
-    value = result._replace(deps=outer, length_deps=outer_lengths, items=items)
+    value = _without_guesses(result, bound)._replace(deps=outer, length_deps=outer_lengths, items=items)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed
         for name, how in sorted(result.deps):
@@ -131,9 +133,13 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
                 value = join2(value, _through(argument, how))._replace(
                     target=value.target, const=None, items=items, types=value.types, module=value.module
                 )
+    if result.in_order:
+        value = value._replace(unordered=None, in_order=True)
     for name, how in sorted(result.length_deps):
         argument = bound.get(name)
         if argument is not None:
+            if how == ITERATED and argument.unordered is not None:
+                value = value._replace(unordered=worse(value.unordered, argument.unordered.then(step)))
             length = worse(value.length, divergence_through(argument, how))
             passed = frozenset(
                 (p, how if h == FLOWS and how != FLOWS else h) for p, h in argument.deps if h != CONTAINED
@@ -146,6 +152,20 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     return value
 
 
+def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
+    """A result whose divergence rests on the name of a parameter: what is passed there should know of it, too."""
+    data, divergence = result.data, result.divergence
+    if not (data is not None and data.assumed) and not (divergence is not None and divergence.assumed):
+        return result
+    if any(v.data is not None or v.divergence is not None for v in bound.values()):
+        return result
+    if data is not None and data.assumed:
+        result = result._replace(data=data.at_most(Confidence.LOW))
+    if divergence is not None and divergence.assumed:
+        result = result._replace(divergence=divergence.at_most(Confidence.LOW))
+    return result
+
+
 def _through(argument: Value, how: str) -> Value:
     if how == OBSERVED:
         observed = argument.observed
@@ -153,9 +173,9 @@ def _through(argument: Value, how: str) -> Value:
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == CONTAINED:
-        return contained(argument)
+        return contained(argument)._replace(unordered=None)
     if how == FLOWS:
         return argument.plain()
     if how == ITEM:
-        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False)
-    return argument
+        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False, unordered=None)
+    return argument._replace(unordered=None)

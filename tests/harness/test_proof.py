@@ -18,6 +18,7 @@ pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from proof.doubles import load
+from proof.fresh import act
 from proof.scenes import SCENES, Scene
 
 from ferrule_lint.harness import run
@@ -75,6 +76,8 @@ PLAYED = [case for case in CASES if case.scene is not None]
 def play(case: Case, spread: bool) -> Result:
     scene = case.scene
     assert scene is not None
+    if scene.hash_seeds:
+        return run(act, args=(case.source, case.entries, spread), hash_seeds=[1, 2] if spread else [1, 1], timeout=90)
 
     def body() -> object:
         return scene.play(load(case.source, "example"), spread)

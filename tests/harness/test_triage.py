@@ -196,6 +196,6 @@ def test_real_dumps_of_torch(tmp_path: Path) -> None:
     broken.write_text(json.dumps(values))
     late = compare(tmp_path / "json").divergence
     assert late is not None
-    assert late.text == "rank 1 never issued all_gather_into_tensor #2 of group '0', in which the others wait"
+    assert late.text == "rank 1 never issued all_gather #2 of group '0', in which the others wait"
     pickled = compare(tmp_path / "pickles")
     assert pickled.divergence is None

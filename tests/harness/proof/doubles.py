@@ -3,6 +3,7 @@
 * `accelerate`: `Accelerator.gather` and `is_main_process` (the library is not installed)
 * `megatron.core.parallel_state`: tensor-parallel group and pipeline stage over a mesh of 3 stages x 2 ranks
 * devices: `"cuda"` in an example means the CPU
+* a file system that lists files in another order on another machine (in the scene of `merge`)
 * FSDP1 without a GPU wants to be told `device_id=torch.device("cpu")`
 """
 

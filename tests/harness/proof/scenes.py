@@ -6,6 +6,7 @@ the same. It returns what the ranks are to agree on or to get right.
 
 from __future__ import annotations
 
+import glob
 import inspect
 import tempfile
 import time
@@ -18,7 +19,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor, init_device_mesh
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor, init_device_mesh
 
 Play = Callable[[types.ModuleType, bool], Any]
 
@@ -31,6 +32,8 @@ class Scene:
     by_rank: bool = False
     #: the harm is wrong data, not a hang: the bad form runs through, and returns False somewhere
     wrong_data: bool = False
+    #: the ranks are interpreters of their own, with different hash seeds where inputs are spread
+    hash_seeds: bool = False
 
 
 SCENES: dict[str, Scene] = {}
@@ -191,6 +194,47 @@ def count_lines(m: types.ModuleType, spread: bool) -> Any:
 def forward_chunks(m: types.ModuleType, spread: bool) -> Any:
     mask = torch.ones(8 if spread and odd() else 4)
     m.forward_chunks(lambda ids, chunk: ids.float(), {"attention_mask": mask, "input_ids": torch.ones(2)}, 4)
+
+
+# ---- FER106 --------------------------------------------------------------------------------------------------------
+
+_NAMES = ["embedding", "tower", "head", "norm", "projection", "bias", "gate", "router"]
+
+
+@scene("average", hash_seeds=True)
+def average(m: types.ModuleType, spread: bool) -> Any:
+    gradients = {name: torch.ones(1 + number) for number, name in enumerate(_NAMES)}
+    m.average(gradients, ["bias"])
+    return [full(gradient) for gradient in gradients.values()]
+
+
+@scene("Exporter", hash_seeds=True)
+def exporter(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2,))
+    tensors = {name: torch.arange(2.0 + 2 * number) for number, name in enumerate(_NAMES)}
+    state = {name: distribute_tensor(tensor, mesh, [Shard(0)]) for name, tensor in tensors.items()}
+    return {name: full(tensor) for name, tensor in sorted(m.Exporter(_NAMES).export(state).items())}
+
+
+@scene("merge")
+def merge(m: types.ModuleType, spread: bool) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        for number in (1, 2):
+            torch.save(torch.ones(number), f"{folder}/{number}.pt")
+        # the last rank's file system lists in another order
+        order = -1 if spread and odd() else 1
+        m.glob = types.SimpleNamespace(glob=lambda pattern: sorted(glob.glob(pattern))[::order])
+        return [full(one) for one in m.merge(folder)]
+
+
+@scene("load")
+def load(m: types.ModuleType, spread: bool) -> Any:
+    full_state = {"a": torch.ones(2), "b": torch.ones(3)}
+    if spread:
+        full_state = dict(reversed(full_state.items()))
+    local = {"a": torch.zeros(2), "b": torch.zeros(3)}
+    m.load(full_state, local)
+    return [full(one) for one in local.values()]
 
 
 # ---- FER201, FER202 ------------------------------------------------------------------------------------------------
