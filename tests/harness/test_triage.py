@@ -189,7 +189,8 @@ def test_real_dumps_of_torch(tmp_path: Path) -> None:
     assert run(body, timeout=60).ok
     for folder in ("pickles", "json"):
         found = compare(tmp_path / folder)
-        assert (found.divergence, found.remarks, found.entries) == (None, (), 6)
+        # gloo marks operations as done with a delay, so there may be a remark on the last one
+        assert (found.divergence, found.entries) == (None, 6)
     broken = tmp_path / "json" / "rank_1.json"
     values = json.loads(broken.read_text())
     values["entries"].pop()
