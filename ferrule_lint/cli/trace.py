@@ -80,12 +80,27 @@ def trace(
 
     Its operations are recorded below torch.distributed, so hidden ones count too. What the program prints goes to
     the terminal, the report to the standard error.
+
+    Under torchrun (torchrun ... -m ferrule_lint trace PROGRAM), on one host or several, the ranks are torchrun's.
     """
     need_torch("trace")
     from ferrule_lint.harness.api import run
     from ferrule_lint.harness.errors import HarnessError
+    from ferrule_lint.harness.join import is_launched, join
+    from ferrule_lint.harness.rank.body import Script
+
+    def shown(result: Result) -> Result:
+        if result.divergence is not None and not no_lint:
+            from ferrule_lint.harness.lint import notes
+
+            result = result.with_notes(notes(result.divergence))
+        show(result, json_file, events=events)
+        return result
 
     try:
+        if is_launched():
+            script = Script(program, arguments, is_module=module)
+            join(script, shown, mode=mode, backend=backend, strict=strict, timeout=timeout, flow=not no_flow)
         result = run(
             f"-m {program}" if module else program,
             ranks=ranks,
@@ -100,12 +115,7 @@ def trace(
         )
     except HarnessError as error:
         raise Failure(str(error)) from None
-    if result.divergence is not None and not no_lint:
-        from ferrule_lint.harness.lint import notes
-
-        result = result.with_notes(notes(result.divergence))
-    show(result, json_file, events=events)
-    ctx.exit(result.exit_code)
+    ctx.exit(shown(result).exit_code)
 
 
 def need_torch(command: str) -> None:
@@ -114,7 +124,7 @@ def need_torch(command: str) -> None:
         raise Failure(f"`ferrule-lint {command}` needs torch: pip install 'ferrule-lint[harness]'")
 
 
-def show(result: Result, json_file: Path | None, *, events: bool = False) -> None:
+def show(result: Result, json_file: Path | None, *, events: bool) -> None:
     """The report to the standard error, JSON where it was asked for."""
     from ferrule_lint.harness.render import as_text
     from ferrule_lint.reporters.text import wants_colour

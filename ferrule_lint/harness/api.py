@@ -97,7 +97,7 @@ def run(
             finally:
                 processes.kill()
             texts = {rank: _read(output) for rank, output in enumerate(outputs)}
-    return _result(supervisor, outcome, mode, choice.backend, texts)
+    return result_of(supervisor, outcome, mode, choice.backend, texts)
 
 
 def require_torch() -> None:
@@ -230,7 +230,8 @@ def _read(file: Any) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def _result(supervisor: Supervisor, outcome: Outcome, mode: str, backend: str, outputs: Mapping[int, str]) -> Result:
+def result_of(supervisor: Supervisor, outcome: Outcome, mode: str, backend: str, outputs: Mapping[int, str]) -> Result:
+    """What the supervisor and the server have learned, as a result."""
     return Result(
         world=supervisor.world,
         mode=mode,
@@ -238,6 +239,7 @@ def _result(supervisor: Supervisor, outcome: Outcome, mode: str, backend: str, o
         events=tuple(tuple(log) for log in supervisor.logs),
         endings=supervisor.endings,
         divergence=explain(supervisor, outcome.where, outcome.flows, outcome.latency),
+        # from this program's own ranks only: who runs ranks elsewhere passes no values on
         values={rank: pickle.loads(base64.b64decode(text)) for rank, text in outcome.values.items()},
         outputs=outputs,
         seconds=outcome.seconds,

@@ -28,6 +28,10 @@ TICK = 0.1
 QUIET = 0.3
 #: seconds that the ranks have to tell where they are
 ANSWER = 1.0
+#: seconds of CPU time between two looks at a rank on another host that count as none
+REMOTE_NOISE = 0.02
+#: seconds that ranks on other hosts have to hang up
+GOODBYE = 3.0
 #: seconds after a clash for the other ranks to arrive, so that the report shows them
 LINGER = 0.05
 
@@ -95,10 +99,14 @@ class Server:
         self._activity = Activity()
         self._outcome = Outcome()
         self._last_event = 0.0
+        self._cpu_elsewhere = 0.0
         self._pending: list[Ending] = []
 
-    def serve(self, each_tick: Callable[[], None] = lambda: None) -> Outcome:
-        """Until all ranks have ended or a verdict is there. Afterwards no rank is alive."""
+    def serve(self, before_the_end: Callable[[Outcome], None] = lambda outcome: None) -> Outcome:
+        """Until all ranks have ended or a verdict is there. Afterwards no rank is alive.
+
+        `before_the_end` is called once when the outcome is known and the ranks still wait.
+        """
         start = self._last_event = time.monotonic()
         tick = start
         try:
@@ -109,17 +117,17 @@ class Server:
                 now = time.monotonic()
                 if now - tick >= TICK:
                     tick = now
-                    each_tick()
                     self._reap()
                     self._when_quiet(now - self._last_event)
                     self._deadlines(now - start)
             if self._supervisor.verdict is not None:
                 self._outcome.latency = max(time.monotonic() - self._last_event, 0.0)
                 self._explain()
-            else:
+            self._outcome.seconds = time.monotonic() - start
+            before_the_end(self._outcome)
+            if self._supervisor.verdict is None:
                 self._let_leave()
         finally:
-            self._outcome.seconds = time.monotonic() - start
             self._stop_all()
         return self._outcome
 
@@ -217,8 +225,7 @@ class Server:
         limits = self._limits
         if quiet < min(QUIET, limits.stall) or not self._supervisor.ledger.is_open():
             return
-        flat = self._activity.is_flat(self._local_pids())
-        if not flat:
+        if not self._is_flat():
             return
         if self._supervisor.release_async():
             self._send_releases()
@@ -247,6 +254,15 @@ class Server:
         if silent and running > limits.start:
             for rank in silent:
                 self._supervisor.end(Ending(rank, "killed", 1, "it never called in"))
+
+    def _is_flat(self) -> bool:
+        """Has no rank worked since the last look? Ranks on other hosts are asked for their CPU time."""
+        if self._processes.pids():
+            return self._activity.is_flat(self._local_pids())
+        self._ask()
+        now = sum(float(answer["cpu"]) for answer in self._answers.values())
+        before, self._cpu_elsewhere = self._cpu_elsewhere, now
+        return now - before <= REMOTE_NOISE * len(self._answers)
 
     def _local_pids(self) -> list[int]:
         return [pid for rank, pid in self._processes.pids().items() if rank not in self._supervisor.endings]
@@ -301,10 +317,22 @@ class Server:
                 with contextlib.suppress(OSError):
                     peer.connection.sendall(frame({"t": "stop", "code": 86}))
         self._processes.kill()
+        if not self._processes.pids():
+            self._await_hanging_up()
         for key in list(self._selector.get_map().values()):
             if key.fileobj is not self._listener:
                 self._drop(key.data)
         self._selector.close()
+
+    def _await_hanging_up(self) -> None:
+        """Ranks on other hosts have been told to stop or leave: they hang up when they do."""
+        end = time.monotonic() + GOODBYE
+        waiting = {peer.connection.fileno() for peer in self._control.values()}
+        while time.monotonic() < end and waiting:
+            for key, _ in self._selector.select(0.1):
+                if key.fileobj is not self._listener:
+                    self._receive(key.data)
+            waiting = {fd for fd in waiting if fd in {key.fd for key in self._selector.get_map().values()}}
 
 
 def _place(where: Where) -> str:

@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from typing import Any, Protocol
 
 from ferrule_lint.harness.events import Event, Site, to_wire
@@ -122,7 +123,7 @@ class Client:
         stack = stack_of(sys._current_frames().get(self._main))
         state = self._states.get(self._main) or _state(stack)
         flow = self._flow.export() if with_flow and self._flow else []
-        return {"state": state, "stack": stack, "flow": flow}
+        return {"state": state, "stack": stack, "flow": flow, "cpu": time.process_time()}
 
 
 def _state(stack: tuple[Site, ...]) -> str:
