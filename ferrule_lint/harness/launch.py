@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import importlib
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -87,20 +88,39 @@ def fork_ranks(world: int, body: Callable[[int], NoReturn]) -> LocalProcesses:
         with contextlib.suppress(Exception):
             stream.flush()
     pids: dict[int, int] = {}
-    for rank in range(world):
-        pid = os.fork()
-        if pid == 0:
-            try:
-                die_with(parent)
-                body(rank)
-            except BaseException:
-                import traceback
-
-                traceback.print_exc()
-            finally:
-                os._exit(70)
-        pids[rank] = pid
+    with _frozen_heap():
+        for rank in range(world):
+            pids[rank] = _fork(parent, rank, body)
     return LocalProcesses(pids)
+
+
+@contextlib.contextmanager
+def _frozen_heap() -> Iterator[None]:
+    """Keep the garbage collectors of forks off the heap that they share: touching it would copy it, page by page."""
+    if gc.get_freeze_count():
+        # somebody has plans of their own
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _fork(parent: int, rank: int, body: Callable[[int], NoReturn]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            die_with(parent)
+            body(rank)
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(70)
+    return pid
 
 
 def spawn_ranks(
