@@ -276,6 +276,7 @@ def tree_at(mirror: pathlib.Path, trees: pathlib.Path, case: Case, commit: str) 
     out.mkdir(parents=True, exist_ok=True)
     with tarfile.open(fileobj=io.BytesIO(git(mirror, case, "archive", commit, "--", *specs))) as archive:
         archive.extractall(out, members=[m for m in archive if m.isfile()], filter="data")
+    (out / ".git").mkdir(exist_ok=True)
     (out / ".complete").touch()
     return out
 
@@ -297,7 +298,10 @@ def lint(tool: str, root: pathlib.Path, path: str, confidence: str | None) -> li
 
 
 def lines_of(finding: dict[str, Any], path: str) -> set[int]:
-    """Lines of `path` that a finding names: its own, its events', and its witness's conditions, events and calls."""
+    """Lines of `path` that a finding names: its own, its events', and its witness's conditions, events and calls.
+
+    The linter's paths start at its project root, which may be a folder inside the repository.
+    """
     places = [finding, *(finding.get("events") or [])]
     places += [w for w in finding.get("witness") or [] if w.get("role") in ("condition", "event", "call")]
     return {place["line"] for place in places if same_file(place["path"], path)}
