@@ -184,5 +184,7 @@ def _through(argument: Value, how: str) -> Value:
     if how == FLOWS:
         return argument.plain()
     if how == ITEM:
-        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False, unordered=None)
+        return argument.plain()._replace(
+            length=None, length_deps=NO_DEPS, uniform=False, unordered=None, shape=None, padded=None
+        )
     return argument._replace(unordered=None)
