@@ -180,7 +180,7 @@ def _through(argument: Value, how: str) -> Value:
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == CONTAINED:
-        return contained(argument)._replace(unordered=None)
+        return contained(argument)._replace(unordered=None, shape=None, padded=None)
     if how == FLOWS:
         return argument.plain()
     if how == ITEM:
