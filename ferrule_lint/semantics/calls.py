@@ -39,11 +39,6 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.frame import Frame
 
 _MOST_ALTERNATIVES = 6
-#: calls that write files, by name
-_WRITES = frozenset(
-    "mkdir makedirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile copytree "
-    "rmtree symlink snapshot_download hf_hub_download extractall".split()
-)
 #: names of calls that store a callable for later
 _KEEPS = re.compile(
     r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
@@ -85,8 +80,8 @@ class Arguments(NamedTuple):
 
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
-    if last_name(e.func) in _WRITES and (path := frame.path_divergence()) is not None and path.kind == "rank":
-        frame.guarded_write, frame.write_waited_for = True, False
+    if (path := frame.path_divergence()) is not None and path.kind == "rank":
+        frame.files.write(e)
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     positional = tuple([frame.eval(a) for a in e.args])

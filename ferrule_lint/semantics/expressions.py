@@ -130,12 +130,21 @@ def _op(frame: Frame, e: f.Op) -> Value:
     if e.kind == "FString":
         return Value(uniform=all(v.uniform for v in values))
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
+    if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
+        return value._replace(external=_PATH)  # nothing else is divided by a string
     if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
         numbers = [v for v, o in zip(values, e.operands, strict=True) if type(o) is not f.Sequence]
         return _repeated(values, computed(numbers))
     if e.kind == "Capture":
         return value._replace(uniform=False, divergence=None)
     return value
+
+
+_PATH = "pathlib.Path"
+
+
+def _is_text(expr: f.Expr) -> bool:
+    return (type(expr) is f.Const and expr.text[:1] in "'\"") or (type(expr) is f.Op and expr.kind == "FString")
 
 
 def _repeated(values: list[Value], number: Value) -> Value:
@@ -458,8 +467,14 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     )  # fmt: skip
 
 
+#: wrappers around an iterable that show how far it is
+_SHOWS_PROGRESS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
+
+
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
+    while type(expr) is f.Call and expr.args and last_name(expr.func) in _SHOWS_PROGRESS:
+        expr = expr.args[0]
     if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":
         return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
     if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr == "items" and not expr.args:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
+from ferrule_lint.semantics.files import Files
 from ferrule_lint.semantics.lattice import (
     UNKNOWN,
     WORLD,
@@ -89,11 +90,7 @@ class Frame:
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()
-        #: sources that look at the file system, and whether something is written under a rank guard here
-        self.file_tests: set[Step] = set()
-        self.guarded_write = False
-        #: whether a collective came after the last such write: then all ranks see what was written
-        self.write_waited_for = False
+        self.files = Files()
         #: (path, line) -> text of `reveal_uniformity` calls
         self.revealed: list[tuple[int, str]] = []
 

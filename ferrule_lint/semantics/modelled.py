@@ -54,7 +54,7 @@ def apply(
             f"`{render(e.func)}` issues {model.event}", model.p2p,
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
-        frame.write_waited_for = frame.guarded_write
+        frame.files.collective()
         _check_shapes(frame, model, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
@@ -296,16 +296,14 @@ def _result(
         return Value(data=data)
     if model.returns == "argument":
         values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
-        return join(values).plain() if values else UNKNOWN
+        result = join(values).plain() if values else UNKNOWN
+        return result._replace(external=model.makes) if model.makes else result
     if model.creates_group:
         text = " ".join(render(v) for k, v in e.keywords if k in ("group_desc", "pg_options"))
         return Value(group=frame.axes_in(text) or UNKNOWN_GROUP, external=model.makes or None)
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
-
-
-_FILE_TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
 
 def _divergent(
@@ -327,8 +325,7 @@ def _divergent(
         axes, confidence = seeded, Confidence.MEDIUM
         note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
-    if model.name.rpartition(".")[2] in _FILE_TESTS and not frame.write_waited_for:
-        frame.file_tests.update(divergence.why)
+    frame.files.test(model.name.rpartition(".")[2], e, divergence.why)
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2])
 
 

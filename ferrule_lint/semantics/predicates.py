@@ -201,7 +201,10 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
     if asked is not None:
         return result(asked, value)
-    return result(_atom(frame, key_expr, value), value)
+    tested = value
+    if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
+        tested = observe(frame, value, e.pos, shown(e))
+    return result(_atom(frame, key_expr, tested), value)
 
 
 def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:

@@ -7,18 +7,24 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, Value, join2
+from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, worse
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, shown
 from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
 
 _DEEPEST_SECOND_PASS = 2
+#: calls after which nothing runs, as after a `raise`
+_ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
+#: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers
+_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory", "Empty", "Full", "TimeoutError"})
+_OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 Env = dict[str, Value]
 #: words of a test that compares sizes
 _ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
@@ -57,6 +63,8 @@ def _exit_guard(frame: Frame, before: int, statement: f.Stmt) -> Formula | None:
 # ---------------------------------------------------------------------- simple statements
 def _expr(frame: Frame, s: f.ExprStmt) -> None:
     frame.eval(s.value)
+    if type(s.value) is f.Call and dotted_name(s.value.func) in _ENDS_PROCESS:
+        frame.emit(Exit("raise", s.line))
     if type(s.value) is f.Call and type(s.value.func) is f.Name and s.value.func.id == "reveal_uniformity":
         _reveal(frame, s.line, s.value)
 
@@ -387,9 +395,40 @@ def _try(frame: Frame, s: f.Try) -> None:
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
             frame.emit(Choice(atom, body, (), frame.module.path, pos, "except", "except"))
         if not ends(body):
-            after = _widen(after, frame.env)
+            after = _widen(after, _raised_here(frame, handler, before, frame.env))
     frame.env = after
     execute(frame, s.final)
+
+
+def _raised_here(frame: Frame, handler: f.Handler, before: dict[str, Value], env: dict[str, Value]) -> dict[str, Value]:
+    """What a handler sets differs between ranks, if one can have the exception alone."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    name = next((last_name(t) for t in types if t is not None and last_name(t) in _LOCAL_EXCEPTIONS), "")
+    if not name and _speaks_of_memory(handler.body):
+        name = "out-of-memory error"
+    if not name:
+        return env
+    note = f"set where this rank had the exception: {name}"
+    divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
+    changed = dict(env)
+    for place, value in env.items():
+        if value is not before.get(place) and value.const is not None:
+            changed[place] = value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))
+    return changed
+
+
+def _speaks_of_memory(node: object) -> bool:
+    """Whether a handler of a general exception asks if memory ran out."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if type(item) is f.Const and _OUT_OF_MEMORY.search(item.text):
+            return True
+        if type(item) in (f.Name, f.Attr) and _OUT_OF_MEMORY.search(last_name(item)):  # type: ignore[arg-type]
+            return True
+        if isinstance(item, tuple):
+            stack.extend(item)
+    return False
 
 
 def _with(frame: Frame, s: f.With) -> None:
