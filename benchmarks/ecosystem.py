@@ -479,7 +479,7 @@ def options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--record", type=pathlib.Path, default=RECORD, metavar="FILE", help="default: ecosystem.toml beside this file")
     add("--save", type=pathlib.Path, metavar="DIR", help="keep the linter's reports as DIR/owner+name.json")
     add(
-        "--reports", type=pathlib.Path, metavar="DIR", help="lint nothing: compare the reports that --save DIR has kept"
+        "--reports", type=pathlib.Path, metavar="DIR", help="lint nothing: compare what --save DIR has kept"
     )
     add("--update", action="store_true", help="write the record anew; judgements stay with their fingerprints")
     by_place = (
