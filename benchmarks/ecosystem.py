@@ -478,9 +478,7 @@ def options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--timeout", type=float, default=1800.0, metavar="SECONDS", help="for one repository (default: %(default)g)")
     add("--record", type=pathlib.Path, default=RECORD, metavar="FILE", help="default: ecosystem.toml beside this file")
     add("--save", type=pathlib.Path, metavar="DIR", help="keep the linter's reports as DIR/owner+name.json")
-    add(
-        "--reports", type=pathlib.Path, metavar="DIR", help="lint nothing: compare what --save DIR has kept"
-    )
+    add("--reports", type=pathlib.Path, metavar="DIR", help="lint nothing: compare what --save DIR has kept")
     add("--update", action="store_true", help="write the record anew; judgements stay with their fingerprints")
     by_place = (
         "with --update, where the fingerprint itself has changed and the commit has not: a new finding takes over "
