@@ -164,7 +164,8 @@ def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
     data, divergence = result.data, result.divergence
     if not (data is not None and data.assumed) and not (divergence is not None and divergence.assumed):
         return result
-    if any(v.data is not None or v.divergence is not None for v in bound.values()):
+    # (what is passed may be such a guess itself, come back in the next round of a loop)
+    if any(d.confidence > Confidence.LOW for v in bound.values() for d in (v.data, v.divergence) if d is not None):
         return result
     if data is not None and data.assumed:
         result = result._replace(data=data.at_most(Confidence.LOW))
