@@ -119,7 +119,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     value = _value_of(arguments, expr) or UNKNOWN
     if value.const == "None":
         return default, ""
-    axes = value.group or frame.axes_in(render(expr))
+    named = frame.axes_in(render(expr))
+    axes = named if value.group is None or value.group == UNKNOWN_GROUP else value.group
     if axes is not None:
         return axes, ""
     if last_name(expr).endswith(("WORLD", "world")):
