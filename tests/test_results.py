@@ -1,4 +1,4 @@
-"""Results of earlier runs: a warm run says what a cold one does, whatever was edited, and nothing wrong with it shows."""
+"""Results of earlier runs: a warm run says what a cold one does after any edits, and no damage shows."""
 
 from __future__ import annotations
 

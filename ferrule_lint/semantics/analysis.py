@@ -113,6 +113,18 @@ class Analysis:
                 found[c.id] = c
         return list(found.values())
 
+    def fixed_fields(self, frame: Frame, expr: f.Expr, info: ClassInfo) -> tuple[tuple[str, Value], ...]:
+        """Attributes that a constructor call `expr` fixes for good (`TemporaryFolder(path, sync=False)`)."""
+        method = self.names.method(info, "__init__")
+        if type(expr) is not f.Call or method is None:
+            return ()
+        with frame.recording():
+            positional = tuple(frame.eval(a) for a in expr.args)
+            keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
+        bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
+        known = self.summary(method, contexts_of(method, bound, expr), info, None, frame.depth + 1)
+        return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
+
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
         frame = Frame(self, module, function, light=2)
@@ -200,8 +212,7 @@ class Analysis:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
         latent.raise_or_pass_on(frame, summary, bound, pos)
-        for name, axes in summary.made_uniform.items():
-            self._made_uniform(frame, function, call, receiver, name, axes)
+        self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
 
     def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
@@ -216,20 +227,25 @@ class Analysis:
                     return info
         return owner
 
-    def _made_uniform(
-        self, frame: Frame, function: FunctionInfo, call: f.Call | None, receiver: Value | None, name: str, axes: Axes
-    ) -> None:
-        from ferrule_lint.semantics.calls import Arguments
+    def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
+        """What a call does to the variables that are passed to it."""
+        from ferrule_lint.semantics.calls import Arguments, seen_by_others
         from ferrule_lint.semantics.modelled import _make_uniform
 
-        if call is None:
+        function = summary.function
+        if call is None or function is None:
             return
         normal = [p.name for p in function.parameters if p.kind == "normal"]
         if receiver is not None and normal and not function.is_static:
             normal = normal[1:]
-        position = normal.index(name) if name in normal else None
-        expr = Arguments(call, (), {}).expression(name, position)
-        _make_uniform(frame, expr, axes)
+
+        def passed(name: str) -> f.Expr | None:
+            return Arguments(call, (), {}).expression(name, normal.index(name) if name in normal else None)
+
+        for name in summary.wraps:
+            seen_by_others(frame, passed(name))
+        for name, axes in summary.made_uniform.items():
+            _make_uniform(frame, passed(name), axes)
 
     def _light_call(
         self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],
@@ -243,7 +259,7 @@ class Analysis:
             return Value(types=frozenset({annotated}))
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
-        key = (function.id, info.id if info else "", frame.light, id(closure) if closure else 0)
+        key = (function.id, info.id if info else "", frame.light, closure)
         if key in self._light:
             return self._light[key]
         if key in self._light_open:
@@ -298,6 +314,10 @@ class Analysis:
             summary.busy = False
         self._finish(summary, frame)
         summary.in_context = latent.of_context(summary.trace, dict(context))
+        if function.qualname not in function.module.outer:
+            # nobody looks names up in it any more
+            for held in (frame.env, frame.versions, frame.self_writes, frame.terms, frame.returns):
+                held.clear()
         if leans < place:
             del self._summaries[key]
             if self._leans:
@@ -313,6 +333,7 @@ class Analysis:
             summary.result = summary.result._replace(types=frozenset({annotated}))
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
+        summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace))
         summary.latents = (*frame.latents[: latent.MOST_LATENTS], *latent.of_summary(summary.trace))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
+from ferrule_lint.semantics.files import Files
 from ferrule_lint.semantics.lattice import (
     UNKNOWN,
     WORLD,
@@ -89,6 +90,8 @@ class Frame:
         self.returns: list[tuple[Value, tuple[Formula, ...]]] = []
         self.conditions: list[Formula] = []
         self.made_uniform: dict[str, Axes] = {}
+        #: parameters that are passed to something that shards, or to something unknown
+        self.wraps: set[str] = set()
         self.latents: list[Latent] = []
         self.issues: list[CallIssue] = []
         self.self_name: str | None = None
@@ -97,16 +100,14 @@ class Frame:
         self.in_module = False
         self.line = 0
         self.loop_depth = 0
+        #: how many enclosing tests ask whether all ranks have the same sizes
+        self.of_one_size = 0
         #: what the enclosing `for` loops iterate over
         self.rounds: list[Value] = []
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()
-        #: sources that look at the file system, and whether something is written under a rank guard here
-        self.file_tests: set[Step] = set()
-        self.guarded_write = False
-        #: whether a collective came after the last such write: then all ranks see what was written
-        self.write_waited_for = False
+        self.files = Files()
         #: (path, line) -> text of `reveal_uniformity` calls
         self.revealed: list[tuple[int, str]] = []
 
