@@ -55,6 +55,7 @@ ALLOWED = {
         "fixes",
         "suppressions",
         "baseline",
+        "harness",
     },
     "__main__": {"cli"},
     "__init__": set(),

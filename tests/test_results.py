@@ -1,4 +1,4 @@
-"""Results of earlier runs: a warm run says what a cold one does after any edits, and no damage shows."""
+"""Results of earlier runs: a warm run says what a cold one does, whatever was edited in between."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, latent
+from ferrule_lint.semantics import decorators, exceptions, latent
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -30,11 +30,12 @@ from ferrule_lint.semantics.signals import Signals
 from ferrule_lint.semantics.statements import execute
 from ferrule_lint.semantics.summary import Summary
 from ferrule_lint.semantics.text import last_name, place_name
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Loop, Trace
+from ferrule_lint.semantics.trace import CallTerm, Event, Trace, parts
 
 DEEPEST_CALL = 24
 MOST_CONTEXTS = 8
 MOST_EVENTS = 16
+MOST_ESCAPES = 4
 DEEPEST_LIGHT_CALL = 3
 
 Context = tuple[tuple[str, Value], ...]
@@ -50,6 +51,7 @@ class Analysis:
         self.evaluators = EVALUATORS
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
+        self.exceptions = exceptions.Exceptions(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
         self.counters: collections.Counter[str] = collections.Counter()
@@ -208,6 +210,7 @@ class Analysis:
         summary, _ = known
         if summary.busy:
             return UNKNOWN
+        exceptions.at_call(frame, summary, pos)
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
@@ -335,6 +338,9 @@ class Analysis:
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace))
+        # what comes from a callee and skips events here is reported here
+        escapes = [e for e in frame.escapes.values() if e.depth == 0 or not summary.events]
+        summary.escapes = tuple(escapes[:MOST_ESCAPES])
         summary.latents = (*frame.latents[: latent.MOST_LATENTS], *latent.of_summary(summary.trace))
 
     # ------------------------------------------------------------------ for the checks
@@ -421,8 +427,6 @@ def _events(trace: Trace) -> list[Event]:
                 if event.confidence > term.confidence:
                     event = event._replace(confidence=term.confidence)
                 found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
-        elif type(term) is Choice:
-            stack = [*term.body, *term.orelse, *stack]
-        elif type(term) is Loop:
-            stack = [*term.body, *stack]
+        else:
+            stack = [*parts(term), *stack]
     return list(found.values())

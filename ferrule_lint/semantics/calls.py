@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import builtin_calls, first_rank, forwards, modelled, tensors
+from ferrule_lint.semantics import builtin_calls, exceptions, first_rank, forwards, modelled, tensors
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
 from ferrule_lint.semantics.lattice import (
@@ -93,7 +93,10 @@ def call(frame: Frame, e: f.Call) -> Value:
     if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
         for expr in (*e.args, *(v for _, v in e.keywords)):
             seen_by_others(frame, expr)
-    return dispatch(frame, function, arguments)
+    before = len(frame.terms)
+    result = dispatch(frame, function, arguments)
+    exceptions.after_call(frame, e, arguments.values, before)
+    return result
 
 
 def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:

@@ -18,7 +18,17 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, atoms, deps_of, evaluate
 from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.summary import Summary
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace, choices_and_loops, has_exit
+from ferrule_lint.semantics.trace import (
+    Attempt,
+    CallTerm,
+    Choice,
+    Event,
+    Exit,
+    Loop,
+    Trace,
+    choices_and_loops,
+    has_exit,
+)
 
 MOST_ATOMS = 4
 BUDGET = 6000
@@ -70,6 +80,9 @@ class Comparison:
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
+    #: line of a handler -> the depth of loops it stands in, and what a rank issues that gets there
+    _handlers: dict[int, tuple[int, Signature]] = field(default_factory=dict)
+    _reached: set[int] = field(default_factory=set)
 
     def counts(self, event: Event) -> bool:
         if event.p2p and self.collectives_only:
@@ -82,7 +95,7 @@ class Comparison:
 
     def fresh(self) -> Comparison:
         """The same question with a budget of its own."""
-        return replace(self, budget=BUDGET, exhausted=False, _depth=0)
+        return replace(self, budget=BUDGET, exhausted=False, _depth=0, _handlers={}, _reached=set())
 
     # ------------------------------------------------------------------ signatures
     def signature(self, trace: Trace, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
@@ -105,19 +118,34 @@ class Comparison:
                 result = self._choice(term, result, assignment)
             elif type(term) is Loop:
                 result = self._loop(term, result, assignment)
+            elif type(term) is Attempt:
+                result = self._attempt(term, result, assignment)
             elif type(term) is Exit:
                 result = self._exit(term)
         return result
 
+    def _attempt(self, term: Attempt, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
+        before = dict(self._handlers)
+        for line, handler in term.handlers:
+            self._handlers[line] = (self._depth, self.signature(handler, rest, assignment))
+        result = self.signature(term.body, rest, assignment)
+        self._handlers = before
+        return result
+
     def _exit(self, term: Exit) -> Signature:
-        if term.kind == "return":
+        if term.kind in ("return", "leaves"):
             return (("return",),) if self._depth else ()
+        if term.kind == "caught":
+            depth, handled = self._handlers.get(term.line, (0, ()))
+            return handled if depth == self._depth else (("return", term.line),)
         if term.kind == "break":
             return (("break",),)
         return () if term.kind == "continue" else RAISES
 
     def _choice(self, term: Choice, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
         taken = evaluate(term.formula, assignment)
+        if taken is None and term.form == "exception":
+            taken = False
         if taken is not None:
             return self.signature(term.body if taken else term.orelse, rest, assignment)
         a = self.signature(term.body, rest, assignment)
@@ -177,13 +205,23 @@ class Comparison:
                         out.append(Occurrence(max(inner, key=lambda e: e.confidence), term))
             elif type(term) is Choice:
                 taken = evaluate(term.formula, assignment)
+                if taken is None and term.form == "exception":
+                    taken = False
                 left = taken is not False and self.occurrences(term.body, assignment, out)
                 right = taken is not True and self.occurrences(term.orelse, assignment, out)
                 if (left or taken is False) and (right or taken is True):
                     return True
             elif type(term) is Loop:
                 self.occurrences(term.body, assignment, out)
-            else:
+            elif type(term) is Attempt:
+                left = self.occurrences(term.body, assignment, out)
+                reached = [h for line, h in term.handlers if line in self._reached]
+                handled = [self.occurrences(h, assignment, out) for h in reached]
+                if left and all(handled):
+                    return True
+            elif type(term) is Exit:
+                if term.kind == "caught":
+                    self._reached.add(term.line)
                 return True
         return False
 

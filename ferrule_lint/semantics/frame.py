@@ -26,6 +26,7 @@ from ferrule_lint.semantics.trace import Event, Term, Trace
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.exceptions import Escape, OpenTry
 
 
 class CallIssue:
@@ -104,6 +105,9 @@ class Frame:
         self.of_one_size = 0
         #: what the enclosing `for` loops iterate over
         self.rounds: list[Value] = []
+        #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
+        self.attempts: list[OpenTry] = []
+        self.escapes: dict[tuple[str, int], Escape] = {}
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()

@@ -28,9 +28,9 @@ _ALL = frozenset({"random", "numpy", "torch"})
 _SEED_ALL = frozenset(
     {"set_seed", "seed_everything", "seed_all", "set_random_seed", "fix_seed", "setup_seed", "init_seeds"}
 )
-_NAMES = _SEED_ALL | {"seed", "manual_seed"}
 #: functions that seed the processes of a data loader
 _WORKER = re.compile(r"worker", re.IGNORECASE)
+_NAMES = _SEED_ALL | {"seed", "manual_seed"}
 
 
 class Seeding:

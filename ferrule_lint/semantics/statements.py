@@ -8,6 +8,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import exceptions
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame
@@ -17,7 +18,7 @@ from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_ord
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, shown
-from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
+from ferrule_lint.semantics.trace import Attempt, Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
 
 _DEEPEST_SECOND_PASS = 2
 #: calls after which nothing runs, as after a `raise`
@@ -117,7 +118,7 @@ def _return(frame: Frame, s: f.Return) -> None:
 
 def _raise(frame: Frame, s: f.Raise) -> None:
     frame.eval(s.value)
-    frame.emit(Exit("raise", s.line))
+    frame.emit(exceptions.of_raise(frame, s))
 
 
 def _break(frame: Frame, s: f.Break) -> None:
@@ -380,8 +381,16 @@ def _widen(before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value
 # ---------------------------------------------------------------------- try and with
 def _try(frame: Frame, s: f.Try) -> None:
     before = dict(frame.env)
-    execute(frame, s.body)
-    execute(frame, s.orelse)
+    attempt = exceptions.open_try(s)
+    with frame.recording() as inner:
+        frame.attempts.append(attempt)
+        execute(frame, s.body)
+        frame.attempts.pop()
+        execute(frame, s.orelse)
+    body = (*exceptions.expected(frame, attempt), *inner) if not frame.light else tuple(inner)
+    handlers: list[tuple[int, Trace]] = []
+    if not attempt.reached:
+        frame.terms.extend(body)
     after = frame.env
     for handler in s.handlers:
         frame.env = _widen(before, after)
@@ -389,15 +398,22 @@ def _try(frame: Frame, s: f.Try) -> None:
             frame.env[handler.name] = UNKNOWN
         with frame.recording() as terms:
             execute(frame, handler.body)
-        body = tuple(terms)
-        if body:
+        handled = tuple(terms)
+        handlers.append((handler.line, handled))
+        if handled and not attempt.reached:
             pos = (handler.line, 1, handler.line, 1)
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
-            frame.emit(Choice(atom, body, (), frame.module.path, pos, "except", "except"))
-        if not ends(body):
+            frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
+        if not ends(handled):
             after = _widen(after, _raised_here(frame, handler, before, frame.env))
+    if attempt.reached and (inner or any(handled for _, handled in handlers)):
+        frame.emit(Attempt(body, tuple(handlers)))
     frame.env = after
-    execute(frame, s.final)
+    with frame.recording() as final:
+        execute(frame, s.final)
+    if not frame.light:
+        exceptions.in_finally(frame, s, body, tuple(final))
+    frame.terms.extend(final)
 
 
 def _raised_here(frame: Frame, handler: f.Handler, before: dict[str, Value], env: dict[str, Value]) -> dict[str, Value]:
@@ -451,7 +467,12 @@ def _with(frame: Frame, s: f.With) -> None:
                 exits.append(lambda leave=leave, value=value, pos=pos: _leave(frame, leave, value, pos))  # type: ignore[misc]
         if target is not None:
             bind(frame, target, entered._replace(const=None))
+    if exits:
+        # an exception in the body passes the exits before any handler: not followed
+        frame.attempts.append(exceptions.OpenTry((), frozenset()))
     execute(frame, s.body)
+    if exits:
+        frame.attempts.pop()
     for leave_block in reversed(exits):
         leave_block()
 
