@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from ferrule_lint.project.selection import SYNTAX_ERROR, shown
 
 if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
+    from ferrule_lint.fixes.rounds import Repair
 
 #: called with what is being done, how much of it is done, and how much there is
 Progress = Callable[[str, int, int], None]
@@ -40,10 +41,27 @@ class _Run:
     findings: list[Finding] = field(default_factory=list)
     errors: list[LintError] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
+    #: files with findings as they were when their findings were anchored
+    sources: dict[str, bytes] = field(default_factory=dict)
+
+    def read(self, path: str) -> bytes:
+        """The content of a file, always the same in one run; raises OSError."""
+        if path not in self.sources:
+            self.sources[path] = (self.discovery.root / path).read_bytes()
+        return self.sources[path]
 
     def count(self, what: str, number: int = 1) -> None:
         if number:
             self.statistics[what] = self.statistics.get(what, 0) + number
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What `fix` came to: the report of what is left, and the repair with old and new contents by path."""
+
+    report: Report
+    repair: Repair
+    before: dict[str, bytes]
 
 
 def lint(
@@ -60,6 +78,37 @@ def lint(
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
+    return _report(_run(paths, settings, use_cache, jobs, progress), start)
+
+
+def fix(
+    paths: Sequence[Path | str],
+    settings: Settings,
+    *,
+    use_cache: bool = True,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Fixed:
+    """Lint `paths`, and apply in memory the fixes that the settings allow. Nothing is written: see `fixes.write`."""
+    from ferrule_lint.fixes.rounds import repair
+    from ferrule_lint.project.selection import may_apply
+
+    start = time.perf_counter()
+    run = _run(paths, settings, use_cache, jobs, progress)
+    result = repair(
+        run.findings,
+        run.read,
+        lambda contents: _recheck(run, settings, contents),
+        lambda finding: may_apply(settings, finding),
+    )
+    run.findings = result.findings
+    return Fixed(_report(run, start), result, {path: run.read(path) for path in result.contents})
+
+
+def _run(
+    paths: Sequence[Path | str], settings: Settings, use_cache: bool, jobs: int, progress: Progress | None
+) -> _Run:
+    """Everything but the report."""
     discovery = discover(paths, settings)
     cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
     run = _Run(discovery, cache, progress or _silent)
@@ -69,11 +118,16 @@ def lint(
         _read(run, jobs)
         freeze()
         _check(run, settings)
-    run.findings = [finding for finding in run.findings if shown(settings, finding)]
+    run.findings = _selected(run.findings, settings)
     _flag(run)
+    _offer(run, settings)
     if cache is not None:
         run.count("cache_hits", cache.hits)
-    reported = set(discovery.report)
+    return run
+
+
+def _report(run: _Run, start: float) -> Report:
+    reported = set(run.discovery.report)
     return Report(
         findings=tuple(sorted(run.findings, key=lambda finding: finding.sort_key)),
         errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
@@ -187,7 +241,7 @@ def _flag(run: _Run) -> None:
     for done, (path, findings) in enumerate(sorted(by_path.items())):
         run.progress("flagging", done, len(by_path))
         try:
-            flagged.extend(flag((run.discovery.root / path).read_bytes(), findings))
+            flagged.extend(flag(run.read(path), findings))
         except OSError:
             # gone since it was read: the analysis' own ranges stand
             flagged.extend(findings)
@@ -196,3 +250,42 @@ def _flag(run: _Run) -> None:
             run.errors.append(LintError(path, 0, describe_crash(error)))
     run.progress("flagging", len(by_path), len(by_path))
     run.findings = flagged
+
+
+def _selected(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
+    """The findings that are shown. Only those are fixed: what is switched off or suppressed stays as it is."""
+    return [finding for finding in findings if shown(settings, finding)]
+
+
+def _offer(run: _Run, settings: Settings) -> None:
+    """A fix for each finding that has one which holds."""
+    if all(finding.code == SYNTAX_ERROR for finding in run.findings):
+        return
+    from ferrule_lint.fixes.rounds import offer
+
+    run.progress("fixing", 0, 1)
+    try:
+        run.findings, dropped = offer(run.findings, run.read, lambda contents: _recheck(run, settings, contents))
+    except Exception as error:
+        run.errors.append(LintError("", 0, describe_crash(error)))
+        return
+    run.count("fixes_dropped", len(dropped))
+    run.progress("fixing", 1, 1)
+
+
+def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> list[Finding]:
+    """The findings that the files in `contents` would have with these contents, the rest of the project as it is."""
+    from ferrule_lint.checks.result import CheckOptions
+    from ferrule_lint.checks.run import check
+    from ferrule_lint.flagger.anchor import flag
+    from ferrule_lint.frontend.lower import extract
+    from ferrule_lint.models.loader import load_models
+
+    facts = {**run.facts, **{path: extract(data) for path, data in contents.items()}}
+    options = CheckOptions(sharded=settings.sharded)
+    result = check(facts, frozenset(contents), load_models(settings.models), options)
+    found: list[Finding] = []
+    for path in contents:
+        here = [finding for finding in result.findings if finding.path == path]
+        found += flag(contents[path], _selected(here, settings))
+    return found

@@ -56,6 +56,13 @@ class Settings:
     #: further model files
     models: tuple[Path, ...] = ()
     output_format: str = "full"
+    #: apply fixes, as `--fix` does
+    fix: bool = False
+    #: apply those, too, that rest on an assumption
+    unsafe_fixes: bool = False
+    #: rules whose fixes count as safe, or as unsafe, whatever they say of themselves
+    extend_safe_fixes: tuple[str, ...] = ()
+    extend_unsafe_fixes: tuple[str, ...] = ()
     cache_dir: Path | None = None
 
 
@@ -125,6 +132,10 @@ _KEYS: Mapping[str, Callable[[Any], Any]] = {
     "respect-gitignore": _boolean,
     "sharded": _sharded,
     "models": lambda value: tuple(_path(item) for item in _strings(value)),
+    "fix": _boolean,
+    "unsafe-fixes": _boolean,
+    "extend-safe-fixes": _codes,
+    "extend-unsafe-fixes": _codes,
     "output-format": lambda value: _choice(OUTPUT_FORMATS, value),
     "cache-dir": _path,
 }

@@ -1,0 +1,341 @@
+"""Lift the guard: the collective for all ranks, the printing and writing for one.
+
+`if rank == 0: state = full_state_dict(model); save(state)` becomes the collective above the `if`, with the rest left in it. The
+arguments have to be there on every rank, and what stays behind above the collective must be plain output.
+A barrier that ends the guarded block goes below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from ferrule_lint.findings import Edit, Fix, Safety, Span
+from ferrule_lint.fixes.edits import in_order, insertion
+from ferrule_lint.fixes.names import binds, fresh, local_names, mentioned_later, parameters, reads
+from ferrule_lint.fixes.site import Site, callee, conjuncts
+from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.tree import Tree
+
+FORM = "lift-guard"
+#: pairs with what another rank does, or gives a value away: not for all ranks alike
+_NOT_FOR_ALL = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv", "scatter", "scatter_object_list"})
+_BROADCASTS = frozenset({"broadcast", "broadcast_object_list", "broadcast_tensor_dict", "broadcast_object"})
+_BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone"})
+_IN_PLACE = frozenset({"all_reduce", "reduce"})
+_OUTPUT = frozenset(
+    {"print", "info", "warning", "warn", "debug", "error", "log", "write", "flush", "makedirs", "mkdir", "log_dist", "rank_zero_info"}
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What goes above the guard, what goes below it, and what changes in it."""
+
+    above: list[str] = field(default_factory=list)
+    below: list[str] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    moved: list[cst.BaseStatement] = field(default_factory=list)
+    unsafe: list[str] = field(default_factory=list)
+
+
+def propose(site: Site) -> Fix | None:
+    """The collectives under a test of the rank, moved out of it."""
+    tree, guard = site.tree, site.owner
+    if site.finding.kind != "rank" or not isinstance(guard, cst.If) or isinstance(tree.parent(guard), cst.If):
+        return None
+    calls = site.event_calls()
+    if not calls or any(event.through for event in site.finding.events) or not isinstance(guard.body, cst.IndentedBlock):
+        return None
+    if any(callee(call) in _NOT_FOR_ALL for call in calls) or not all(_inside(tree, call, guard.body) for call in calls):
+        return None
+    terms = conjuncts(guard.test)
+    ranks = [term for term in terms if asks(tree, term) == "rank"]
+    rest = [term for term in terms if term not in ranks]
+    if not ranks or not all(_same_everywhere(site, term, guard) for term in rest):
+        return None
+    plan = _plan(site, guard.body, calls)
+    if plan is None:
+        return None
+    if rest and plan.below:
+        return None
+    edits = _written(site, guard, plan, [tree.text(term) for term in rest], [tree.text(term) for term in ranks])
+    if edits is None:
+        return None
+    message = "the collective runs on every rank, what only one has to do stays under the guard"
+    if plan.unsafe:
+        message += f"; assumes that {' and that '.join(plan.unsafe)}"
+    return Fix(FORM, message, Safety.UNSAFE if plan.unsafe else Safety.SAFE, in_order(edits))
+
+
+def _inside(tree: Tree, call: cst.Call, body: cst.BaseSuite) -> bool:
+    """Whether a call stands in a line of the guarded block itself, evaluated whenever that line is."""
+    for one in tree.around(call):
+        if isinstance(one, cst.SimpleStatementLine):
+            return tree.parent(one) is body
+        if isinstance(one, cst.Lambda | cst.CompFor | cst.IfExp | cst.BooleanOperation | cst.BaseComp):
+            return False
+    return False
+
+
+def _same_everywhere(site: Site, term: cst.BaseExpression, guard: cst.If) -> bool:
+    """Whether a term beside the test of the rank can be asked on every rank: it reads names that all have."""
+    if any(isinstance(one, cst.Call | cst.Await | cst.NamedExpr | cst.Subscript) for one in site.tree.walk(term)):
+        return False
+    if asks(site.tree, term) in ("presence", "file", "clock"):
+        return False
+    return site.sure(guard, reads(term))
+
+
+def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan | None:
+    """Walks the guarded block down to the last collective, deciding about each statement."""
+    tree, plan = site.tree, _Plan()
+    statements = list(body.body)
+    holders = [tree.statement(call) for call in calls]
+    last = max(index for index, one in enumerate(statements) if one in holders)
+    if all(callee(call) in _BARRIERS for call in calls):
+        return _barriers(tree, body, calls, plan)
+    stay: list[cst.BaseStatement] = []
+    taken = set(site.module.taken)
+    bound_inside: set[str] = set()
+    for statement in statements[: last + 1]:
+        own = [call for call, holder in zip(calls, holders, strict=True) if holder is statement]
+        if own:
+            if not _collective(site, statement, own, plan, bound_inside, taken):
+                return None
+        elif _is_output(statement):
+            stay.append(statement)
+        elif _is_plain(tree, statement) and site.sure(_owner(tree, body), reads(statement) - bound_inside - binds(statement)):
+            plan.above += _lines(tree, statement)
+            plan.moved.append(statement)
+            bound_inside |= binds(statement)
+        else:
+            return None
+    moved_names = set().union(*(binds(one) for one in plan.moved)) if plan.moved else set()
+    outside = mentioned_later(tree, site.function, _owner(tree, body), moved_names)
+    if outside:
+        plan.unsafe.append(f"{', '.join(f'`{name}`' for name in sorted(outside))} may change on the other ranks, too")
+    return plan
+
+
+def _owner(tree: Tree, body: cst.BaseSuite) -> cst.If:
+    parent = tree.parent(body)
+    assert isinstance(parent, cst.If)
+    return parent
+
+
+def _barriers(tree: Tree, body: cst.IndentedBlock, calls: list[cst.Call], plan: _Plan) -> _Plan | None:
+    """Barriers at the beginning of the block go above it, those at its end below."""
+    statements = list(body.body)
+    barriers = [tree.statement(call) for call in calls]
+    first = 0
+    while first < len(statements) and statements[first] in barriers:
+        first += 1
+    end = len(statements)
+    while end > first and statements[end - 1] in barriers:
+        end -= 1
+    if any(one in barriers for one in statements[first:end]):
+        return None
+    for index, statement in enumerate(statements):
+        if statement not in barriers:
+            continue
+        if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+            return None
+        (plan.above if index < first else plan.below).extend(_lines(tree, statement))
+        plan.moved.append(statement)
+    return plan
+
+
+def _collective(
+    site: Site,
+    statement: cst.BaseStatement,
+    calls: list[cst.Call],
+    plan: _Plan,
+    bound_inside: set[str],
+    taken: set[str],
+) -> bool:
+    """Move a statement that is a collective, or the collectives out of it; False if that cannot be done."""
+    tree, guard = site.tree, site.tree.nearest(statement, cst.If)
+    if guard is None or not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return False
+    small = statement.body[0]
+    value = small.value if isinstance(small, cst.Expr | cst.Assign) else None
+    for call in calls:
+        if any(isinstance(one, cst.Await | cst.NamedExpr | cst.Yield) for one in tree.walk(call)):
+            return False
+        if not site.sure(guard, reads(call) - bound_inside):
+            return False
+        if callee(call) in _BROADCASTS:
+            plan.unsafe.append("every rank has a buffer for what is broadcast")
+        if callee(call) in _IN_PLACE and call.args:
+            changed = reads(call.args[0].value)
+            own = local_names(site.function) - parameters(site.function)
+            if not changed <= own or mentioned_later(tree, site.function, guard, changed):
+                plan.unsafe.append("the reduced value is wanted on the other ranks, too")
+    whole = len(calls) == 1 and (value is calls[0] or _ends_in(value, calls[0]))
+    if whole and not isinstance(small, cst.Expr) and any(not isinstance(t.target, cst.Name) for t in getattr(small, "targets", ())):
+        return False
+    if whole and isinstance(small, cst.Expr | cst.Assign) and not _is_logged(small, calls[0]):
+        plan.above += _lines(tree, statement)
+        plan.moved.append(statement)
+        bound_inside |= binds(statement)
+        return True
+    for call in calls:
+        if any(call is not other and other in list(tree.walk(call)) for other in calls):
+            return False
+        name = fresh(_result_name(tree, call), taken)
+        taken.add(name)
+        plan.above.append(f"{name} = {tree.text(call)}")
+        plan.edits.append(Edit(tree.span(call), name))
+    return True
+
+
+def _ends_in(value: cst.BaseExpression | None, call: cst.Call) -> bool:
+    """Whether `value` is `call` with methods of the result called on it: `gather(x).mean()`."""
+    current = value
+    while current is not call:
+        if isinstance(current, cst.Call) and isinstance(current.func, cst.Attribute):
+            current = current.func.value
+        elif isinstance(current, cst.Attribute | cst.Subscript):
+            current = current.value
+        else:
+            return False
+    return True
+
+
+def _is_logged(small: cst.BaseSmallStatement, call: cst.Call) -> bool:
+    return isinstance(small, cst.Expr) and small.value is not call
+
+
+def _result_name(tree: Tree, call: cst.Call) -> str:
+    """`gathered_scores` for `gather(scores)`."""
+    op = {"gather": "gathered", "all_gather": "gathered", "gather_for_metrics": "gathered", "reduce": "reduced"}.get(
+        callee(call), "collected"
+    )
+    first = call.args[0].value if call.args else None
+    if isinstance(first, cst.Name):
+        return f"{op}_{first.value}"
+    if isinstance(first, cst.Attribute):
+        return f"{op}_{first.attr.value}"
+    return op
+
+
+def _is_output(statement: cst.BaseStatement) -> bool:
+    """Whether a statement only prints, logs, or makes a folder."""
+    if not isinstance(statement, cst.SimpleStatementLine):
+        return False
+    return all(
+        isinstance(small, cst.Expr)
+        and (isinstance(small.value, cst.SimpleString) or isinstance(small.value, cst.Call) and callee(small.value) in _OUTPUT)
+        for small in statement.body
+    )
+
+
+def _is_plain(tree: Tree, statement: cst.BaseStatement) -> bool:
+    """Whether a statement assigns local names something that costs and does nothing."""
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+        return False
+    small = statement.body[0]
+    if not isinstance(small, cst.Assign) or any(not isinstance(one.target, cst.Name) for one in small.targets):
+        return False
+    return all(_makes_only(node) for node in tree.walk(small.value) if isinstance(node, cst.Call)) and not any(
+        isinstance(node, cst.Await | cst.Yield | cst.NamedExpr) for node in tree.walk(small.value)
+    )
+
+
+def _makes_only(call: cst.Call) -> bool:
+    """A call of a class by the convention of its name, or one that computes a number or text."""
+    name = callee(call)
+    return name[:1].isupper() and not name.isupper() or name in ("join", "len", "int", "float", "str", "dict", "list", "format")
+
+
+def _lines(tree: Tree, statement: cst.BaseStatement) -> list[str]:
+    """A statement with the comments right above it, as lines without the block's indentation."""
+    indent = tree.indent(statement)
+    comments = []
+    line = tree.span(statement).line - 1
+    while line >= 1 and tree.source.line(line).strip().startswith("#") and _column(tree, line) == len(indent):
+        comments.insert(0, tree.source.line(line).strip())
+        line -= 1
+    span = tree.span(statement)
+    end = tree.source.line(span.end_line)[span.end_column - 1 :].rstrip()
+    body = tree.text(statement).split("\n")
+    body = [body[0], *(one.removeprefix(indent) for one in body[1:])]
+    body[-1] += end if end.strip().startswith("#") else ""
+    return [*comments, "\n".join(body)]
+
+
+def _column(tree: Tree, line: int) -> int:
+    text = tree.source.line(line)
+    return len(text) - len(text.lstrip())
+
+
+def _whole_lines(tree: Tree, statement: cst.BaseStatement) -> Span:
+    """The lines of a statement and of the comments right above it."""
+    first = tree.span(statement).line
+    indent = len(tree.indent(statement))
+    while first > 1 and tree.source.line(first - 1).strip().startswith("#") and _column(tree, first - 1) == indent:
+        first -= 1
+    return Span(first, 1, tree.span(statement).end_line + 1, 1)
+
+
+def _written(site: Site, guard: cst.If, plan: _Plan, rest: list[str], ranks: list[str]) -> list[Edit] | None:
+    """The edits: lines above and below, the guard without what was moved, and nested in its other terms if it has any."""
+    tree = site.tree
+    body = guard.body
+    assert isinstance(body, cst.IndentedBlock)
+    indent = tree.indent(guard)
+    inner = tree.indent(body.body[0])
+    step = inner.removeprefix(indent)
+    if not inner.startswith(indent) or not step or _spans_lines(tree, guard):
+        return None
+    remaining = [one for one in body.body if one not in plan.moved]
+    if not remaining and guard.orelse is not None:
+        return None
+    span = tree.span(guard)
+    first, end = tree.span(guard).line, tree.span(body.body[-1]).end_line
+    outer = indent + step if rest else indent
+    above = "".join(_indented(text, outer) for text in plan.above)
+    if rest and guard.orelse is not None:
+        return None
+    edits = list(plan.edits)
+    for statement in plan.moved:
+        edits.append(Edit(_whole_lines(tree, statement), ""))
+    if not remaining:
+        # nothing is left for one rank alone
+        if rest:
+            head = f"{indent}if {' and '.join(rest)}:\n"
+            return [Edit(Span(first, 1, end + 1, 1), head + above)]
+        below = "".join(_indented(text, indent) for text in plan.below)
+        return [Edit(Span(first, 1, end + 1, 1), above + below)]
+    if rest:
+        edits.append(Edit(Span(first, 1, first, span.column), f"{indent}if {' and '.join(rest)}:\n{above}{outer}"))
+        edits.append(Edit(tree.span(guard.test), " and ".join(ranks)))
+        moved = [range(e.span.line, e.span.end_line) for e in edits if e.text == "" and e.span.column == 1]
+        for line in range(first + 1, end + 1):
+            if tree.source.line(line).strip() and not any(line in lines for lines in moved):
+                edits.append(insertion(line, step))
+    else:
+        edits.append(insertion(first, above))
+    if plan.below:
+        last = guard if guard.orelse is None else guard.orelse
+        edits.append(insertion(tree.span(last).end_line + 1, "".join(_indented(text, indent) for text in plan.below)))
+    return edits
+
+
+def _indented(text: str, indent: str) -> str:
+    return "".join(f"{indent}{line}\n" if line.strip() else "\n" for line in text.split("\n"))
+
+
+def _spans_lines(tree: Tree, guard: cst.If) -> bool:
+    """Whether the test is written over several lines, or a string in the block is: those are not moved about."""
+    span = tree.span(guard.test)
+    if span.line != span.end_line:
+        return True
+    for node in tree.walk(guard.body):
+        if isinstance(node, cst.SimpleString | cst.FormattedString):
+            place = tree.span(node)
+            if place.line != place.end_line:
+                return True
+    return False
