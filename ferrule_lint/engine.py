@@ -25,6 +25,7 @@ from ferrule_lint.project.selection import SYNTAX_ERROR, shown
 if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
     from ferrule_lint.fixes.rounds import Repair
+    from ferrule_lint.fixes.verify import Dropped
 
 #: called with what is being done, how much of it is done, and how much there is
 Progress = Callable[[str, int, int], None]
@@ -43,6 +44,8 @@ class _Run:
     statistics: dict[str, int] = field(default_factory=dict)
     #: files with findings as they were when their findings were anchored
     sources: dict[str, bytes] = field(default_factory=dict)
+    #: fixes that did not hold
+    dropped: list[Dropped] = field(default_factory=list)
 
     def read(self, path: str) -> bytes:
         """The content of a file, always the same in one run; raises OSError."""
@@ -102,6 +105,7 @@ def fix(
         lambda finding: may_apply(settings, finding),
     )
     run.findings = result.findings
+    result.dropped[:0] = run.dropped
     return Fixed(_report(run, start), result, {path: run.read(path) for path in result.contents})
 
 
@@ -265,11 +269,11 @@ def _offer(run: _Run, settings: Settings) -> None:
 
     run.progress("fixing", 0, 1)
     try:
-        run.findings, dropped = offer(run.findings, run.read, lambda contents: _recheck(run, settings, contents))
+        run.findings, run.dropped = offer(run.findings, run.read, lambda contents: _recheck(run, settings, contents))
     except Exception as error:
         run.errors.append(LintError("", 0, describe_crash(error)))
         return
-    run.count("fixes_dropped", len(dropped))
+    run.count("fixes_dropped", len(run.dropped))
     run.progress("fixing", 1, 1)
 
 

@@ -70,8 +70,7 @@ PAD_TO_LONGEST = '''def {name}(tensor, group=None):
         return tensor
     longest = {torch}.tensor(tensor.size(0), device=tensor.device)
     {dist}.all_reduce(longest, op={dist}.ReduceOp.MAX, group=group)
-    missing = int(longest.item()) - tensor.size(0)
-    return {torch}.nn.functional.pad(tensor, [0, 0] * (tensor.dim() - 1) + [0, missing])
+    return {torch}.nn.functional.pad(tensor, [0, 0] * (tensor.dim() - 1) + [0, int(longest.item()) - tensor.size(0)])
 '''
 
 GATHER_UNEVEN = '''def {name}(tensor, group=None):

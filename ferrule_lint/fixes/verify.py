@@ -81,23 +81,25 @@ def _try(
     for path, fixes in tried.items():
         try:
             data = read(path)
-            new = SourceText(data).edited(together(fixes)[1])
-            compile(new, path, "exec", dont_inherit=True)
+            result = SourceText(data).edited(together(fixes)[1])
+            compile(result, path, "exec", dont_inherit=True)
         except (OSError, SyntaxError, ValueError, LookupError) as error:
             reasons[path] = f"its result is not a Python file ({type(error).__name__})"
             continue
-        contents[path] = new
+        contents[path] = result
     if not contents:
         return reasons
     after: dict[str, Counter[str]] = {path: Counter() for path in contents}
+    codes: dict[str, str] = {}
     for finding in recheck(contents):
         if finding.path in after:
             after[finding.path][_key(finding)] += 1
+            codes[_key(finding)] = f"{finding.code} at {finding.anchor_text or finding.message}"
     for path in contents:
         before = Counter(_key(finding) for finding in by_path[path])
         fixed = Counter(_key(finding) for finding in by_path[path] if finding.fix in tried[path])
-        if after[path] - before:
-            reasons[path] = "it would lead to another finding"
+        if new := after[path] - before:
+            reasons[path] = f"it would lead to another finding ({codes[min(new)]})"
         elif after[path] - (before - fixed):
             reasons[path] = "the finding would still be there"
     return reasons

@@ -12,6 +12,7 @@ from ferrule_lint.semantics.lattice import (
     ITERATED,
     OBSERVED,
     PRESENT,
+    SIZED,
     Divergence,
     Value,
     contained,
@@ -151,4 +152,6 @@ def _through(argument: Value, how: str) -> Value:
         return contained(argument)
     if how == FLOWS:
         return argument.plain()
+    if how == SIZED:
+        return argument.plain()._replace(shape=None, padded=None, length=None)
     return argument

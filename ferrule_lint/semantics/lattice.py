@@ -30,8 +30,9 @@ PRIVATE: Axes = frozenset({"private"})
 _LONGEST_CHAIN = 6
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
-#: only whether it is there matters, or only how long it is
+#: only whether it is there matters, only how long it is, or it flows on with a size that all ranks agree on
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
+SIZED = "sized"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 

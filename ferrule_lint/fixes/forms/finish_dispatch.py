@@ -29,7 +29,6 @@ class _Step:
     statement: cst.SimpleStatementLine
     call: cst.Call
     key: str
-    name: str
 
 
 def propose(site: Site) -> Fix | None:
@@ -47,7 +46,8 @@ def propose(site: Site) -> Fix | None:
         return None
     if len(chains) == 2 and not _two_halves(tree, chains[0][0], chains[1][0]):
         return None
-    halves = [_missing(site, chain) for chain in chains]
+    wanted = set().union(*(_read_below(site, chain[0]) for chain in chains))
+    halves = [_missing(site, chain, wanted) for chain in chains]
     if any(half is None for half in halves):
         return None
     steps = [half for half in halves if half is not None]
@@ -93,7 +93,7 @@ def _steps(tree: Tree, arm: cst.If) -> list[_Step]:
         key = _key(small, call)
         if key is None:
             return []
-        found.append(_Step(statement, call, key, key))
+        found.append(_Step(statement, call, key))
     return found
 
 
@@ -125,19 +125,18 @@ def _two_halves(tree: Tree, one: cst.If, other: cst.If) -> bool:
     return tree.nearest(other, cst.Else) is outer.orelse and tree.block(one) is outer.body.body
 
 
-def _missing(site: Site, arms: Sequence[cst.If]) -> list[_Step] | None:
-    """The steps of the missing arm: of all that some arm shares, what is read below whatever the stage."""
+def _missing(site: Site, arms: Sequence[cst.If], wanted: set[str]) -> list[_Step] | None:
+    """The steps of the missing arm: of all that some arm shares, what is `wanted` whatever the stage."""
     tree = site.tree
     merged = _merged([_steps(tree, arm) for arm in arms])
     if merged is None:
         return None
-    wanted = _read_below(site, arms[0])
-    steps = [step for step in merged if step.name in wanted]
+    steps = [step for step in merged if step.key in wanted]
     if not steps:
         return None
     for step in steps:
         names = reads(step.call)
-        made = {step.name for arm in arms for step in _steps(tree, arm) if binds(step.statement)} - {step.name}
+        made = {step.key for arm in arms for step in _steps(tree, arm) if binds(step.statement)} - {step.key}
         if names & made or not surely_bound(tree, site.function, arms[0], names, arms=True):
             return None
     return steps
@@ -162,16 +161,19 @@ def _merged(arms: Sequence[list[_Step]]) -> list[_Step] | None:
 
 
 def _read_below(site: Site, first: cst.If) -> set[str]:
-    """Names and keys that are read behind the dispatch, not under a test of the stage."""
+    """Names that are read behind the dispatch, not under a test of the stage."""
     tree = site.tree
     end = tree.span(first).end_line
     outer = [one for one in tree.around(first) if isinstance(one, cst.If) and tree.function(one) is site.function]
-    if outer:
-        end = max(end, tree.span(outer[-1]).end_line)
+    arm = tree.parent(first)
+    arm_end = tree.span(arm).end_line if outer and arm is not None else end
+    beyond = max(end, tree.span(outer[-1]).end_line) if outer else end
     found: set[str] = set()
     for node in below(site.function.body):
-        if isinstance(node, cst.Name) and tree.span(node).line > end and not _under_stage_test(site, node):
-            found.add(node.value)
+        if isinstance(node, cst.Name) and not _under_stage_test(site, node):
+            line = tree.span(node).line
+            if end < line <= arm_end or line > beyond:
+                found.add(node.value)
     return found
 
 
@@ -192,4 +194,6 @@ def _arm(tree: Tree, arms: Sequence[cst.If], steps: Sequence[_Step]) -> Edit:
     inner = tree.indent(last.body.body[0])
     lines = "".join(f"{inner}{tree.text(step.statement)}\n" for step in steps)
     end = tree.span(last.body.body[-1]).end_line
-    return insertion(end + 1, f"{indent}else:\n{lines}")
+    # as far apart as the arms are
+    apart = "" if tree.source.line(tree.span(last).line - 1).strip() else "\n"
+    return insertion(end + 1, f"{apart}{indent}else:\n{lines}")
