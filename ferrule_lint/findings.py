@@ -158,5 +158,6 @@ class Report:
     files: int = 0
     lines: int = 0
     suppressed: int = 0
+    fixed: int = 0
     seconds: float = 0.0
     statistics: dict[str, int] = field(default_factory=dict)

@@ -63,9 +63,9 @@ def _descent(call: CallTerm, event: Event) -> list[Step]:
         stack = list(current.summary.trace)
         while stack:
             term = stack.pop(0)
-            if term is event:
+            if type(term) is Event and _same(term, event):
                 return steps
-            if type(term) is CallTerm and any(e is event for e in term.summary.events):
+            if type(term) is CallTerm and any(_same(e, event) for e in term.summary.events):
                 found = term
                 break
             if type(term) is Choice:
@@ -77,6 +77,11 @@ def _descent(call: CallTerm, event: Event) -> list[Step]:
             steps.append(Step("call", found.path, found.pos[0], found.pos[1], note))
         current = found
     return steps
+
+
+def _same(a: Event, b: Event) -> bool:
+    """The same event, whatever confidence the calls in between have left of it."""
+    return (a.path, a.pos, a.op) == (b.path, b.pos, b.op)
 
 
 def finding(

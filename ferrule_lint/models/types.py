@@ -57,6 +57,8 @@ class CallModel:
     membership: bool = False
     #: events only if this argument is true / is given (`async_op`-like switches are not meant)
     only_if: Argument | None = None
+    #: no event if this argument is certainly true (`no_dist=True`)
+    unless: Argument | None = None
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None
@@ -109,6 +111,8 @@ class ClassModel:
     library: str
     role: str
     axes: tuple[str, ...] = ()
+    #: dotted name of the modelled class whose methods it has
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)

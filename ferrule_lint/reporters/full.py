@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ferrule_lint.findings import Finding, Report, Span
+from ferrule_lint.findings import Finding, Fix, Report, Span
 from ferrule_lint.reporters.concise import error_lines, head
+from ferrule_lint.reporters.patch import changed_lines
 from ferrule_lint.reporters.paths import shown_path
 from ferrule_lint.reporters.source import Sources
 from ferrule_lint.reporters.text import Line, expand, visible, width
@@ -15,6 +16,8 @@ from ferrule_lint.reporters.text import Line, expand, visible, width
 LONGEST = 120
 #: lines of a call that are shown before it is cut
 MOST_LINES = 4
+#: lines of a fix that are shown; `--diff` shows all
+MOST_FIX_LINES = 30
 _BAR = "bold blue"
 
 
@@ -47,6 +50,23 @@ def finding_lines(finding: Finding, sources: Sources, root: Path, cwd: Path) -> 
         if source is not None and source.strip():
             indent = " " * (len(mark) + 1)
             yield [(f"{step.line:>{gutter}} | ", _BAR), (indent, ""), (_cut(expand(source.strip())), "dim")]
+    if finding.fix is not None:
+        yield from _fix(finding.fix, sources.read(finding.path), gutter)
+
+
+def _fix(fix: Fix, source: bytes, gutter: int) -> Iterator[Line]:
+    """What the fix is, and the lines that it changes."""
+    yield [
+        (" " * gutter + " = ", _BAR),
+        (f"fix ({fix.safety.label}): ", "green"),
+        (visible(fix.message), ""),
+    ]
+    changed = changed_lines(source, fix)
+    for line in changed[:MOST_FIX_LINES]:
+        style = {"+": "green", "-": "red"}.get(line[:1], "dim")
+        yield [(" " * gutter + " | ", _BAR), (_cut(expand(line)), style)]
+    if len(changed) > MOST_FIX_LINES:
+        yield [(" " * gutter + " | ", _BAR), (f"... {len(changed) - MOST_FIX_LINES} more lines", "dim")]
 
 
 def _frame(finding: Finding, sources: Sources, gutter: int) -> Iterator[Line]:

@@ -15,19 +15,18 @@ from collections.abc import Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import latent
+from ferrule_lint.semantics import decorators, latent
 from ferrule_lint.semantics.axes import axes_in
-from ferrule_lint.semantics.conditions import atoms
+from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import evaluate_expr
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
-from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, worse
+from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
 from ferrule_lint.semantics.sharding import Setting, Sharding
 from ferrule_lint.semantics.statements import execute
 from ferrule_lint.semantics.summary import Summary
-from ferrule_lint.semantics.targets import FunctionTarget
 from ferrule_lint.semantics.text import last_name, place_name
 from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Loop, Trace
 
@@ -176,7 +175,7 @@ class Analysis:
     ) -> Value:
         """The value of a call of a project function; its events go to the caller's trace as one term."""
         if function.decorators and not raw:
-            wrapped = self._decorated(frame, function, receiver, closure)
+            wrapped = decorators.replaced(frame, function, closure)
             if wrapped is not None:
                 return self.call_function(
                     frame, wrapped.function, None,
@@ -228,40 +227,6 @@ class Analysis:
         position = normal.index(name) if name in normal else None
         expr = Arguments(call, (), {}).expression(name, position)
         _make_uniform(frame, expr, axes)
-
-    def _decorated(
-        self, frame: Frame, function: FunctionInfo, receiver: Value | None, closure: Frame | None
-    ) -> FunctionTarget | None:
-        """What project decorators make of a function; None when they are none of the project's or return it."""
-        value = Value(uniform=True, target=FunctionTarget(function, None, closure, None, True))
-        changed = False
-        for decorator in reversed(function.decorators):
-            expr = decorator.func if type(decorator) is f.Call else decorator
-            entity = self.names.resolve(expr, function.module)
-            if not isinstance(entity, FunctionInfo) or entity is function or entity.decorators:
-                continue
-            quiet = Frame(self, function.module, depth=frame.depth + 1, light=frame.light)
-            if type(decorator) is f.Call:
-                made = quiet.eval(decorator)
-                if type(made.target) is not FunctionTarget:
-                    continue
-                entity, inner = made.target.function, made.target.closure
-            else:
-                inner = None
-            result = self._call_quietly(quiet, entity, value, inner)
-            if type(result.target) is FunctionTarget and result.target.function is not function:
-                value, changed = result, True
-        target = value.target
-        return target if changed and type(target) is FunctionTarget else None
-
-    def _call_quietly(self, frame: Frame, decorator: FunctionInfo, value: Value, closure: Frame | None) -> Value:
-        inner = Frame(self, decorator.module, decorator, depth=frame.depth + 1, light=frame.light, closure=closure)
-        if frame.depth > DEEPEST_CALL:
-            return UNKNOWN
-        first = next((p.name for p in decorator.parameters if p.kind == "normal"), None)
-        enter(inner, decorator, None, {first: value} if first else {}, None)
-        execute(inner, decorator.body)
-        return inner.returns[-1][0] if inner.returns else UNKNOWN
 
     def _light_call(
         self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],
@@ -320,7 +285,7 @@ class Analysis:
         self._leans.append(place)
         try:
             enter(frame, function, info, dict(context), None)
-            execute(frame, function.body)
+            decorators.run(frame, function)
         except RecursionError:
             self.count("too deep for Python's stack")
             frame.terms.clear()
@@ -377,6 +342,8 @@ def _result_of(frame: Frame) -> Value:
         return Value(uniform=True, const="None")
     values = [v for v, _ in frame.returns]
     result = join(values)
+    if all(divergence_of(c) is None for _, conditions in frame.returns for c in conditions):
+        result = _settled(values) or result
     if function is not None and function.is_generator:
         return Value(
             element_types=result.types, data=result.data, unordered=result.unordered, deps=frozenset(
@@ -409,6 +376,13 @@ def _result_of(frame: Frame) -> Value:
     return result
 
 
+def _settled(values: list[Value]) -> Value | None:
+    """The returned values joined, where the ranks agree on some and the others are a single process's."""
+    agreed = [v for v in values if v.agreed]
+    alone = [v for v in values if not v.agreed]
+    return settled(join(agreed), join(alone)) if agreed and alone else None
+
+
 def _events(trace: Trace) -> list[Event]:
     """One event of each kind in a trace and in the calls it makes."""
     found: dict[tuple[object, ...], Event] = {}
@@ -419,6 +393,8 @@ def _events(trace: Trace) -> list[Event]:
             found.setdefault((term.op, term.axes, term.hidden, term.channel), term)
         elif type(term) is CallTerm:
             for event in term.summary.events:
+                if event.confidence > term.confidence:
+                    event = event._replace(confidence=term.confidence)
                 found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
         elif type(term) is Choice:
             stack = [*term.body, *term.orelse, *stack]

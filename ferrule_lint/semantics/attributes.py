@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import first_rank
 from ferrule_lint.semantics.lattice import (
     DP,
     UNIFORM,
@@ -53,7 +54,11 @@ _UNIFORM_ATTRIBUTES = frozenset(
     ]
 )
 _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RANK$")
+#: a parameter of this name asks for what rank 0 has, and is passed by all ranks alike
+_ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
+#: what `x.shape` is an instance of
+SIZE = "torch.Size"
 
 
 def attribute(frame: Frame, e: f.Attr) -> Value:
@@ -166,9 +171,9 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         if model is not None:
             return _modelled(frame, e, model)
     model = frame.models.attribute_of(e.attr, last_name(e.base) or dotted_name(e.base).rpartition(".")[2])
-    if model is not None:
-        return _modelled(frame, e, model)
     method = MethodTarget(base, e.attr)
+    if model is not None:
+        return _modelled(frame, e, model)._replace(target=method)
     named = _by_name(frame, e)
     if named is not None:
         return named._replace(target=method)
@@ -193,12 +198,27 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
     """An attribute of a batch or tensor."""
     assert base.data is not None
     if e.attr == "shape":
-        return Value(target=method, length=None, emptiness=base.data, divergence=None, shape=base.shape)
+        return Value(
+            target=method,
+            emptiness=base.data,
+            shape=base.shape,
+            uneven_last=base.uneven_last,
+            external=SIZE,
+            there=True,
+        )
     size = _local_size(frame, e, base)
     if size is not None:
         return size._replace(target=method)
     value = Value(data=base.data, deps=base.deps, target=method)
     return field_of_batch(frame, value, e.attr, e.pos)
+
+
+def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: str) -> Value:
+    """The number at `index` of a `torch.Size`: of an uneven tensor's sizes the first differs, or the last."""
+    divergence = size.shape if (index == "0") is not size.uneven_last else None
+    if divergence is not None:
+        divergence = divergence.then(frame.step("flow", pos, f"`{text}` differs"))
+    return Value(divergence=divergence, emptiness=size.emptiness, deps=size.deps, there=True)
 
 
 def _local_size(frame: Frame, e: f.Attr, base: Value) -> Value | None:
@@ -233,7 +253,7 @@ def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
     axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
     confidence = Confidence.parse(model.confidence)
     note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
-    return Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence))
+    return first_rank.named(Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence)), e.attr)
 
 
 def _by_name(frame: Frame, e: f.Attr) -> Value | None:
@@ -241,8 +261,20 @@ def _by_name(frame: Frame, e: f.Attr) -> Value | None:
     axes = frame.models.convention("rank", e.attr)
     if axes is None:
         return None
-    where: Axes = frozenset(axes) or frame.axes_in(render(e)) or WORLD
-    return Value(divergence=frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM))
+    where = rank_axes(frame, frozenset(axes), e)
+    divergence = frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)
+    return first_rank.named(Value(divergence=divergence), e.attr)
+
+
+def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
+    """The axes of what the name of `e` says is a rank: in `pp_group.rank` or `rank_in(pp_group)` the group tells."""
+    if named == WORLD:
+        function = e.func if type(e) is f.Call else e
+        near = [function.base] if type(function) is f.Attr else []
+        for group in (*near, *(e.args[:1] if type(e) is f.Call else ())):
+            if frame.models.convention("group", last_name(group)) is not None:
+                return frame.axes_in(render(group)) or WORLD
+    return named or frame.axes_in(render(e)) or WORLD
 
 
 def is_loader(frame: Frame, expr: f.Expr) -> bool:
@@ -261,7 +293,8 @@ def environment_value(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> 
         return None
     name = index.text.strip("'\"")
     if _RANK_VARIABLE.search(name):
-        return Value(divergence=frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank"))
+        divergence = frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank")
+        return first_rank.named(Value(divergence=divergence), name)
     return UNIFORM
 
 
@@ -277,7 +310,12 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
     length = base.length
     if base.container and divergence is not None:
         note = f"`{place}` is filled on some ranks only"
-        length = worse(length, divergence.then(frame.step("flow", target.pos, note)))
+        filled = divergence.then(frame.step("flow", target.pos, note))
+        if type(target.index) is f.Const and divergence.kind == "rank":
+            filled = filled.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
+        length = worse(length, filled)
+    # what is put into places that are there does not change how much there is
+    masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     merged = base._replace(
         uniform=base.uniform and value.uniform and index.uniform,
         data=worse(base.data, value.data),
@@ -285,8 +323,8 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         element_types=base.element_types | value.types,
         items=None,
         const=None,
-        shape=worse(base.shape, value.shape),
-        padded=worse(base.padded, value.padded),
+        shape=base.shape if masked else worse(base.shape, value.shape),
+        padded=base.padded if masked else worse(base.padded, value.padded),
     )
     frame.env[place] = merged
     if type(target.index) is f.Const:
@@ -316,10 +354,16 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         return Value(deps=deps, module=True, external=external)
     scalar = _is_scalar(parameter, annotation)
     rank = frame.models.convention("rank", name)
-    if rank is not None and (scalar or not annotation) and parameter.kind in ("normal", "keyword"):
+    if (
+        rank is not None
+        and not _ZEROTH.fullmatch(name)
+        and (scalar or not annotation)
+        and parameter.kind in ("normal", "keyword")
+    ):
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
         note = f"parameter `{name}` is a rank"
-        return Value(deps=deps, divergence=frame.source(axes, "rank", pos, note, Confidence.MEDIUM))
+        divergence = frame.source(axes, "rank", pos, note, Confidence.MEDIUM)
+        return first_rank.named(Value(deps=deps, divergence=divergence), name)
     value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"))
     if "group" in name or "mesh" in name:
         return value._replace(group=frame.axes_in(name))
@@ -336,7 +380,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         or (optional and frame.in_module)
     ):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
-        data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
+        data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch)
         value = value._replace(data=data)
         if optional:
             note = f"the optional input `{name}` may be absent from the local batch"

@@ -18,6 +18,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     computed,
     join,
+    rounds_of,
     worse,
 )
 from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
@@ -130,14 +131,16 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[0]
     if value.items is not None and value.length is None:
         return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
-    divergence = value.length or value.shape
+    divergence = rounds_of(value)
     if divergence is None and value.divergence is not None and value.divergence.kind in ("data", "structure"):
         divergence = value.divergence
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
     deps = value.length_deps | frozenset((p, ITERATED) for p, how in value.deps if how == FLOWS)
-    return Value(uniform=value.uniform, emptiness=value.emptiness or value.data, deps=deps)
+    # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
+    emptiness = value.emptiness or (None if value.container else value.data)
+    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps)
 
 
 def _range(frame: Frame, arguments: Arguments) -> Value:
@@ -270,8 +273,16 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     if receiver.shape is None:
         return Value(emptiness=receiver.emptiness or receiver.data, uniform=receiver.uniform)
+    from ferrule_lint.semantics import attributes
+
+    sizes = receiver._replace(external=attributes.SIZE, target=None)
+    if target.name == "size":
+        if not arguments.expr.args:
+            return sizes
+        index = render(arguments.expr.args[0])
+        return attributes.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
     note = f"`{render(arguments.expr)}` differs"
-    return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)))
+    return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
 
 
 def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | None:
@@ -390,7 +401,14 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     key = e.args[0]
     assert type(key) is f.Const
     value = receiver._replace(
-        types=receiver.element_types, items=None, const=None, target=None, length=None, uniform=False, divergence=None
+        types=receiver.element_types,
+        items=None,
+        const=None,
+        target=None,
+        length=None,
+        uniform=False,
+        divergence=None,
+        there=False,
     )
     if value.data is not None:
         return field_of_batch(frame, value, key.text.strip("'\""), e.pos)

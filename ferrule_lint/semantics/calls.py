@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import builtin_calls, forwards, modelled, tensors
+from ferrule_lint.semantics import builtin_calls, first_rank, forwards, modelled, tensors
+from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
-from ferrule_lint.semantics.lattice import CONTAINED, FLOWS, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Axes, Value, join, worse
+from ferrule_lint.semantics.lattice import (
+    CONTAINED,
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    UNIFORM,
+    UNKNOWN,
+    Axes,
+    Value,
+    join,
+    worse,
+)
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.targets import (
     ClassTarget,
@@ -18,7 +31,7 @@ from ferrule_lint.semantics.targets import (
     PartialTarget,
     SeveralTarget,
 )
-from ferrule_lint.semantics.text import last_name, render
+from ferrule_lint.semantics.text import last_name, place_name, render
 from ferrule_lint.semantics.trace import Choice
 
 if TYPE_CHECKING:
@@ -30,6 +43,10 @@ _MOST_ALTERNATIVES = 6
 _WRITES = frozenset(
     "mkdir makedirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile copytree "
     "rmtree symlink snapshot_download hf_hub_download extractall".split()
+)
+#: names of calls that store a callable for later
+_KEEPS = re.compile(
+    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
 )
 #: class methods of library modules that make an instance
 _FACTORIES = ("from_pretrained", "from_config", "_from_config")
@@ -65,7 +82,7 @@ class Arguments(NamedTuple):
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
     if last_name(e.func) in _WRITES and (path := frame.path_divergence()) is not None and path.kind == "rank":
-        frame.guarded_write = True
+        frame.guarded_write, frame.write_waited_for = True, False
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     positional = tuple([frame.eval(a) for a in e.args])
@@ -74,7 +91,17 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
+    for expr in (*e.args, *(v for _, v in e.keywords)):
+        _seen_by_others(frame, expr)
     return dispatch(frame, function, arguments)
+
+
+def _seen_by_others(frame: Frame, expr: f.Expr) -> None:
+    """What is passed to a call may be wrapped there."""
+    place = place_name(expr)
+    value = frame.env.get(place) if place else None
+    if value is not None and value.unwrapped:
+        frame.env[place] = value._replace(unwrapped=False)
 
 
 def _super_call(frame: Frame, e: f.Call) -> Value | None:
@@ -116,6 +143,10 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         return dispatch(frame, target.target, merged)
     if type(target) is SeveralTarget:
         return _several(frame, target, arguments)
+    if type(target) is MethodTarget and target.receiver.external is not None:
+        model = _method_model(frame, target.receiver, target.name)
+        if model is not None:
+            return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
     quiet = type(target) is MethodTarget and forwards.runs_nothing(target.name)
     if not quiet and (function.types or function.module or function.external is not None):
         value = _call_instance(frame, function, arguments)
@@ -158,11 +189,11 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in _FACTORIES else ""):
         if candidate and frame.analysis.is_module_class(candidate):
-            return Value(external=candidate, module=True)
+            return Value(external=candidate, module=True, unwrapped=True)
     library = dotted.rpartition(".")[0]
     by_receiver = frame.models.method(dotted.rpartition(".")[2], library.rpartition(".")[2]) if library else None
     if by_receiver is not None and not frame.models.knows_library(dotted):
-        return modelled.apply(frame, by_receiver, arguments, None, Confidence.MEDIUM)
+        return modelled.apply(frame, by_receiver, arguments, None, _by_convention(by_receiver))
     if not frame.models.knows_library(dotted) or "." not in dotted:
         named = rank_by_name(frame, e)
         if named is not None:
@@ -183,9 +214,9 @@ def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
     axes = frame.models.convention("rank", name)
     if axes is None:
         return None
-    where: Axes = frozenset(axes) or frame.axes_in(render(e)) or WORLD
+    where = rank_axes(frame, frozenset(axes), e)
     note = f"`{render(e.func)}()` differs by rank"
-    return Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM))
+    return first_rank.named(Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM)), name)
 
 
 def is_world_size(name: str) -> bool:
@@ -222,7 +253,7 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
     model = frame.models.call(f"{info.module.name}.{info.qualname}")
     if model is not None and model.event:
         modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
-    instance = Value(types=frozenset({info}), uniform=False)
+    instance = Value(types=frozenset({info}), uniform=False, there=True)
     method = frame.analysis.names.method(info, "__init__")
     if method is not None:
         frame.analysis.call_function(
@@ -293,7 +324,7 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     if not receiver.types and receiver.data is None and receiver.shape is None:
         model = frame.models.method(target.name, text)
         if model is not None:
-            return modelled.apply(frame, model, arguments, receiver, Confidence.MEDIUM)
+            return modelled.apply(frame, model, arguments, receiver, _by_convention(model))
     value = builtin_calls.method(frame, target, arguments)
     if value is not None:
         return value
@@ -315,10 +346,18 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     return unknown_call(frame, arguments, receiver, name=target.name)
 
 
+def _by_convention(model: CallModel) -> Confidence:
+    """How sure a model is whose method was recognised by the receiver's name."""
+    return min(Confidence.MEDIUM, Confidence.parse(model.confidence))
+
+
 def _method_model(frame: Frame, receiver: Value, name: str) -> CallModel | None:
     candidates: list[str] = []
     if receiver.external is not None:
         candidates.append(receiver.external)
+        role = frame.models.class_(receiver.external)
+        if role is not None and role.base:
+            candidates.append(role.base)
     for info in receiver.types:
         candidates += frame.analysis.names.external_bases(info)
     if receiver.module:
@@ -346,10 +385,14 @@ def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo 
 def unknown_call(
     frame: Frame, arguments: Arguments, receiver: Value | None, name: str = "", group: Axes | None = None
 ) -> Value:
-    """An unknown call is pure: data stays data, a divergent scalar becomes unknown, callables given to it run."""
-    for value in arguments.values:
-        if type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
-            dispatch(frame, value, Arguments(arguments.expr._replace(args=(), keywords=()), (), {}))
+    """An unknown call is pure: data stays data, a divergent scalar becomes unknown, callables given to it run.
+
+    A call that by its name only keeps them (`setattr`, `register_hook`) does not run them.
+    """
+    keeps = _KEEPS.search(name) is not None
+    for i, value in enumerate(arguments.values):
+        if not keeps and type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
+            dispatch(frame, value, _handed_on(arguments, i))
     values = [*arguments.values, *([receiver] if receiver is not None else [])]
     result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN
     data = None
@@ -358,7 +401,7 @@ def unknown_call(
         data = worse(data, v.data)
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
-        deps |= frozenset((p, CONTAINED if how == FLOWS else how) for p, how in v.deps)
+        deps |= frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in v.deps)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,
@@ -367,7 +410,19 @@ def unknown_call(
         types=receiver.types if receiver is not None and keeps_module else frozenset(),
         group=group,
         module=receiver is not None and receiver.module and keeps_module,
+        unwrapped=receiver is not None and receiver.unwrapped and keeps_module,
+        agreed=receiver is not None and receiver.agreed and data is None,
     )
+
+
+def _handed_on(arguments: Arguments, i: int) -> Arguments:
+    """What a call gets that is handed to an unknown one: by Python's habit (`submit`, `run`, `run_in_executor`), the
+    positional arguments that follow it."""
+    e = arguments.expr
+    rest = arguments.positional[i + 1 :] if i < len(e.args) else ()
+    if arguments.is_open or any(v.target is not None for v in rest):
+        rest = ()
+    return Arguments(e._replace(args=e.args[i + 1 :] if rest else (), keywords=()), rest, {})
 
 
 def _is_callback(value: Value) -> bool:

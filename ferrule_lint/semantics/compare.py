@@ -94,7 +94,7 @@ class Comparison:
                     if not (self.by_presence and term.hidden and token in result):
                         result = (token, *result)
             elif type(term) is CallTerm:
-                if result is not RAISES:
+                if result is not RAISES and term.confidence >= self.least:
                     result = self.call_signature(term.summary) + result
             elif type(term) is Choice:
                 result = self._choice(term, result, assignment)
@@ -162,7 +162,7 @@ class Comparison:
                 if self.counts(term):
                     out.append(Occurrence(term, None))
             elif type(term) is CallTerm:
-                if self.call_signature(term.summary):
+                if term.confidence >= self.least and self.call_signature(term.summary):
                     inner = [e for e in term.summary.events if self.counts(e)]
                     if inner:
                         out.append(Occurrence(max(inner, key=lambda e: e.confidence), term))
@@ -284,6 +284,13 @@ def _explain(
     if after or differing:
         return Difference(tuple(after or differing), True, comparison.axes)
     # the same occurrences, in other numbers: an exit out of a loop
+    rounds: list[Occurrence] = []
+    for loop in choices_and_loops(root):
+        if type(loop) is Loop and any(c is choice for c in choices_and_loops(loop.body)):
+            rounds = []
+            comparison.occurrences(loop.body, {}, rounds)
+    if rounds:
+        return Difference(tuple(_unique(rounds)), True, comparison.axes)
     later = [o for o in _unique(first + second) if (o.call or o.event).pos[0] > choice.pos[0]]
     everything = later or _unique(first + second)
     return Difference(tuple(everything), True, comparison.axes) if everything else None

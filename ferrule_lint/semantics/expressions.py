@@ -14,6 +14,7 @@ from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
     FLOWS,
+    ITEM,
     ITERATED,
     NO_DEPS,
     UNIFORM,
@@ -25,12 +26,15 @@ from ferrule_lint.semantics.lattice import (
     contained,
     join,
     join2,
+    rounds_of,
+    settled,
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice, Loop
 
 
@@ -113,7 +117,7 @@ def _op(frame: Frame, e: f.Op) -> Value:
     values = [frame.eval(o) for o in e.operands]
     if e.kind == "FString":
         return Value(uniform=all(v.uniform for v in values))
-    value = computed(values)
+    value = computed(values)._replace(there=e.kind != "Await")
     if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
         numbers = [v for v, o in zip(values, e.operands, strict=True) if type(o) is not f.Sequence]
         return _repeated(values, computed(numbers))
@@ -132,7 +136,7 @@ def _repeated(values: list[Value], number: Value) -> Value:
 def _sequence(frame: Frame, e: f.Sequence) -> Value:
     values = [frame.eval(v) for v in e.elements]
     if not values:
-        return Value(uniform=True, items=(), container=True)
+        return Value(uniform=True, items=(), container=True, there=True)
     joined = contained(join(values))
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
     return Value(
@@ -143,9 +147,11 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         element_types=joined.types | joined.element_types,
         items=items,
         group=joined.group,
-        shape=joined.shape,
-        padded=joined.padded,
-        container=not values,
+        # a tuple is a record: what is uneven in one field is not in the others
+        shape=joined.shape if e.kind == "list" else None,
+        padded=joined.padded if e.kind == "list" else None,
+        container=e.kind == "list",
+        there=True,
     )
 
 
@@ -162,7 +168,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         if key is not None:
             frame.eval(key)
     if not values:
-        return Value(uniform=True, container=True)
+        return Value(uniform=True, container=True, there=True)
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform,
@@ -171,6 +177,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         deps=joined.deps,
         element_types=joined.types | joined.element_types,
         module=False,
+        there=True,
     )
 
 
@@ -211,6 +218,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             return base.items[int(e.index.text)]
         except (ValueError, IndexError):
             pass
+    if base.external == attributes.SIZE and type(e.index) is not f.Op:
+        return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
     role = frame.models.class_(base.external) if base.external else None
     if role is not None and role.role == "group":
@@ -226,6 +235,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         container=False,
         external=None,
         emptiness=base.emptiness,
+        there=False,
     )
     if base.data is not None:
         if key:
@@ -247,6 +257,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         return value._replace(
             length=base.length, length_deps=base.length_deps, types=base.types, element_types=base.element_types
         )
+    value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
         return value._replace(uniform=False)
@@ -288,11 +299,15 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
     if known is not None:
         return frame.eval(e.body if known else e.orelse)
     frame.conditions.append(formula)
+    narrowed = narrow(frame, e.test, True)
     with frame.recording() as body_terms:
         body = frame.eval(e.body)
+    widen(frame.env, narrowed)
     frame.conditions[-1] = negate(formula)
+    narrowed = narrow(frame, e.test, False)
     with frame.recording() as else_terms:
         orelse = frame.eval(e.orelse)
+    widen(frame.env, narrowed)
     frame.conditions.pop()
     if body_terms or else_terms:
         frame.emit(
@@ -309,7 +324,14 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if a is b:
         return a
     joined = join2(a, b)
+    if a.filled is not b.filled:
+        # filled up to a length in one arm: in the other it has that length already
+        joined = joined._replace(
+            shape=None, deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in joined.deps)
+        )
     divergence = divergence_of(formula)
+    if divergence is None and (one := settled(a, b)) is not None:
+        return one
     deps = NO_DEPS
     for atom_deps in (atom.deps for atom in _atoms(formula)):
         deps |= atom_deps
@@ -373,7 +395,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     unordered = worse(first.unordered, None)
     if e.kind == "set":
         unordered = frame.source(WORLD, "host", e.pos, "a set has no order")
-    length = worse(first.length or first.shape, filtered)
+    length = worse(rounds_of(first), filtered)
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
@@ -385,11 +407,13 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         element_types=joined.types,
         unordered=unordered,
         shape=joined.shape,
+        agreed=joined.agreed,
+        there=True,
     )
 
 
 def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, expr: f.Expr) -> Loop:
-    trip = iterable.length or iterable.shape
+    trip = rounds_of(iterable)
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
@@ -415,10 +439,11 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         uniform=iterable.uniform,
         divergence=None,
         data=iterable.data,
-        deps=frozenset((p, CONTAINED if how == FLOWS else how) for p, how in iterable.deps),
+        deps=frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in iterable.deps),
         types=iterable.element_types,
         module=iterable.module,
         group=iterable.group,
+        agreed=iterable.agreed,
     )
     if iterable.loader or attributes.is_loader(frame, expr):
         note = f"`{shown(expr)}` yields the rank's own batches"
@@ -434,9 +459,12 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
         for i, element in enumerate(target.elements):
             if value.items is not None and len(value.items) == len(target.elements):
                 bind(frame, element, value.items[i])
+            elif value.external == attributes.SIZE:
+                index = str(i) if i + 1 < len(target.elements) or not i else "-1"
+                bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
             else:
                 types = value.types | value.element_types
-                part = value._replace(items=None, const=None, target=None, types=types, length=None)
+                part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)
                 bind(frame, element, part)
         return
     if type(target) is f.Starred:

@@ -37,7 +37,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     modules = [c for c in function.types if analysis.is_module(c)]
     if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
         return result
-    if role != "leaf" and role != "ddp":
+    if role != "leaf" and role != "ddp" and not function.unwrapped:
         confidence = _sharded(frame, function, role)
         if confidence is not None:
             emit(frame, arguments, confidence)

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.lattice import FLOWS, ITERATED, UNKNOWN, WORLD, Axes, Deps, Divergence, Value, join2
+from ferrule_lint.semantics.lattice import (
+    FLOWS,
+    ITERATED,
+    UNKNOWN,
+    WORLD,
+    Axes,
+    Deps,
+    Divergence,
+    Value,
+    join2,
+    rounds_of,
+)
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.summary import Latent
 from ferrule_lint.semantics.text import render
@@ -75,6 +86,8 @@ class Frame:
         #: sources that look at the file system, and whether something is written under a rank guard here
         self.file_tests: set[Step] = set()
         self.guarded_write = False
+        #: whether a collective came after the last such write: then all ranks see what was written
+        self.write_waited_for = False
         #: (path, line) -> text of `reveal_uniformity` calls
         self.revealed: list[tuple[int, str]] = []
 
@@ -140,11 +153,12 @@ class Frame:
     # ------------------------------------------------------------------ path conditions
     def path_divergence(self) -> Divergence | None:
         """The divergence of the conditions that control the current place."""
-        for formula in reversed(self.conditions):
-            found = divergence_of(formula)
-            if found is not None:
-                return found
-        return None
+        formula = self.path_condition()
+        return divergence_of(formula) if formula is not None else None
+
+    def path_condition(self) -> Formula | None:
+        """The innermost divergent condition that controls the current place."""
+        return next((formula for formula in reversed(self.conditions) if divergence_of(formula) is not None), None)
 
     def path_deps(self) -> Deps:
         result: Deps = frozenset()
@@ -154,7 +168,7 @@ class Frame:
 
     def round_divergence(self) -> Divergence | None:
         """Why the number of rounds of an enclosing loop differs."""
-        return next((v.length or v.shape for v in self.rounds if v.length or v.shape), None)
+        return next((d for v in self.rounds if (d := rounds_of(v)) is not None), None)
 
     def round_deps(self) -> Deps:
         """The parameters that decide the number of rounds of the enclosing loops."""

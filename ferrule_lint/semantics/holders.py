@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.attributes import parameter_value
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Value, join
@@ -64,6 +65,8 @@ class Holders:
         value = join(values)
         presence = value.presence
         divergence = value.divergence
+        if divergence is not None and divergence.assumed:
+            divergence = divergence.at_most(Confidence.LOW)  # what a method's parameter is called says little elsewhere
         const = value.const if len(values) == 1 else None
         if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
             const = None  # set again from outside, more often than not
@@ -71,6 +74,7 @@ class Holders:
         return value._replace(
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
             divergence=divergence, items=None, container=False, length=None, emptiness=None, data=None, shape=None,
+            there=False, unwrapped=False,
             padded=None,
         )  # fmt: skip
 

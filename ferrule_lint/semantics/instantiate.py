@@ -9,7 +9,9 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     FLOWS,
+    ITEM,
     ITERATED,
+    NO_DEPS,
     OBSERVED,
     PRESENT,
     SIZED,
@@ -17,6 +19,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     contained,
     join2,
+    rounds_of,
     worse,
 )
 from ferrule_lint.semantics.names import FunctionInfo
@@ -94,13 +97,15 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     """The divergence of what a function does with an argument."""
     if how == OBSERVED:
         return value.observed
+    if how == PRESENT and value.there:
+        return None
     if how == PRESENT:
         found = value.presence or value.divergence
         return found if found is not None and (found is value.presence or found.kind != "data") else None
     if how == CONTAINED:
         return contained(value).divergence
     if how == ITERATED:
-        return value.length or value.shape
+        return rounds_of(value)
     return value.divergence
 
 
@@ -154,4 +159,6 @@ def _through(argument: Value, how: str) -> Value:
         return argument.plain()
     if how == SIZED:
         return argument.plain()._replace(shape=None, padded=None, length=None)
+    if how == ITEM:
+        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False)
     return argument

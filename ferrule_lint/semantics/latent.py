@@ -39,8 +39,8 @@ def of_summary(trace: Trace) -> tuple[Latent, ...]:
             if found is None:
                 continue
             event = found.occurrences[0].event
-            hidden = all(o.event.hidden for o in found.occurrences)
-            code = "FER103" if found.after_exit else "FER101" if hidden else "FER102"
+            forwards = all(o.event.hidden and o.event.op == "forward" for o in found.occurrences)
+            code = "FER103" if found.after_exit else "FER101" if forwards else "FER102"
             deps = frozenset().union(*(a.deps for a in own.values()))
             out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event))
         elif type(term) is Loop and term.deps and term.trip is None:
@@ -71,7 +71,8 @@ def of_context(trace: Trace, context: Mapping[str, Value]) -> tuple[tuple[Diverg
         calls = [o for o in found.occurrences if o.call and id(o.call.summary.function) in passed] if found else []
         if found is not None and calls:
             event = calls[0].event
-            code = "FER103" if found.after_exit else "FER101" if event.hidden else "FER102"
+            forward = event.hidden and event.op == "forward"
+            code = "FER103" if found.after_exit else "FER101" if forward else "FER102"
             out.append((divergence, Latent(code, "condition", NO_DEPS, term.path, term.pos, term.text, event)))
     return tuple(out)
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
+from ferrule_lint.semantics import first_rank
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
     FLOWS,
+    ITEM,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -42,6 +44,8 @@ def apply(
     e = arguments.expr
     if model.only_if is not None and _switched_off(model.only_if, arguments):
         return _wrapped(frame, model, arguments) if model.wraps else UNKNOWN
+    if model.unless is not None and _switched_on(model.unless, arguments):
+        return UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
     if model.event is not None:
         event = Event(
@@ -49,6 +53,7 @@ def apply(
             f"`{render(e.func)}` issues {model.event}", model.p2p,
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
+        frame.write_waited_for = frame.guarded_write
         _check_shapes(frame, model, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
@@ -75,6 +80,13 @@ def _switched_off(switch: Argument, arguments: Arguments) -> bool:
         return True
     value = _value_of(arguments, expr)
     return value is not None and value.const in ("None", "False")
+
+
+def _switched_on(switch: Argument, arguments: Arguments) -> bool:
+    """Whether an argument is certainly true."""
+    expr = arguments.expression(switch.name, switch.position)
+    value = _value_of(arguments, expr) if expr is not None else None
+    return value is not None and value.const == "True"
 
 
 def _value_of(arguments: Arguments, expr: f.Expr) -> Value | None:
@@ -177,10 +189,10 @@ def shape_message(code: str, op: str) -> str:
 def cleanse(value: Value, axes: Axes) -> Value:
     """A value after a reduction or broadcast over a group: uniform along its axes, and only those."""
     if "world" in axes:
-        return Value(uniform=True, types=value.types, element_types=value.element_types)
+        return Value(uniform=True, types=value.types, element_types=value.element_types, agreed=True)
     was_divergent = value.divergence is not None or value.data is not None
     if "?" in axes:
-        return Value(types=value.types, element_types=value.element_types)
+        return Value(types=value.types, element_types=value.element_types, agreed=True)
 
     def rest(divergence: Divergence | None) -> Divergence | None:
         if divergence is None:
@@ -200,6 +212,7 @@ def cleanse(value: Value, axes: Axes) -> Value:
         length=length,
         types=value.types,
         element_types=value.element_types,
+        agreed=True,
     )
 
 
@@ -244,7 +257,8 @@ def _result(
         return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
     if model.pads:
         value = arguments.positional[0] if arguments.positional else UNKNOWN
-        return value._replace(shape=None, padded=None, const=None)
+        deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+        return value._replace(shape=None, padded=None, const=None, deps=deps)
     if model.ragged:
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
         joined = computed(values)
@@ -300,9 +314,9 @@ def _divergent(
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
-    if model.name.rpartition(".")[2] in _FILE_TESTS:
+    if model.name.rpartition(".")[2] in _FILE_TESTS and not frame.write_waited_for:
         frame.file_tests.update(divergence.why)
-    return Value(divergence=divergence)
+    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2])
 
 
 def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
@@ -315,4 +329,4 @@ def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
-    return value._replace(const=None, target=None, module=value.module or bool(value.types))
+    return value._replace(const=None, target=None, module=value.module or bool(value.types), unwrapped=False)

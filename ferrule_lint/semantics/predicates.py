@@ -6,9 +6,22 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import first_rank
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import FLOWS, OBSERVED, PRESENT, Deps, Divergence, Value, computed, join
+from ferrule_lint.semantics.lattice import (
+    FLOWS,
+    ITEM,
+    OBSERVED,
+    PRESENT,
+    WORLD,
+    Deps,
+    Divergence,
+    Value,
+    computed,
+    join,
+)
+from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, position, shown
 from ferrule_lint.semantics.trace import Choice
@@ -24,7 +37,8 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
     if type(expr) is f.Compare and len(expr.ops) == 1:
         return _comparison(frame, expr, expr.left, expr.ops[0], expr.rights[0])
     if type(expr) is f.Compare:
-        value = observe(frame, join([frame.eval(expr.left), *map(frame.eval, expr.rights)]), expr.pos, shown(expr))
+        values = [frame.eval(expr.left), *map(frame.eval, expr.rights)]
+        value = _range_of_ranks(expr, values, observe(frame, join(values), expr.pos, shown(expr)))
         return _atom(frame, expr, value), value
     if type(expr) is f.Walrus:
         value = frame.eval(expr)
@@ -35,7 +49,7 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
 def _truth(formula: Formula, value: Value) -> Value:
     if type(formula) is Known:
         return Value(uniform=True, const=repr(formula.value))
-    return value.plain()
+    return value.plain()._replace(rank=first_rank.of(formula))
 
 
 def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
@@ -49,8 +63,11 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
             guard = connect(expr.op, list(formulas))
             guard = negate(guard) if decides else guard
             frame.conditions.append(guard)
+            narrowed = [narrow(frame, v, not decides) for v in expr.values[:i]]
             with frame.recording() as terms:
                 formula, value = condition(frame, operand)
+            for places in narrowed:
+                widen(frame.env, places)
             frame.conditions.pop()
             if terms:
                 first = expr.values[0] if i == 1 else f.BoolOp(expr.op, expr.values[:i], expr.pos)
@@ -65,7 +82,9 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
-    return formula, join(values).plain()._replace(types=frozenset(), uniform=all(v.uniform for v in values))
+    return formula, join(values).plain()._replace(
+        types=frozenset(), uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
+    )
 
 
 def _beside_agreed_flag(formulas: list[Formula]) -> list[Formula]:
@@ -103,6 +122,9 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
         return Known(truth), Value(uniform=True, const=repr(truth))
     if value.target is not None and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
         return Known(True), Value(uniform=True, const="True")
+    asked = first_rank.truth(value)
+    if asked is not None:
+        return asked, value.plain()._replace(types=frozenset(), rank=first_rank.of(asked))
     if value.divergence is not None and (value.group is not None or _MEMBERSHIP.search(name)):
         value = value._replace(divergence=value.divergence._replace(member=True))
     if value.divergence is None:
@@ -143,7 +165,7 @@ def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
     """Reading the content of tensor or batch data: from here on the value is known to differ."""
     if value.divergence is not None:
         return value
-    deps = frozenset((p, OBSERVED if how == FLOWS else how) for p, how in value.deps)
+    deps = frozenset((p, OBSERVED if how in (FLOWS, ITEM) else how) for p, how in value.deps)
     if value.data is None:
         return value.plain()._replace(deps=deps, types=frozenset())
     divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
@@ -168,13 +190,31 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     known = _known_comparison(a, b, op)
     if known is not None:
         return Known(known), Value(uniform=True, const=repr(known))
+    if _asks_for_first(a, right, positive):
+        positive, right, b = "==", f.Const("0"), Value(uniform=True, const="0")
     key_expr = f.Compare(left, (positive,), (right,), e.pos)
     if b.const == "None" and positive in ("is", "=="):
         return result(*_presence(frame, key_expr, left, a))
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
     value = _compared(frame, e, left, a, right, b)
+    asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
+    if asked is not None:
+        return result(asked, value)
     return result(_atom(frame, key_expr, value), value)
+
+
+def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:
+    """Whether this asks a rank if it is the first in another way than `== 0`.
+
+    `rank <= 0`, `rank < 1` and `rank in (-1, 0)`: -1 says that there is one process only.
+    """
+    if a.divergence is None or a.divergence.kind != "rank":
+        return False
+    if type(right) is f.Sequence and op == "in":
+        texts = {e.text for e in right.elements if type(e) is f.Const}
+        return texts in ({"0"}, {"-1", "0"}) and len(texts) == len(right.elements)
+    return type(right) is f.Const and (op, right.text) in (("<", "1"), ("<=", "0"))
 
 
 def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
@@ -189,6 +229,8 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
                 return False
             if sign == "<" and other.const in ("1", "2"):
                 return False
+    if b.const == "None" and a.there and op in ("is", "is not", "==", "!="):
+        return op in ("is not", "!=")
     if a.const is None or b.const is None or a.divergence or b.divergence or a.deps or b.deps:
         if b.const == "None" and op in ("is", "is not", "==", "!=") and a.const not in (None, "None"):
             return op in ("is not", "!=")
@@ -262,4 +304,14 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         member = True  # "is this process in the group at all"
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
-    return joined
+    return _range_of_ranks(e, values, joined)
+
+
+def _range_of_ranks(e: f.Compare, values: list[Value], result: Value) -> Value:
+    """`first <= rank < last`: whether this process is one of those that play a part, not which of them it is."""
+    divergence = result.divergence
+    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD:
+        return result
+    if any(op not in ("<", "<=", ">", ">=") for op in e.ops) or any(v.const is not None for v in values[-1:]):
+        return result
+    return result._replace(divergence=divergence._replace(member=True))

@@ -10,12 +10,14 @@ from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known,
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, Value, join2
+from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.text import place_name, position, shown
-from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit
+from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
 
 _DEEPEST_SECOND_PASS = 2
+Env = dict[str, Value]
 
 
 def execute(frame: Frame, body: f.Body) -> None:
@@ -146,22 +148,62 @@ def _if(frame: Frame, s: f.If) -> None:
     saved = dict(frame.env)
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     frame.conditions.append(formula)
+    in_body = narrow(frame, s.test, True)
     with frame.recording() as body_terms:
         execute(frame, s.body)
     body_env, frame.env = frame.env, dict(saved)
     frame.conditions[-1] = negate(formula)
+    in_else = narrow(frame, s.test, False)
     with frame.recording() as else_terms:
         execute(frame, s.orelse)
     frame.conditions.pop()
     body, orelse = tuple(body_terms), tuple(else_terms)
+    if not ends(body) and not ends(orelse):
+        widen(body_env, in_body)
+        widen(frame.env, in_else)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    if body and _made_on_first_use(frame, s):
+        body = weakened(body)
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
     for place, version in guarded.items():
         # `x = f(x)` under `x is not None` leaves the answer to "is x there" as it was
         if (value := body_env.get(place)) is not None and value.const is None:
             frame.versions[place] = version
+    if not ends(body) and not ends(orelse):
+        _padded_in_both(formula, saved, body_env, frame.env)
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _made_on_first_use(frame: Frame, s: f.If) -> bool:
+    """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
+    test = s.test
+    if type(test) is f.Not:
+        place = place_name(test.operand)
+    elif type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
+        place = place_name(test.left)
+    else:
+        return False
+    kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in s.body)
+
+
+def _function_body(frame: Frame) -> f.Body:
+    return frame.function.body if frame.function is not None else ()
+
+
+def _padded_in_both(formula: Formula, before: Env, a: Env, b: Env) -> None:
+    """A place that both arms set, or that only one knows, is not padded by one of them: each ranks builds its own."""
+    divergence = divergence_of(formula)
+    if divergence is None:
+        return
+    for env, other in ((a, b), (b, a)):
+        for place, value in env.items():
+            padded = value.padded
+            if padded is None or padded.why[: len(divergence.why)] != divergence.why:
+                continue
+            if other.get(place) is None or other[place] is not before.get(place):
+                env[place] = value._replace(padded=None)
 
 
 def _tested_for_presence(test: f.Expr) -> list[str]:

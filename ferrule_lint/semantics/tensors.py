@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.lattice import FLOWS, NO_DEPS, SIZED, Divergence, Value, computed, join, worse
-from ferrule_lint.semantics.text import last_name, render
+from ferrule_lint.semantics.lattice import FLOWS, ITEM, NO_DEPS, SIZED, Deps, Divergence, Value, computed, join, worse
+from ferrule_lint.semantics.text import last_name, render, root_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls import Arguments
@@ -31,6 +31,8 @@ _OF_SIZE = frozenset(
         "new_full",
     ]
 )
+#: of these not all positional arguments are sizes
+_SIZE_ARGUMENTS = {"full": slice(0, 1), "new_full": slice(0, 1), "randint": slice(-1, None), "linspace": slice(2, 3)}
 _OF_CONTENT = frozenset(
     [
         "tensor",
@@ -74,6 +76,11 @@ _LOCAL = ("data", "structure", "rank")
 
 def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     """The value of a torch function or tensor method called `name`, or None when it is none of those known here."""
+    value = _call(frame, name, arguments, receiver)
+    return value._replace(there=True) if value is not None else None
+
+
+def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     if name in _OF_SIZE:
         return _of_size(frame, name, arguments)
     if name in _OF_CONTENT and receiver is None:
@@ -96,12 +103,58 @@ def _flat(value: Value) -> Value:
 
 
 def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
-    sizes = [_flat(v) for v in arguments.positional]
+    given = [*arguments.positional, *(v for k, v in arguments.keywords.items() if k in ("size", "steps"))]
+    sizes = [_flat(v) for v in given[_SIZE_ARGUMENTS.get(name, slice(None))]]
     divergence = next((v.divergence for v in sizes if v.divergence is not None), None)
     uniform = all(v.uniform for v in sizes) and not name.startswith("rand")
+    filled = any(_is_rest(a) for a in arguments.expr.args)
     if divergence is None:
-        return Value(uniform=uniform)
-    return Value(shape=_ragged(frame, arguments, divergence))
+        return Value(uniform=uniform, filled=filled)
+    agreed = any(v.agreed for v in sizes)
+    return Value(shape=_ragged(frame, arguments, divergence), filled=filled, agreed=agreed)
+
+
+def _is_rest(size: f.Expr) -> bool:
+    """Whether a size is what is missing to a length: `most - n`, or named `pad_len`."""
+    if type(size) is f.Sequence:
+        return any(_is_rest(s) for s in size.elements)
+    return ((type(size) is f.Op and size.kind == "Sub") or "pad" in last_name(size)) and not _rounds_up(size)
+
+
+def _rounds_up(expr: object) -> bool:
+    """Whether an amount is what is missing to a multiple, which leaves uneven lengths uneven."""
+    if type(expr) is f.Op and expr.kind == "Mod":
+        return True
+    return isinstance(expr, tuple) and any(map(_rounds_up, expr))
+
+
+def _up_to_length(frame: Frame, arguments: Arguments) -> bool:
+    """Whether what is added is what the tensor itself lacks to a length: one that the ranks agreed on, or any, if its
+    own size is what the amount is reckoned from. A test around that only asks if something is missing."""
+    if frame.path_divergence() is None:
+        return True
+    amounts = arguments.expr.args if arguments.expr.args else ()
+    if any(v.agreed for value in arguments.positional for v in value.items or (value,)) or any(
+        _agreed(frame, a) for a in amounts
+    ):
+        return True
+    tensor = root_name(
+        amounts[0].elements[0] if amounts and type(amounts[0]) is f.Sequence else next(iter(amounts), None)
+    )
+    return any(_lacks(a, tensor) for a in amounts)
+
+
+def _agreed(frame: Frame, expr: object) -> bool:
+    if type(expr) is f.Name or type(expr) is f.Attr:
+        return frame.eval(expr).agreed
+    return isinstance(expr, tuple) and any(_agreed(frame, part) for part in expr)
+
+
+def _lacks(expr: object, tensor: str) -> bool:
+    """`length - tensor.size(0)` anywhere in an expression."""
+    if type(expr) is f.Op and expr.kind == "Sub" and root_name(expr.operands[1]) == tensor:
+        return True
+    return isinstance(expr, tuple) and any(_lacks(part, tensor) for part in expr)
 
 
 def _ragged(frame: Frame, arguments: Arguments, divergence: Divergence) -> Divergence:
@@ -129,12 +182,16 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     parts = join(value.items) if value.items else value
     padded = worse(value.padded, parts.padded)
     local = frame.path_divergence()
-    if name != "stack" and local is not None and local.kind in _LOCAL and value.items and len(value.items) > 1:
+    several = name != "stack" and value.items is not None and len(value.items) > 1
+    filled = several and parts.filled
+    if several and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):
         note = f"`{last_name(arguments.expr.func)}` makes it longer on some ranks only"
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, note)))
     return Value(
-        uniform=value.uniform, data=worse(value.data, parts.data), deps=value.deps, padded=padded,
-        shape=None if padded else worse(worse(value.shape, value.length), parts.shape),
+        uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
+        deps=_of_known_length(value.deps) if filled else value.deps,
+        shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
+        agreed=value.agreed or parts.agreed,
     )  # fmt: skip
 
 
@@ -142,8 +199,10 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
     source = arguments.positional[0] if arguments.positional else receiver or Value()
     padded = source.padded
     local = frame.path_divergence()
-    if local is not None and local.kind in _LOCAL:
+    if local is not None and local.kind in _LOCAL and not _up_to_length(frame, arguments):
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, "padded on some ranks only")))
+    if _rounds_up(arguments.expr.args):
+        return source._replace(padded=padded, const=None, items=None, presence=None)
     target = _local_target(frame, arguments)
     if target is not None:
         note = "padded to a length that only this rank knows"
@@ -151,9 +210,30 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
     if local is None and target is None and _agreed_target(frame, arguments):
         deps = frozenset((p, SIZED if how == FLOWS else how) for p, how in source.deps)
         return source._replace(
-            shape=None, padded=None, length=None, length_deps=NO_DEPS, deps=deps, const=None, items=None, presence=None
+            shape=None,
+            padded=None,
+            length=None,
+            length_deps=NO_DEPS,
+            deps=deps,
+            const=None,
+            items=None,
+            presence=None,
+            filled=True,
         )
-    return source._replace(shape=None, padded=padded, const=None, items=None, presence=None)
+    return source._replace(
+        shape=None,
+        padded=padded,
+        const=None,
+        items=None,
+        presence=None,
+        filled=True,
+        deps=_of_known_length(source.deps),
+    )
+
+
+def _of_known_length(deps: Deps) -> Deps:
+    """What is filled up to a length has the shape of its parameter no longer."""
+    return frozenset((p, ITEM if how == FLOWS else how) for p, how in deps)
 
 
 def _local_target(frame: Frame, arguments: Arguments) -> Divergence | None:
@@ -201,8 +281,9 @@ def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
     dims = arguments.positional if receiver is not None else arguments.positional[1:]
     dim = next((arguments.keywords[k] for k in ("dim", "axis") if k in arguments.keywords), dims[0] if dims else None)
     keeps = dim is not None and dim.const is not None and (dim.const == "0") == value.uneven_last
+    deps = value.deps if keeps else _of_known_length(value.deps)
     return Value(
-        uniform=value.uniform, divergence=value.divergence, data=value.data, deps=value.deps,
+        uniform=value.uniform, divergence=value.divergence, data=value.data, deps=deps,
         shape=value.shape if keeps else None,
-        uneven_last=value.uneven_last,
+        uneven_last=value.uneven_last, agreed=value.agreed,
     )  # fmt: skip

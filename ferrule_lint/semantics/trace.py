@@ -31,7 +31,7 @@ class Event(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """`form` is "if", "short circuit", "conditional expression", "filter" or "except"."""
+    """`form` is "if", "short circuit", "conditional expression", "filter", "except", "loop else" or "decorator"."""
 
     formula: Formula
     body: Trace
@@ -83,6 +83,22 @@ def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
         elif type(term) is Loop:
             yield term
             yield from choices_and_loops(term.body)
+
+
+def weakened(trace: Trace) -> Trace:
+    """A trace whose events are guesses, but for those that create groups."""
+    out: list[Term] = []
+    for term in trace:
+        if (type(term) is Event and term.op != "new_group") or (
+            type(term) is CallTerm and all(e.op != "new_group" for e in term.summary.events)
+        ):
+            term = term._replace(confidence=Confidence.LOW)
+        elif type(term) is Choice:
+            term = term._replace(body=weakened(term.body), orelse=weakened(term.orelse))
+        elif type(term) is Loop:
+            term = term._replace(body=weakened(term.body))
+        out.append(term)
+    return tuple(out)
 
 
 def has_exit(trace: Trace) -> str:

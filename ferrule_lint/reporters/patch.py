@@ -1,0 +1,46 @@
+"""Changes as people read them: a unified diff of a file, and the few lines that a fix of a finding changes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from ferrule_lint.findings import Fix
+from ferrule_lint.fixes.text import SourceText
+from ferrule_lint.reporters.source import decode
+from ferrule_lint.reporters.text import Line, visible
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def unified(path: str, old: bytes, new: bytes) -> Iterator[Line]:
+    """A diff that `patch -p1` takes, if the file is in an encoding that the reader of the output shares."""
+    before, after = _lines(decode(old)), _lines(decode(new))
+    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
+        text = line.rstrip("\r\n")
+        style = "bold" if text.startswith(("---", "+++")) else _STYLES.get(text[:1], "")
+        yield [(_shown(text), style)]
+        if not line.endswith("\n") and line[:1] in ("+", "-", " "):
+            yield [("\\ No newline at end of file", "")]
+
+
+def _shown(text: str) -> str:
+    """A line of a diff with its tabs, and nothing else that could move the cursor."""
+    return "\t".join(visible(part) for part in text.split("\t"))
+
+
+def changed_lines(source: bytes, fix: Fix) -> list[str]:
+    """The lines that a fix takes away and adds, with `-`, `+` or `@@` in front; none if it does not fit the file."""
+    try:
+        before = SourceText(source)
+        after = SourceText(before.edited(fix.edits))
+    except (ValueError, LookupError, SyntaxError):
+        return []
+    diff = difflib.unified_diff(_lines(before.text), _lines(after.text), n=1)
+    return [line.rstrip("\r\n") for line in list(diff)[2:]]
+
+
+def _lines(text: str) -> Sequence[str]:
+    # not `splitlines`: to Python a form feed ends no line
+    parts = text.split("\n")
+    return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
