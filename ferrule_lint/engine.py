@@ -11,7 +11,7 @@ import gc
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,7 +81,7 @@ def lint(
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
-    return _report(_run(paths, settings, use_cache, jobs, progress), start)
+    return _report(_run(paths, settings, use_cache, jobs, progress), settings, start)
 
 
 def fix(
@@ -106,7 +106,7 @@ def fix(
     )
     run.findings = result.findings
     result.dropped[:0] = run.dropped
-    return Fixed(_report(run, start), result, {path: run.read(path) for path in result.contents})
+    return Fixed(_report(run, settings, start), result, {path: run.read(path) for path in result.contents})
 
 
 def _run(
@@ -130,10 +130,17 @@ def _run(
     return run
 
 
-def _report(run: _Run, start: float) -> Report:
+def _report(run: _Run, settings: Settings, start: float) -> Report:
+    """What there is to show; of each fix, how safe the settings say it is."""
+    from ferrule_lint.project.selection import safety
+
+    findings = [
+        finding if finding.fix is None else replace(finding, fix=replace(finding.fix, safety=safety(settings, finding)))
+        for finding in run.findings
+    ]
     reported = set(run.discovery.report)
     return Report(
-        findings=tuple(sorted(run.findings, key=lambda finding: finding.sort_key)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
         errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
         files=len(reported),
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),

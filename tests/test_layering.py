@@ -26,7 +26,7 @@ ALLOWED = {
     "checks": {"semantics", "models", "facts", "findings"},
     "flagger": {"findings"},
     "fixes": {"flagger", "findings", "models"},
-    "reporters": {"findings"},
+    "reporters": {"findings", "fixes"},
     "project": {"findings", "models", "facts"},
     "extraction": {"project", "frontend", "facts"},
     "engine": {

@@ -17,6 +17,7 @@ from ferrule_lint.cli.rules import load_rules
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
+    from ferrule_lint.engine import Fixed
     from ferrule_lint.findings import Report
     from ferrule_lint.project.config import Settings
 
@@ -41,6 +42,13 @@ def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
     help="Report findings from this confidence on.  [default: medium]",
 )
 @click.option("--output-format", type=click.Choice(["full", "concise", "json"]), help="[default: full]")
+@click.option("--fix/--no-fix", default=None, help="Repair what can be repaired for certain.")
+@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix rest on assumptions, which it states.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--fix-only", is_flag=True, help="Repair, and do not report what is left.")
+@click.option(
+    "--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a file was changed, even if nothing is left."
+)
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
@@ -57,6 +65,9 @@ def check(
     ctx: click.Context,
     /,
     paths: tuple[str, ...],
+    diff: bool,
+    fix_only: bool,
+    exit_non_zero_on_fix: bool,
     statistics: bool,
     exit_zero: bool,
     show_files: bool,
@@ -76,13 +87,21 @@ def check(
     if show_files:
         _show_files(paths, settings)
         return
-    report = _lint(paths, settings, use_cache=not no_cache, quiet=quiet)
-    _write(report, settings, statistics=statistics, quiet=quiet)
+    changed = False
+    if settings.fix or fix_only or diff:
+        fixed = _fix(paths, settings, use_cache=not no_cache, quiet=quiet)
+        changed = bool(fixed.repair.contents)
+        report = _apply(fixed, settings, diff=diff, quiet=quiet)
+    else:
+        report = _lint(paths, settings, use_cache=not no_cache, quiet=quiet)
+    if not diff:
+        _write(replace(report, findings=()) if fix_only else report, settings, statistics=statistics, quiet=quiet)
     if verbose:
         _details(report, settings)
     if report.errors:
         ctx.exit(2)
-    ctx.exit(1 if report.findings and not exit_zero else 0)
+    left = report.findings and not fix_only and not diff and not exit_zero
+    ctx.exit(1 if left or (changed and (diff or exit_non_zero_on_fix)) else 0)
 
 
 def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
@@ -111,6 +130,9 @@ def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
             changes["output_format"] = options["output_format"]
         if options["cache_dir"]:
             changes["cache_dir"] = options["cache_dir"].absolute()
+        for name in ("fix", "unsafe_fixes"):
+            if options[name] is not None:
+                changes[name] = options[name]
         if options["force_exclude"]:
             changes["force_exclude"] = True
         settings = replace(settings, **changes)
@@ -145,6 +167,42 @@ def _lint(paths: tuple[str, ...], settings: Settings, *, use_cache: bool, quiet:
             return engine.lint(paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress)
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None
+
+
+def _fix(paths: tuple[str, ...], settings: Settings, *, use_cache: bool, quiet: bool) -> Fixed:
+    from ferrule_lint import engine
+    from ferrule_lint.cli.progress import progress_bar
+    from ferrule_lint.models.loader import ModelError
+
+    try:
+        with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
+            return engine.fix(paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress)
+    except ModelError as error:
+        raise Failure(error.message, error.path, error.line) from None
+
+
+def _apply(fixed: Fixed, settings: Settings, *, diff: bool, quiet: bool) -> Report:
+    """Write the fixes, or show them; the report of what is left."""
+    from ferrule_lint.cli import fixing
+    from ferrule_lint.reporters import concise, patch, text
+
+    if not quiet:
+        fixing.say_dropped(fixed)
+    if not diff:
+        return fixing.write(fixed, settings)
+    report = fixed.report
+    root, cwd = settings.root or Path.cwd(), Path.cwd()
+    changes = fixing.diff(fixed)
+    if changes and text.wants_colour(sys.stdout):
+        click.echo(text.coloured(patch.styled(changes)), color=True)
+    elif changes:
+        click.echo(changes, nl=False)
+    for line in concise.error_lines(report, root, cwd):
+        click.echo("".join(part for part, _ in line), err=True)
+    if not quiet:
+        number = len(fixed.repair.applied)
+        click.echo(f"Would fix {number} problem{'' if number == 1 else 's'}, {len(report.findings)} left.", err=True)
+    return report
 
 
 def _processors() -> int:

@@ -50,7 +50,9 @@ class Flags(dict[str, Flag]):
             # what the flag asks besides has to follow from the rest
             decided = set().union(*(reads(texts[text]) for text in terms))
             rest = [part for text, part in texts.items() if text not in terms]
-            implied = all(asks(tree, part) in ("presence", "truth") and reads(part) - {"bool"} <= decided for part in rest)
+            implied = all(
+                asks(tree, part) in ("presence", "truth") and reads(part) - {"bool"} <= decided for part in rest
+            )
             if implied and _stays(tree, flag, place):
                 return (flag.name,)
         return ()
@@ -78,7 +80,9 @@ def flags_of(tree: Tree, function: cst.FunctionDef) -> Flags:
             left = assign.targets[0].target
             if len(assign.targets) == 1 and isinstance(left, cst.Name):
                 found[left.value] = Flag(left.value, assign.value, node)
-        if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.CompFor | cst.NamedExpr | cst.AsName):
+        if isinstance(
+            node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign | cst.For | cst.CompFor | cst.NamedExpr | cst.AsName
+        ):
             for name in binds(node) if not isinstance(node, cst.For | cst.CompFor) else binds_of_target(node):
                 counts[name] = counts.get(name, 0) + 1
     outer = parameters(function)
@@ -109,7 +113,7 @@ def changes(tree: Tree, statement: cst.CSTNode, names: set[str]) -> bool:
         return True
     for node in below(statement):
         if isinstance(node, cst.AssignTarget | cst.AugAssign | cst.AnnAssign):
-            target = node.target
+            target: cst.BaseExpression = node.target
             while isinstance(target, cst.Attribute | cst.Subscript):
                 target = target.value
             if isinstance(target, cst.Name) and target.value in names and target is not node.target:

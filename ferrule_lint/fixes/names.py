@@ -46,9 +46,7 @@ def reads(node: cst.CSTNode) -> set[str]:
         one = stack.pop()
         if isinstance(one, cst.Name):
             found.add(one.value)
-        elif isinstance(one, cst.Attribute):
-            stack.append(one.value)
-        elif isinstance(one, cst.Arg):
+        elif isinstance(one, cst.Attribute | cst.Arg):
             stack.append(one.value)
         else:
             stack.extend(one.children)
@@ -170,7 +168,9 @@ def _always_in(suite: cst.BaseSuite, arms: bool = False) -> set[str]:
 def mentioned_later(tree: Tree, function: cst.FunctionDef, statement: cst.CSTNode, names: set[str]) -> set[str]:
     """Which of `names` the function mentions after `statement` in a way that may see what it left in them."""
     end = tree.span(statement).end_line
-    loops = [one for one in tree.around(statement) if isinstance(one, cst.For | cst.While) and tree.function(one) is function]
+    loops = [
+        one for one in tree.around(statement) if isinstance(one, cst.For | cst.While) and tree.function(one) is function
+    ]
     again: set[str] = set()
     if loops:
         # in the next round everything in the loop comes later, but for what is bound anew before

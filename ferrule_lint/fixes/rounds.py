@@ -40,9 +40,7 @@ def offer(findings: Sequence[Finding], read: Read, recheck: Recheck) -> tuple[li
     return verified(proposed, read, recheck)
 
 
-def repair(
-    findings: Sequence[Finding], read: Read, recheck: Recheck, wanted: Callable[[Finding], bool]
-) -> Repair:
+def repair(findings: Sequence[Finding], read: Read, recheck: Recheck, wanted: Callable[[Finding], bool]) -> Repair:
     """Apply the fixes that are `wanted` until there are no more. Nothing is written.
 
     `findings` come with their fixes (see `offer`); `recheck` is given all contents that differ from what `read` says.

@@ -47,9 +47,9 @@ class Site:
     def group(self, place: cst.CSTNode) -> Group | None:
         """The group over which ranks have to agree at `place`; None if it cannot be told, or not be named there.
 
-        A collective of torch.distributed that is called here says its group. For all others the axes have to: what runs over
-        all ranks is agreed on by all. So is what runs over the data-parallel ranks, which is certain only of jobs
-        that have no other axis.
+        A collective of torch.distributed that is called here says its group. For all others the axes have to: what runs
+        over all ranks is agreed on by all. So is what runs over the data-parallel ranks, which is certain only of
+        jobs that have no other axis.
         """
         texts: set[str] = set()
         certain = True

@@ -9,7 +9,7 @@ import libcst as cst
 
 from ferrule_lint.fixes.tree import Tree
 
-#: "value": of tensors that are there in any case; "size": whether there is anything; "presence": whether there is an input
+#: "value": of tensors that are there in any case; "size": whether there is anything; "presence": whether an input is
 Asks = Literal["value", "bad value", "size", "presence", "clock", "file", "rank", "truth", "other"]
 
 _FILE = re.compile(r"\b(exists|isfile|isdir|is_file|is_dir|islink|glob|iterdir|listdir|scandir|stat|getmtime|access)\(")

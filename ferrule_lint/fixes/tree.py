@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tokenize
 from collections.abc import Iterator, Sequence
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
@@ -38,7 +38,7 @@ class Tree:
         return self.source.slice(self.span(node))
 
     def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        return cast("cst.CSTNode | None", self._parents.get(node))
+        return self._parents.get(node)
 
     def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         """The nodes that hold `node`, innermost first."""
@@ -53,7 +53,9 @@ class Tree:
 
     def at(self, span: Span, kind: type[_Node]) -> _Node | None:
         """The outermost node of a kind with exactly this range."""
-        return next((node for node in self.walk(self.module) if isinstance(node, kind) and self.span(node) == span), None)
+        return next(
+            (node for node in self.walk(self.module) if isinstance(node, kind) and self.span(node) == span), None
+        )
 
     def calls_at(self, line: int, column: int) -> list[cst.Call]:
         """The calls that begin at a place, the shortest first (`a.b()` before `a.b().c()`)."""
@@ -93,7 +95,7 @@ class Tree:
         """The statements among which `statement` stands; none if it shares its line with the header."""
         parent = self.parent(statement)
         if isinstance(parent, cst.IndentedBlock | cst.Module):
-            return cast("Sequence[cst.BaseStatement]", parent.body)
+            return parent.body
         return ()
 
     def before(self, statement: cst.CSTNode) -> Sequence[cst.BaseStatement]:

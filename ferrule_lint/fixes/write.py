@@ -1,4 +1,4 @@
-"""Writing a changed file: whole or not at all, with its mode, through its links, and never over somebody else's change."""
+"""Writing a changed file: whole or not at all, with its mode, through links, and never over somebody else's change."""
 
 from __future__ import annotations
 

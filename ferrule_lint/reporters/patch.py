@@ -13,15 +13,19 @@ from ferrule_lint.reporters.text import Line, visible
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def unified(path: str, old: bytes, new: bytes) -> Iterator[Line]:
-    """A diff that `patch -p1` takes, if the file is in an encoding that the reader of the output shares."""
-    before, after = _lines(decode(old)), _lines(decode(new))
-    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
-        text = line.rstrip("\r\n")
-        style = "bold" if text.startswith(("---", "+++")) else _STYLES.get(text[:1], "")
-        yield [(_shown(text), style)]
-        if not line.endswith("\n") and line[:1] in ("+", "-", " "):
-            yield [("\\ No newline at end of file", "")]
+def unified(path: str, old: bytes, new: bytes) -> str:
+    """A diff that `patch -p1` takes, with the line ends of the file."""
+    out: list[str] = []
+    for line in difflib.unified_diff(_lines(decode(old)), _lines(decode(new)), f"a/{path}", f"b/{path}"):
+        out.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
+    return "".join(out)
+
+
+def styled(diff: str) -> Iterator[Line]:
+    """A diff for a terminal."""
+    for line in diff.removesuffix("\n").split("\n"):
+        style = "bold" if line.startswith(("--- ", "+++ ")) else _STYLES.get(line[:1], "")
+        yield [(_shown(line.removesuffix("\r")), style)]
 
 
 def _shown(text: str) -> str:

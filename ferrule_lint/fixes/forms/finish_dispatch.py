@@ -1,7 +1,7 @@
 """Complete the stage dispatch: the arm for the stages between, on the sending and the receiving side alike.
 
-Those stages get what is read below the dispatch without a test of the stage. Both halves (the rank that has the data, and those
-that receive it) get their arm in one fix: one alone would hang.
+Those stages get what is read below the dispatch without a test of the stage. Both halves (the rank that has the data,
+and those that receive it) get their arm in one fix: one alone would hang.
 """
 
 from __future__ import annotations

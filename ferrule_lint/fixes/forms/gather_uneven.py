@@ -1,7 +1,8 @@
 """Pad before a gather, cut back after: tensors of different sizes are gathered through the largest of them.
 
-`all_gather(out, x)` into a list gets, in the same list, each rank's tensor in its own size. What `all_gather_into_tensor(out, x)` fills
-becomes a new tensor, whose length is the sum of all: that is the part that somebody has to look at.
+`all_gather(out, x)` into a list gets, in the same list, each rank's tensor in its own size. What
+`all_gather_into_tensor(out, x)` fills becomes a new tensor, whose length is the sum of all: that is the part that
+somebody has to look at.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def propose(site: Site) -> Fix | None:
     passed = tree.text(value) + (f", group={tree.text(group)}" if group is not None else "")
     if callee(call) == "all_gather":
         new = f"{target.value}[:] = {name}({passed})"
-        message, safety = "the tensors are padded to the largest before they are gathered, and cut back after", Safety.SAFE
+        message, safety = (
+            "the tensors are padded to the largest before they are gathered, and cut back after",
+            Safety.SAFE,
+        )
     else:
         torch = site.module.spelled("torch") or "torch"
         new = f"{target.value} = {torch}.cat({name}({passed}))"
@@ -65,9 +69,11 @@ def _arguments(call: cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression, 
         if arg.star:
             return None
         keyword = names.get(index, "?") if arg.keyword is None else arg.keyword.value
-        found[{"tensor_list": "output", "output_tensor": "output", "tensor": "input", "input_tensor": "input"}.get(
-            keyword, keyword
-        )] = arg.value
+        found[
+            {"tensor_list": "output", "output_tensor": "output", "tensor": "input", "input_tensor": "input"}.get(
+                keyword, keyword
+            )
+        ] = arg.value
     if not {"output", "input"} <= set(found) <= {"output", "input", "group"}:
         return None
     return found["output"], found["input"], found.get("group")

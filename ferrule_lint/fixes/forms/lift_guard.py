@@ -1,7 +1,7 @@
 """Lift the guard: the collective for all ranks, the printing and writing for one.
 
-`if rank == 0: state = full_state_dict(model); save(state)` becomes the collective above the `if`, with the rest left in it. The
-arguments have to be there on every rank, and what stays behind above the collective must be plain output.
+`if rank == 0: state = full_state_dict(model); save(state)` becomes the collective above the `if`, with the rest left
+in it. The arguments have to be there on every rank, and what stays behind above the collective must be plain output.
 A barrier that ends the guarded block goes below it.
 """
 
@@ -25,8 +25,8 @@ _BROADCASTS = frozenset({"broadcast", "broadcast_object_list", "broadcast_tensor
 _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone"})
 _IN_PLACE = frozenset({"all_reduce", "reduce"})
 _OUTPUT = frozenset(
-    {"print", "info", "warning", "warn", "debug", "error", "log", "write", "flush", "makedirs", "mkdir", "log_dist", "rank_zero_info"}
-)  # fmt: skip
+    ("print", "info", "warning", "warn", "debug", "error", "log", "write", "flush", "makedirs", "mkdir")
+)
 
 
 @dataclass(slots=True)
@@ -46,9 +46,15 @@ def propose(site: Site) -> Fix | None:
     if site.finding.kind != "rank" or not isinstance(guard, cst.If) or isinstance(tree.parent(guard), cst.If):
         return None
     calls = site.event_calls()
-    if not calls or any(event.through for event in site.finding.events) or not isinstance(guard.body, cst.IndentedBlock):
+    if (
+        not calls
+        or any(event.through for event in site.finding.events)
+        or not isinstance(guard.body, cst.IndentedBlock)
+    ):
         return None
-    if any(callee(call) in _NOT_FOR_ALL for call in calls) or not all(_inside(tree, call, guard.body) for call in calls):
+    if any(callee(call) in _NOT_FOR_ALL for call in calls) or not all(
+        _inside(tree, call, guard.body) for call in calls
+    ):
         return None
     terms = conjuncts(guard.test)
     ranks = [term for term in terms if asks(tree, term) == "rank"]
@@ -106,7 +112,9 @@ def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan |
                 return None
         elif _is_output(statement):
             stay.append(statement)
-        elif _is_plain(tree, statement) and site.sure(_owner(tree, body), reads(statement) - bound_inside - binds(statement)):
+        elif _is_plain(tree, statement) and site.sure(
+            _owner(tree, body), reads(statement) - bound_inside - binds(statement)
+        ):
             plan.above += _lines(tree, statement)
             plan.moved.append(statement)
             bound_inside |= binds(statement)
@@ -174,7 +182,11 @@ def _collective(
             if not changed <= own or mentioned_later(tree, site.function, guard, changed):
                 plan.unsafe.append("the reduced value is wanted on the other ranks, too")
     whole = len(calls) == 1 and (value is calls[0] or _ends_in(value, calls[0]))
-    if whole and not isinstance(small, cst.Expr) and any(not isinstance(t.target, cst.Name) for t in getattr(small, "targets", ())):
+    if (
+        whole
+        and not isinstance(small, cst.Expr)
+        and any(not isinstance(t.target, cst.Name) for t in getattr(small, "targets", ()))
+    ):
         return False
     if whole and isinstance(small, cst.Expr | cst.Assign) and not _is_logged(small, calls[0]):
         plan.above += _lines(tree, statement)
@@ -227,7 +239,10 @@ def _is_output(statement: cst.BaseStatement) -> bool:
         return False
     return all(
         isinstance(small, cst.Expr)
-        and (isinstance(small.value, cst.SimpleString) or isinstance(small.value, cst.Call) and callee(small.value) in _OUTPUT)
+        and (
+            isinstance(small.value, cst.SimpleString)
+            or (isinstance(small.value, cst.Call) and callee(small.value) in _OUTPUT)
+        )
         for small in statement.body
     )
 
@@ -247,13 +262,22 @@ def _is_plain(tree: Tree, statement: cst.BaseStatement) -> bool:
 def _makes_only(call: cst.Call) -> bool:
     """A call of a class by the convention of its name, or one that computes a number or text."""
     name = callee(call)
-    return name[:1].isupper() and not name.isupper() or name in ("join", "len", "int", "float", "str", "dict", "list", "format")
+    return (name[:1].isupper() and not name.isupper()) or name in (
+        "join",
+        "len",
+        "int",
+        "float",
+        "str",
+        "dict",
+        "list",
+        "format",
+    )
 
 
 def _lines(tree: Tree, statement: cst.BaseStatement) -> list[str]:
     """A statement with the comments right above it, as lines without the block's indentation."""
     indent = tree.indent(statement)
-    comments = []
+    comments: list[str] = []
     line = tree.span(statement).line - 1
     while line >= 1 and tree.source.line(line).strip().startswith("#") and _column(tree, line) == len(indent):
         comments.insert(0, tree.source.line(line).strip())
@@ -281,7 +305,7 @@ def _whole_lines(tree: Tree, statement: cst.BaseStatement) -> Span:
 
 
 def _written(site: Site, guard: cst.If, plan: _Plan, rest: list[str], ranks: list[str]) -> list[Edit] | None:
-    """The edits: lines above and below, the guard without what was moved, and nested in its other terms if it has any."""
+    """The edits: lines above and below, the guard without what was moved, nested in its other terms if any."""
     tree = site.tree
     body = guard.body
     assert isinstance(body, cst.IndentedBlock)

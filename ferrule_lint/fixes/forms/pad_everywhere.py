@@ -1,7 +1,7 @@
 """Pad on every rank: where padding happens on some ranks only, or up to a rank-local size, the size is agreed on.
 
-Either the local size that a tensor is padded to is replaced by the largest of all ranks, or each of the gathers behind a padding
-that only some ranks do gets its tensor as long as the longest. In both cases every rank takes part.
+Either the local size that a tensor is padded to is replaced by the largest of all ranks, or each of the gathers
+behind a padding that only some ranks do gets its tensor as long as the longest. In both cases every rank takes part.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ def _tensor(site: Site) -> Fix | None:
     name, edits = helper
     wraps = [Edit(tree.span(arg.value), f"{name}({tree.text(arg.value)}{group})") for arg in tensors]
     message = (
-        "each tensor is padded to the longest of all ranks before it is gathered; assumes that its rows stand in its first"
-        " dimension, and that a rank with more of them than it should have is no error of its own"
+        "each tensor is padded to the longest of all ranks before it is gathered; assumes that its rows stand in its"
+        " first dimension, and that a rank with more of them than it should have is no error of its own"
     )
     return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, *wraps)))
 
@@ -111,6 +111,10 @@ def _group(site: Site) -> str | None:
     if not named:
         return None if known is None else known.text
     value = named[0].value
-    if len(named) > 1 or not isinstance(value, cst.Name | cst.Attribute) or changes(site.tree, site.function, reads(value)):
+    if (
+        len(named) > 1
+        or not isinstance(value, cst.Name | cst.Attribute)
+        or changes(site.tree, site.function, reads(value))
+    ):
         return None
     return f", group={site.tree.text(value)}"

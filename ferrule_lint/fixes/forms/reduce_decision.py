@@ -1,7 +1,8 @@
 """Reduce the decision: a `continue`, `break` or `return` that some ranks would take is taken by all, or by none.
 
-What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX). "There is
-nothing here" is agreed on only if no rank has anything (MIN): then ranks without data go on with empty tensors.
+What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough
+(MAX). "There is nothing here" is agreed on only if no rank has anything (MIN): then ranks without data go on with
+empty tensors.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ def propose(site: Site) -> Fix | None:
     tree, owner, finding = site.tree, site.owner, site.finding
     if finding.kind not in ("data", "host") or not isinstance(owner, cst.If) or owner.orelse is not None:
         return None
-    if isinstance(tree.parent(owner), cst.If) or any(isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(owner.test)):
+    if isinstance(tree.parent(owner), cst.If) or any(
+        isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(owner.test)
+    ):
         return None
     does = _exit(owner.body)
     group = site.group(owner)
@@ -67,7 +70,7 @@ def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
 
 def _agreement(answers: set[Asks], does: str) -> tuple[bool, list[str]] | None:
     """(whether all ranks have to want it, what that assumes), or None if no agreement is surely the meant one."""
-    if answers <= {"bad value"} or answers <= {"clock", "truth", "other"} and "clock" in answers:
+    if answers <= {"bad value"} or (answers <= {"clock", "truth", "other"} and "clock" in answers):
         return False, []
     if answers <= {"size"}:
         return True, ["the code below can run on empty data"]

@@ -1,7 +1,7 @@
 """Reduce the trip count: a loop of collectives turns as often as the rank that needs most turns.
 
-`while residual.item() > tolerance` goes on while some rank is above; `range(n)` goes up to the largest `n`, which assumes
-that a turn with nothing left to do is possible.
+`while residual.item() > tolerance` goes on while some rank is above; `range(n)` goes up to the largest `n`, which
+assumes that a turn with nothing left to do is possible.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Uniform predicate: the conditions of a function are OR-reduced, so that every rank goes the same way.
 
-For conditions on the local batch or on a clock. All conditions of a function that are still the same at its first one are
-asked in one small MAX all-reduce. Terms that guard None stay in the test, and are asked locally before the reduction,
-which stands outside of any short circuit: it cannot raise, and every rank takes part in it.
+For conditions on the local batch or on a clock. All conditions of a function that are still the same at its first one
+are asked in one small MAX all-reduce. Terms that guard None stay in the test, and are asked locally before the
+reduction, which stands outside of any short circuit: it cannot raise, and every rank takes part in it.
 """
 
 from __future__ import annotations
@@ -120,9 +120,10 @@ def _joint(site: Site, own: _Condition, group: Group, flags: Flags) -> Fix | Non
     conditions = [own]
     for finding in site.others:
         other = _condition(tree, finding, owner_of(tree, finding))
-        if other is not None and isinstance(other.owner, cst.If) and not _is_elif(tree, other.owner):
-            if all(known.owner is not other.owner for known in conditions):
-                conditions.append(other)
+        if other is None or not isinstance(other.owner, cst.If) or _is_elif(tree, other.owner):
+            continue
+        if all(one.owner is not other.owner for one in conditions):
+            conditions.append(other)
     conditions.sort(key=lambda one: tree.span(one.owner).line)
     known = {id(one): flags.asking(tree, one.test, one.owner) for one in conditions}
     leaves = flags.ordered(tree, (leaf for found in known.values() for leaf in found))
@@ -143,9 +144,11 @@ def _joint(site: Site, own: _Condition, group: Group, flags: Flags) -> Fix | Non
         one
         for one in conditions
         if known.get(id(one))
-        or not isinstance(one.test, cst.Name)
-        and start in tree.block(one.statement)
-        and unchanged(tree, start, one.statement, reads(one.test))
+        or (
+            not isinstance(one.test, cst.Name)
+            and start in tree.block(one.statement)
+            and unchanged(tree, start, one.statement, reads(one.test))
+        )
     ]
     if own not in asked:
         return None
@@ -167,7 +170,7 @@ def _edits(
     start: cst.BaseStatement,
     group: Group,
 ) -> Fix | None:
-    """The reduction in front of `start`, and the tests by its results; in the test or the flag itself if it is only one."""
+    """The reduction in front of `start`, and the tests by its results; one alone goes into its test."""
     tree = site.tree
     names = [leaf.name for leaf in leaves]
     values = list(names)
@@ -238,5 +241,7 @@ def _assumptions(conditions: tuple[_Condition, ...], group: Group) -> list[str]:
 def _fix(conditions: tuple[_Condition, ...], group: Group, edits: Iterable[Edit]) -> Fix:
     what = "the condition is" if len(conditions) == 1 else f"{len(conditions)} conditions are"
     assumptions = _assumptions(conditions, group)
-    message = f"{what} OR-reduced over the ranks" + (f"; assumes that {' and that '.join(assumptions)}" if assumptions else "")
+    message = f"{what} OR-reduced over the ranks" + (
+        f"; assumes that {' and that '.join(assumptions)}" if assumptions else ""
+    )
     return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order(edits))
