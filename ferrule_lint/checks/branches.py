@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, difference
-from ferrule_lint.semantics.conditions import atoms, divergence_of
+from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
 from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops, has_exit
 
@@ -31,7 +31,8 @@ def check(root: Trace, function: str, trusted: Collection[Step] = ()) -> Iterato
             divergence = divergence._replace(confidence=Confidence.MEDIUM)
         own = {a.key: a for a in atoms(choice.formula) if a.divergence is not None}
         for least in (Confidence.MEDIUM, Confidence.LOW):
-            found = difference(root, choice, own, divergence, least)
+            surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice.formula))
+            found = difference(root, choice, own, divergence, least, surely)
             if found is None:
                 continue
             key = frozenset(o.key for o in found.occurrences)
@@ -39,6 +40,13 @@ def check(root: Trace, function: str, trusted: Collection[Step] = ()) -> Iterato
                 seen.add(key)
                 yield _finding(choice, divergence, found, least, function)
             break
+
+
+def _has_setting(formula: Formula) -> bool:
+    """Whether a conjunction has a term that is not known to differ: a setting, mostly."""
+    if type(formula) is not Connective or formula.op != "and":
+        return False
+    return any(divergence_of(o) is None for o in formula.operands)
 
 
 def _finding(choice: Choice, divergence: Divergence, found: Difference, least: Confidence, function: str) -> Finding:

@@ -35,6 +35,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
         "optional",
         "ragged",
         "tokens",
+        "tensor",
         "loader",
         "module",
         "group",

@@ -72,6 +72,8 @@ class CallModel:
     context: str = ""
     #: the result's iteration order is not the same on all ranks (set, os.listdir)
     unordered: bool = False
+    #: a random number: more than a weak source where the project seeds the library's generator differently by rank
+    random: bool = False
     #: the size of the result depends on the content of its arguments (nonzero, unique, masked_select)
     ragged: bool = False
     #: a decorator after which only some ranks run the function, the others get None (`rank_zero_only`); `kind` and
@@ -123,8 +125,9 @@ class Convention:
     flag or count that is the same everywhere: world sizes, configuration), "initialized" (true once there is more
     than one rank), "batch" (a parameter holding a local batch), "data" (a tensor of local data in a module's
     forward), "optional" (an input some batches lack), "ragged" (padded to a length that the local batch decides),
-    "tokens" (the same, if it is sliced by one token), "loader" (yields local batches), "module" (a module), "group"
-    (a process group), "local_size" (an attribute holding the size of the local batch).
+    "tokens" (the same, if it is sliced by one token), "tensor" (of the local batch wherever it is a parameter),
+    "loader" (yields local batches), "module" (a module), "group" (a process group), "local_size" (an attribute
+    holding the size of the local batch).
     """
 
     what: str

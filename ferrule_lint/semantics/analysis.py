@@ -24,7 +24,9 @@ from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
+from ferrule_lint.semantics.seeding import Seeding
 from ferrule_lint.semantics.sharding import Setting, Sharding
+from ferrule_lint.semantics.signals import Signals
 from ferrule_lint.semantics.statements import execute
 from ferrule_lint.semantics.summary import Summary
 from ferrule_lint.semantics.text import last_name, place_name
@@ -46,6 +48,8 @@ class Analysis:
         self.models = models
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
+        self.seeding = Seeding(self)
+        self.signals = Signals(self)
         self.counters: collections.Counter[str] = collections.Counter()
         self._summaries: dict[tuple[object, ...], tuple[Summary, Frame]] = {}
         self._stack: list[tuple[object, ...]] = []

@@ -316,6 +316,8 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         length = worse(length, filled)
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
+    # nor is what is uneven in one field of a record uneven in the others
+    masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
     merged = base._replace(
         uniform=base.uniform and value.uniform and index.uniform,
         data=worse(base.data, value.data),
@@ -372,9 +374,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     tensor = "Tensor" in annotation
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
+    unmistakable = not annotation and frame.models.convention("tensor", name) is not None
     optional = frame.models.convention("optional", name) is not None
     if (
         batch
+        or unmistakable
         or (named and (frame.in_module or tensor))
         or (tensor and frame.in_module)
         or (optional and frame.in_module)

@@ -115,7 +115,8 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
             return Value(divergence=length, deps=joined.deps)
     if dotted in _CONTENT and joined.data is not None:
         return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
-    return joined._replace(container=False, length=None)
+    rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
+    return joined._replace(container=False, length=None, rank=rank)
 
 
 def _pass_on(values: tuple[Value, ...]) -> Value:
@@ -300,7 +301,9 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return _run_in_thread(frame, arguments)
     if name in _TRANSPARENT:
         value = join([receiver, *arguments.positional]).plain()
-        return value._replace(uniform=receiver.uniform and value.uniform, presence=None)
+        return value._replace(
+            uniform=receiver.uniform and value.uniform, presence=None, there=receiver.there, unwrapped=receiver.unwrapped
+        )
     return None
 
 

@@ -48,6 +48,8 @@ _WRITES = frozenset(
 _KEEPS = re.compile(
     r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
 )
+#: functions that, by their names, do not shard the module they are given
+_LOOKS = re.compile(r"(load|save|get|print|log|count|len|next|list|isinstance|hasattr|getattr|id|type|unwrap|freeze)(_|$)")
 #: class methods of library modules that make an instance
 _FACTORIES = ("from_pretrained", "from_config", "_from_config")
 
@@ -91,8 +93,9 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
-    for expr in (*e.args, *(v for _, v in e.keywords)):
-        _seen_by_others(frame, expr)
+    if not _LOOKS.match(last_name(e.func)):
+        for expr in (*e.args, *(v for _, v in e.keywords)):
+            _seen_by_others(frame, expr)
     return dispatch(frame, function, arguments)
 
 
@@ -253,7 +256,7 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
     model = frame.models.call(f"{info.module.name}.{info.qualname}")
     if model is not None and model.event:
         modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
-    instance = Value(types=frozenset({info}), uniform=False, there=True)
+    instance = Value(types=frozenset({info}), there=True, unwrapped=frame.analysis.is_module(info))
     method = frame.analysis.names.method(info, "__init__")
     if method is not None:
         frame.analysis.call_function(
@@ -312,6 +315,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     receiver_expr = e.func.base if type(e.func) is f.Attr else None
     text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    if target.name == "backward":
+        forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:
         return builtin_calls.size(frame, target, arguments)
     if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None:

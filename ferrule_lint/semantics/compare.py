@@ -62,6 +62,10 @@ class Comparison:
     collectives_only: bool = False
     #: the ranks differ in being members of some group: what they do inside a group is nobody else's business
     members: bool = False
+    #: what calls issue under a setting of their own that is not known does not count
+    surely: bool = False
+    #: inside a call
+    inside: bool = False
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
@@ -125,6 +129,8 @@ class Comparison:
         while common < min(len(a), len(b)) and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
+        if self.surely and self.inside:
+            return tail
         return (("either", a[: len(a) - common], b[: len(b) - common]), *tail)
 
     def _loop(self, term: Loop, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
@@ -141,11 +147,13 @@ class Comparison:
         """What a call issues, whatever way it takes; a call that is being computed is silent."""
         if summary.busy or not summary.events:
             return ()
-        key = (self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members)
+        key = (
+            self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members, self.surely,
+        )  # fmt: skip
         known = summary.signatures.get(key)
         if known is None:
             summary.signatures[key] = ()
-            inner = self.fresh()
+            inner = replace(self.fresh(), inside=True)
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()
@@ -221,14 +229,19 @@ def difference(
     own: Mapping[str, Atom],
     divergence: Divergence,
     least: Confidence,
+    surely: bool = False,
 ) -> Difference | None:
-    """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None."""
+    """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
+
+    `surely`: the ranks differ only under a setting that is not known, so that what calls issue under another such
+    setting is no evidence: the two may exclude each other.
+    """
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
     # a tower run for images and again for videos is balanced by one dummy run in practice; that it runs matters
     by_presence = divergence.kind == "structure"
     only = divergence.kind == "rank"
-    question = Comparison(axes, least, lenient, by_presence, only, divergence.member)
+    question = Comparison(axes, least, lenient, by_presence, only, divergence.member, surely)
     keys = _linked(root, own)
     outcomes: list[tuple[dict[str, bool], Signature]] = []
     for values in itertools.product((True, False), repeat=len(keys)):
@@ -280,20 +293,30 @@ def _explain(
         return Difference(tuple(_unmatched(within, first, second)), False, comparison.axes)
     if not (has_exit(choice.body) or has_exit(choice.orelse)):
         return None  # another choice on the same atom speaks of these
-    after = [o for o in differing if (o.call or o.event).pos[0] > choice.pos[0]]
-    if after or differing:
-        return Difference(tuple(after or differing), True, comparison.axes)
-    # the same occurrences, in other numbers: an exit out of a loop
-    rounds: list[Occurrence] = []
-    for loop in choices_and_loops(root):
-        if type(loop) is Loop and any(c is choice for c in choices_and_loops(loop.body)):
-            rounds = []
-            comparison.occurrences(loop.body, {}, rounds)
-    if rounds:
-        return Difference(tuple(_unique(rounds)), True, comparison.axes)
-    later = [o for o in _unique(first + second) if (o.call or o.event).pos[0] > choice.pos[0]]
-    everything = later or _unique(first + second)
-    return Difference(tuple(everything), True, comparison.axes) if everything else None
+    rest: list[Occurrence] = []
+    comparison.occurrences(_after(root, choice) or (), {}, rest)
+    skipped = {o.key for o in rest}
+    after = [o for o in differing if o.key in skipped]
+    # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
+    found = after or differing or _unique(rest) or _unique(first + second)
+    return Difference(tuple(found), True, comparison.axes) if found else None
+
+
+def _after(trace: Trace, choice: Choice) -> Trace | None:
+    """What comes after a choice on the ways through it, the next round of a loop included; None: it is not here."""
+    for i, term in enumerate(trace):
+        if term is choice:
+            return trace[i + 1 :]
+        if type(term) is Choice:
+            for arm in (term.body, term.orelse):
+                found = _after(arm, choice)
+                if found is not None:
+                    return (*found, *trace[i + 1 :])
+        elif type(term) is Loop:
+            found = _after(term.body, choice)
+            if found is not None:
+                return (*found, *term.body, *trace[i + 1 :])
+    return None
 
 
 def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:

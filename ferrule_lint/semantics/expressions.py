@@ -149,6 +149,7 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         group=joined.group,
         # a tuple is a record: what is uneven in one field is not in the others
         shape=joined.shape if e.kind == "list" else None,
+        uneven_last=joined.shape is not None,
         padded=joined.padded if e.kind == "list" else None,
         container=e.kind == "list",
         there=True,
@@ -251,8 +252,9 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
         return value._replace(
-            length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None
-        )
+            length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
+            emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks
+        )  # fmt: skip
     if type(e.index) is f.Op and e.index.kind == "Slice":
         return value._replace(
             length=base.length, length_deps=base.length_deps, types=base.types, element_types=base.element_types
@@ -347,6 +349,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
             return joined._replace(uniform=False, divergence=worse(joined.divergence, divergence), const=None)
         if a != b:
             return joined._replace(uniform=False)
+    if joined.divergence is not None and (a.uniform or b.uniform):
+        joined = joined._replace(divergence=joined.divergence._replace(partial=True))
     if deps and a != b:
         return joined._replace(uniform=False, deps=joined.deps | deps)
     if not (a.uniform and b.uniform) or not _is_uniform(formula):
@@ -407,6 +411,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         element_types=joined.types,
         unordered=unordered,
         shape=joined.shape,
+        uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
         agreed=joined.agreed,
         there=True,
     )

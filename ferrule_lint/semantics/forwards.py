@@ -41,7 +41,12 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         confidence = _sharded(frame, function, role)
         if confidence is not None:
             emit(frame, arguments, confidence)
+    if result is None and last_name(arguments.expr.func) == "generate":
+        return _generated(frame, "generate", arguments)
     data = _output(frame, arguments)
+    if data is None and role in ("sharded", "ddp") and not all(v.uniform for v in arguments.values):
+        note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
+        data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
     return (result or Value())._replace(data=data) if result is None or result.data is None else result
 
 
@@ -83,6 +88,30 @@ def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
     return data
 
 
+def _generated(frame: Frame, name: str, arguments: Arguments) -> Value:
+    """The output of a method of a module; generated sequences are as long as the rank's own longest one."""
+    data = _output(frame, arguments)
+    if name != "generate":
+        return Value(data=data)
+    if data is None:
+        note = f"`{render(arguments.expr.func)}` continues the rank's own prompts"
+        data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
+    note = f"`{render(arguments.expr.func)}` stops at a length that the local batch decides"
+    shape = data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+    return Value(data=data, shape=shape, uneven_last=True)
+
+
+def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
+    """`loss.backward()` of a loss that this rank computed from its own data, in a project that wraps modules."""
+    if loss.data is None and loss.divergence is None:
+        return
+    if not frame.analysis.sharding.reduces_gradients:
+        return
+    note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
+    pos = arguments.expr.pos
+    frame.emit(Event("backward", DP, "", frame.module.path, pos, Confidence.MEDIUM, True, note))
+
+
 def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:
     """Forwards that only a name gives away: `model(**batch)`, `self.visual(...)`, a submodule of a library's module."""
     func = arguments.expr.func
@@ -97,7 +126,7 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         if confidence is None:
             return None
         emit(frame, arguments, confidence)
-        return Value(data=_output(frame, arguments))
+        return _generated(frame, name, arguments)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     if sharding.unknown is None or not arguments.values:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.findings import Confidence
+from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.attributes import parameter_value
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Value, join
+from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Value, join
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.statements import execute
 from ferrule_lint.semantics.targets import MethodTarget
@@ -50,6 +50,8 @@ class Holders:
             for method in c.methods.values():
                 if name in self._stored_in(method):
                     value = self._method_writes(method, c, layer).get(name)
+                    if value is not None and self._analysis.signals.handles(method):
+                        value = _by_signal(value, method)
                     if value is not None:
                         found.append(value)
         annotated = self._annotated(info, name)
@@ -138,8 +140,12 @@ class Holders:
         else:
             values = [self._global_value(variable.module, e) for e in expressions]
             value = join(values)._replace(deps=NO_DEPS)
-            if len(values) > 1 or _rebound(variable):
+            rebinders = _rebinders(variable)
+            if len(values) > 1 or rebinders:
                 value = value._replace(const=None, uniform=False)
+            for function in rebinders:
+                if self._analysis.signals.handles(function):
+                    value = _by_signal(value, function)
             value = value._replace(container=False, emptiness=None, items=None)
         self._globals[key] = value
         return value
@@ -153,13 +159,20 @@ class Holders:
             return UNKNOWN
 
 
-def _rebound(variable: GlobalName) -> bool:
-    """Whether some function declares the name `global`: then its initial constant says little."""
-    return any(
-        type(s) is f.ScopeDecl and variable.name in s.names
+def _rebinders(variable: GlobalName) -> list[FunctionInfo]:
+    """The functions that declare the name `global`: if there are any, its initial constant says little."""
+    return [
+        function
         for function in variable.module.functions.values()
-        for s in function.body
-    )
+        if any(type(s) is f.ScopeDecl and variable.name in s.names for s in function.body)
+    ]
+
+
+def _by_signal(value: Value, handler: FunctionInfo) -> Value:
+    """A flag that a signal handler sets: the processes get their signals at different times."""
+    note = f"`{handler.display}` sets this when the process gets a signal"
+    step = Step("source", handler.module.path, handler.line, 1, note)
+    return value._replace(uniform=False, const=None, divergence=Divergence(WORLD, "host", (step,), Confidence.MEDIUM))
 
 
 def _stored_names(node: object, self_name: str, out: set[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -123,7 +124,7 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     own = {p.name for p in summary.function.parameters} if summary.function else set()
     outer = frozenset(d for d in result.deps if d[0] not in own)
     outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own)
-    value = result._replace(deps=outer, length_deps=outer_lengths, items=items)
+    value = _without_guesses(result, bound)._replace(deps=outer, length_deps=outer_lengths, items=items)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed
         for name, how in sorted(result.deps):
@@ -145,6 +146,20 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
     return value
+
+
+def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
+    """A result whose divergence rests on the name of a parameter: what is passed there should know of it, too."""
+    data, divergence = result.data, result.divergence
+    if not (data is not None and data.assumed) and not (divergence is not None and divergence.assumed):
+        return result
+    if any(v.data is not None or v.divergence is not None for v in bound.values()):
+        return result
+    if data is not None and data.assumed:
+        result = result._replace(data=data.at_most(Confidence.LOW))
+    if divergence is not None and divergence.assumed:
+        result = result._replace(divergence=divergence.at_most(Confidence.LOW))
+    return result
 
 
 def _through(argument: Value, how: str) -> Value:

@@ -14,7 +14,7 @@ from ferrule_lint.semantics.compare import Comparison, Occurrence, difference, i
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
-from ferrule_lint.semantics.lattice import FLOWS, ITERATED, NO_DEPS, UNKNOWN_GROUP, WORLD, Divergence, Value, overlap
+from ferrule_lint.semantics.lattice import FLOWS, ITERATED, NO_DEPS, PRESENT, UNKNOWN_GROUP, WORLD, Divergence, Value, overlap
 from ferrule_lint.semantics.modelled import meets, shape_message, shape_problems
 from ferrule_lint.semantics.summary import Latent, Summary
 from ferrule_lint.semantics.targets import FunctionTarget, PartialTarget
@@ -96,6 +96,8 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
                 continue
             if latent.needs == "shape":
                 _shape(frame, summary, latent, value, pos)
+                continue
+            if how == PRESENT and value.there:
                 continue
             found = divergence_through(value, how)
             if found is not None:

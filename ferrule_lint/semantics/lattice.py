@@ -51,6 +51,8 @@ class Divergence(NamedTuple):
     member: bool = False
     #: rests on nothing but the name of a parameter
     assumed: bool = False
+    #: only under a setting that is not known
+    partial: bool = False
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""
@@ -144,9 +146,10 @@ def worse(a: Divergence | None, b: Divergence | None) -> Divergence | None:
     if a is b:
         return a
     best = b if b.confidence > a.confidence else a
-    if a.axes == b.axes:
+    if a.axes == b.axes and a.partial == b.partial:
         return best
-    return best._replace(axes=a.axes | b.axes, member=a.member and b.member)
+    member = best.member if a.axes == b.axes else a.member and b.member
+    return best._replace(axes=a.axes | b.axes, member=member, partial=a.partial and b.partial)
 
 
 def join(values: Iterable[Value]) -> Value:

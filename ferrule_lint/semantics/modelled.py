@@ -313,6 +313,10 @@ def _divergent(
         axes = DP
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
+    library = model.name.partition(".")[0]
+    if model.random and (seeded := frame.analysis.seeding.axes(library)):
+        axes, confidence = seeded, Confidence.MEDIUM
+        note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     if model.name.rpartition(".")[2] in _FILE_TESTS and not frame.write_waited_for:
         frame.file_tests.update(divergence.why)
@@ -329,4 +333,6 @@ def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
-    return value._replace(const=None, target=None, module=value.module or bool(value.types), unwrapped=False)
+    wrapper = frame.models.canonical(model.name) if frame.models.class_(model.name) is not None else value.external
+    module = value.module or bool(value.types) or wrapper is not None
+    return value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper)

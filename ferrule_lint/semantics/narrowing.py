@@ -22,10 +22,16 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
     return changed
 
 
-def widen(env: dict[str, Value], narrowed: Narrowed) -> None:
-    """Take back in an environment what was narrowed and not assigned since."""
+def widen(
+    env: dict[str, Value], narrowed: Narrowed, other: dict[str, Value] | None = None, there: Narrowed | None = None
+) -> None:
+    """Take back in an environment what was narrowed and not assigned since; `other` is that of the other arm.
+
+    Where the other arm assigned the place, what is known of it in this one lives on: `if x is None: x = default`.
+    """
     for place, (before, inside) in narrowed.items():
-        if env.get(place) is inside:
+        same = other is None or any(other.get(place) is v for v in (before, *(there or {}).get(place, ())))
+        if same and env.get(place) is inside:
             env[place] = before
 
 

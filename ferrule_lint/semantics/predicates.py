@@ -136,7 +136,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
             )
         elif value.data is not None and not value.container and _reads_content(frame, expr):
             value = observe(frame, value, position(expr), shown(expr))
-        elif value.length is not None and value.items is None:
+        elif value.length is not None and value.items is None and value.emptiness is None:
             value = value._replace(divergence=value.length)
         elif value.emptiness is not None:
             value = value._replace(divergence=value.emptiness)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 Setting = bool | str | tuple[str, ...]
 
-_HINT = re.compile(r"fsdp|fully_?shard|deepspeed|accelerat|lightning\.fabric", re.IGNORECASE)
+_HINT = re.compile(
+    r"fsdp|fully_?shard|deepspeed|accelerat|lightning\.fabric|DistributedDataParallel|ddp|nn\.parallel|^torch$", re.I
+)
 _DEEPEST_SUBMODULE = 4
 
 
@@ -33,6 +35,13 @@ class Sharding:
         self._setting = setting
         self._classes: dict[str, Confidence] | None = None
         self._generic = False
+        self._data_parallel = False
+
+    @property
+    def reduces_gradients(self) -> bool:
+        """Whether some module is wrapped so that its backward reduces gradients over data-parallel ranks."""
+        self._gather()
+        return self._data_parallel
 
     @property
     def unknown(self) -> Confidence | None:
@@ -75,6 +84,7 @@ class Sharding:
         model = self._analysis.models.call(dotted) if dotted else None
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
+        self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps))
         if model is None or model.wraps != "shards":
             return
         argument = model.wrapped

@@ -159,8 +159,8 @@ def _if(frame: Frame, s: f.If) -> None:
     frame.conditions.pop()
     body, orelse = tuple(body_terms), tuple(else_terms)
     if not ends(body) and not ends(orelse):
-        widen(body_env, in_body)
-        widen(frame.env, in_else)
+        widen(body_env, in_body, frame.env, in_else)
+        widen(frame.env, in_else, body_env, in_body)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     if body and _made_on_first_use(frame, s):
         body = weakened(body)

@@ -191,7 +191,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
         deps=_of_known_length(value.deps) if filled else value.deps,
         shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
-        agreed=value.agreed or parts.agreed,
+        agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
     )  # fmt: skip
 
 
