@@ -10,6 +10,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Finding, Fix
 from ferrule_lint.fixes.forms import (
+    drop_guard,
     finish_dispatch,
     gather_uneven,
     lift_guard,
@@ -28,8 +29,8 @@ Form = Callable[[Site], Fix | None]
 
 #: the forms for each rule, the best first
 FORMS: dict[str, tuple[Form, ...]] = {
-    "FER101": (uniform_predicate.propose,),
-    "FER102": (lift_guard.propose, uniform_predicate.propose),
+    "FER101": (lift_guard.propose, uniform_predicate.propose),
+    "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
     "FER103": (reduce_decision.propose,),
     "FER104": (reduce_trip_count.propose,),
     "FER201": (gather_uneven.propose,),

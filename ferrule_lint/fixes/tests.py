@@ -7,6 +7,7 @@ from typing import Literal
 
 import libcst as cst
 
+from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.tree import Tree
 
 #: "value": of tensors that are there in any case; "size": whether there is anything; "presence": whether an input is
@@ -18,7 +19,7 @@ _RANK = re.compile(r"rank|is_main_process|is_master|is_global_zero|process_index
 _BAD = re.compile(r"\b(isnan|isinf|isfinite)\(")
 _SIZE = re.compile(r"\b(numel|len|size|nelement|dim)\(|\.shape\b|\.nbytes\b")
 _VALUE = re.compile(r"\.(any|all|item|sum|max|min|mean|norm|count_nonzero|tolist|equal)\(|\bany\(|\ball\(")
-_PRESENCE = re.compile(r"\bis (not )?None\b|\bisinstance\(|\bhasattr\(|\bin\b|\.get\(")
+_PRESENCE = re.compile(r"\bis (not )?None\b|\bisinstance\(|\bhasattr\(|\.get\(")
 
 
 def asks(tree: Tree, test: cst.BaseExpression) -> Asks:
@@ -26,22 +27,19 @@ def asks(tree: Tree, test: cst.BaseExpression) -> Asks:
     text = tree.text(test)
     if isinstance(test, cst.Name | cst.Attribute) or _is_bool_of_name(test):
         return "rank" if _RANK.search(text) else "truth"
+    if _PRESENCE.search(text) or any(isinstance(one, cst.In | cst.NotIn) for one in below(test)):
+        return "presence"
     found: list[tuple[re.Pattern[str], Asks]] = [
         (_FILE, "file"),
         (_RANK, "rank"),
         (_CLOCK, "clock"),
         (_BAD, "bad value"),
+        (_VALUE, "value"),
+        (_SIZE, "size"),
     ]
     for pattern, answer in found:
         if pattern.search(text):
             return answer
-    if _VALUE.search(text):
-        # a generator's `in` asks for nothing
-        return "value"
-    if _SIZE.search(text):
-        return "size"
-    if _PRESENCE.search(text):
-        return "presence"
     return "other"
 
 

@@ -302,7 +302,10 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     if name in _TRANSPARENT:
         value = join([receiver, *arguments.positional]).plain()
         return value._replace(
-            uniform=receiver.uniform and value.uniform, presence=None, there=receiver.there, unwrapped=receiver.unwrapped
+            uniform=receiver.uniform and value.uniform,
+            presence=None,
+            there=receiver.there,
+            unwrapped=receiver.unwrapped,
         )
     return None
 

@@ -49,7 +49,9 @@ _KEEPS = re.compile(
     r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
 )
 #: functions that, by their names, do not shard the module they are given
-_LOOKS = re.compile(r"(load|save|get|print|log|count|len|next|list|isinstance|hasattr|getattr|id|type|unwrap|freeze)(_|$)")
+_LOOKS = re.compile(
+    r"(load|save|get|print|log|count|len|next|list|isinstance|hasattr|getattr|id|type|unwrap|freeze)(_|$)"
+)
 #: class methods of library modules that make an instance
 _FACTORIES = ("from_pretrained", "from_config", "_from_config")
 

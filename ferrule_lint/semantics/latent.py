@@ -14,7 +14,17 @@ from ferrule_lint.semantics.compare import Comparison, Occurrence, difference, i
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
-from ferrule_lint.semantics.lattice import FLOWS, ITERATED, NO_DEPS, PRESENT, UNKNOWN_GROUP, WORLD, Divergence, Value, overlap
+from ferrule_lint.semantics.lattice import (
+    FLOWS,
+    ITERATED,
+    NO_DEPS,
+    PRESENT,
+    UNKNOWN_GROUP,
+    WORLD,
+    Divergence,
+    Value,
+    overlap,
+)
 from ferrule_lint.semantics.modelled import meets, shape_message, shape_problems
 from ferrule_lint.semantics.summary import Latent, Summary
 from ferrule_lint.semantics.targets import FunctionTarget, PartialTarget

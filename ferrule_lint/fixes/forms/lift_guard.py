@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from ferrule_lint.findings import Edit, Fix, Safety, Span
+from ferrule_lint.findings import Edit, EventSite, Fix, Safety, Span
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.names import binds, fresh, local_names, mentioned_later, parameters, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
@@ -24,6 +24,10 @@ _NOT_FOR_ALL = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv",
 _BROADCASTS = frozenset({"broadcast", "broadcast_object_list", "broadcast_tensor_dict", "broadcast_object"})
 _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone"})
 _IN_PLACE = frozenset({"all_reduce", "reduce"})
+#: hidden ones that their libraries ask every rank to call
+_FOR_ALL = frozenset(
+    ("barrier", "checkpoint.load", "checkpoint.save", "load_checkpoint", "load_state", "save_checkpoint", "save_state")
+)
 _OUTPUT = frozenset(
     ("print", "info", "warning", "warn", "debug", "error", "log", "write", "flush", "makedirs", "mkdir")
 )
@@ -56,6 +60,8 @@ def propose(site: Site) -> Fix | None:
         _inside(tree, call, guard.body) for call in calls
     ):
         return None
+    if not all(_may_move(site, event, call) for event in site.finding.events for call in _calls_of(site, event)):
+        return None
     terms = conjuncts(guard.test)
     ranks = [term for term in terms if asks(tree, term) == "rank"]
     rest = [term for term in terms if term not in ranks]
@@ -76,13 +82,49 @@ def propose(site: Site) -> Fix | None:
 
 
 def _inside(tree: Tree, call: cst.Call, body: cst.BaseSuite) -> bool:
-    """Whether a call stands in a line of the guarded block itself, evaluated whenever that line is."""
+    """Whether a call stands in a line of the guarded block itself, evaluated whenever that line is.
+
+    The block of a `with torch.no_grad():` in it counts as it.
+    """
     for one in tree.around(call):
         if isinstance(one, cst.SimpleStatementLine):
-            return tree.parent(one) is body
+            around = _without_gradients(tree, one)
+            return tree.parent(one if around is None else around) is body
         if isinstance(one, cst.Lambda | cst.CompFor | cst.IfExp | cst.BooleanOperation | cst.BaseComp):
             return False
     return False
+
+
+def _calls_of(site: Site, event: EventSite) -> list[cst.Call]:
+    return site.tree.calls_at(event.line, event.column)[:1]
+
+
+def _may_move(site: Site, event: EventSite, call: cst.Call) -> bool:
+    """Whether all ranks can do what one does: what hides its collective may do more than issue it."""
+    if not event.hidden:
+        return True
+    if event.op == "forward":
+        return _no_backward(site, call)
+    return "state_dict" in event.op or event.op in _FOR_ALL or callee(call) in ("full_tensor", "redistribute")
+
+
+def _without_gradients(tree: Tree, line: cst.CSTNode) -> cst.With | None:
+    """The `with torch.no_grad():` whose block `line` stands in."""
+    block = tree.parent(line)
+    around = None if block is None else tree.parent(block)
+    if isinstance(around, cst.With) and len(around.items) == 1 and around.items[0].asname is None:
+        call = around.items[0].item
+        if isinstance(call, cst.Call) and not call.args and callee(call) in ("no_grad", "inference_mode"):
+            return around
+    return None
+
+
+def _no_backward(site: Site, call: cst.Call) -> bool:
+    """Whether no gradient is recorded where a call stands, so that there is no backward that some ranks would lack."""
+    if any(_without_gradients(site.tree, one) is not None for one in (call, *site.tree.around(call))):
+        return True
+    marks = [site.tree.text(one.decorator) for one in site.function.decorators]
+    return any("no_grad" in mark or "inference_mode" in mark for mark in marks)
 
 
 def _same_everywhere(site: Site, term: cst.BaseExpression, guard: cst.If) -> bool:
@@ -98,7 +140,7 @@ def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan |
     """Walks the guarded block down to the last collective, deciding about each statement."""
     tree, plan = site.tree, _Plan()
     statements = list(body.body)
-    holders = [tree.statement(call) for call in calls]
+    holders = [_holder(tree, call) for call in calls]
     last = max(index for index, one in enumerate(statements) if one in holders)
     if all(callee(call) in _BARRIERS for call in calls):
         return _barriers(tree, body, calls, plan)
@@ -125,6 +167,12 @@ def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan |
     if outside:
         plan.unsafe.append(f"{', '.join(f'`{name}`' for name in sorted(outside))} may change on the other ranks, too")
     return plan
+
+
+def _holder(tree: Tree, call: cst.Call) -> cst.BaseStatement | None:
+    """The statement of the guarded block that a call stands in."""
+    line = tree.statement(call)
+    return None if line is None else _without_gradients(tree, line) or line
 
 
 def _owner(tree: Tree, body: cst.BaseSuite) -> cst.If:
@@ -165,7 +213,11 @@ def _collective(
 ) -> bool:
     """Move a statement that is a collective, or the collectives out of it; False if that cannot be done."""
     tree, guard = site.tree, site.tree.nearest(statement, cst.If)
-    if guard is None or not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
+    if guard is None:
+        return False
+    if isinstance(statement, cst.With):
+        return _from_with(site, guard, statement, calls, plan, bound_inside, taken)
+    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
         return False
     small = statement.body[0]
     value = small.value if isinstance(small, cst.Expr | cst.Assign) else None
@@ -203,6 +255,28 @@ def _collective(
     return True
 
 
+def _from_with(
+    site: Site,
+    guard: cst.If,
+    statement: cst.With,
+    calls: list[cst.Call],
+    plan: _Plan,
+    bound_inside: set[str],
+    taken: set[str],
+) -> bool:
+    """The calls under a `with torch.no_grad():`, under one of their own above the guard."""
+    tree = site.tree
+    lines = list(statement.body.body)
+    for call in calls:
+        if tree.statement(call) is not lines[0] or not site.sure(guard, reads(call) - bound_inside):
+            return False
+        name = fresh(_result_name(tree, call), taken)
+        taken.add(name)
+        plan.above.append(f"with {tree.text(statement.items[0].item)}:\n    {name} = {tree.text(call)}")
+        plan.edits.append(Edit(tree.span(call), name))
+    return True
+
+
 def _ends_in(value: cst.BaseExpression | None, call: cst.Call) -> bool:
     """Whether `value` is `call` with methods of the result called on it: `gather(x).mean()`."""
     current = value
@@ -221,15 +295,16 @@ def _is_logged(small: cst.BaseSmallStatement, call: cst.Call) -> bool:
 
 
 def _result_name(tree: Tree, call: cst.Call) -> str:
-    """`gathered_scores` for `gather(scores)`."""
+    """`gathered_scores` for `gather(scores)`, `model_output` for `model(x)`."""
+    name = callee(call)
     op = {"gather": "gathered", "all_gather": "gathered", "gather_for_metrics": "gathered", "reduce": "reduced"}.get(
-        callee(call), "collected"
+        name
     )
+    if op is None:
+        return f"{name.strip('_')}_output"
     first = call.args[0].value if call.args else None
-    if isinstance(first, cst.Name):
-        return f"{op}_{first.value}"
-    if isinstance(first, cst.Attribute):
-        return f"{op}_{first.attr.value}"
+    if isinstance(first, cst.Name | cst.Attribute):
+        return f"{op}_{first.value if isinstance(first, cst.Name) else first.attr.value}"
     return op
 
 
