@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from ferrule_lint.findings import Finding
 from ferrule_lint.fixes.edits import together
-from ferrule_lint.fixes.propose import propose
 from ferrule_lint.fixes.text import SourceText
 from ferrule_lint.fixes.verify import Dropped, Read, Recheck, verified
 
@@ -28,6 +27,9 @@ class Repair:
 
 def offer(findings: Sequence[Finding], read: Read, recheck: Recheck) -> tuple[list[Finding], list[Dropped]]:
     """Anchored findings, with a fix where there is one that holds."""
+    # the forms load libcst
+    from ferrule_lint.fixes.propose import propose
+
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding.path, []).append(finding)
