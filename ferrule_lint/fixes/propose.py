@@ -17,6 +17,7 @@ from ferrule_lint.fixes.forms import (
     pad_everywhere,
     reduce_decision,
     reduce_trip_count,
+    sort_items,
     uniform_predicate,
 )
 from ferrule_lint.fixes.module import ModuleText
@@ -33,6 +34,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
     "FER103": (reduce_decision.propose,),
     "FER104": (reduce_trip_count.propose,),
+    "FER106": (sort_items.propose,),
     "FER201": (gather_uneven.propose,),
     "FER202": (pad_everywhere.propose,),
     "FER301": (finish_dispatch.propose,),

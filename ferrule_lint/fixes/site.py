@@ -12,7 +12,7 @@ from ferrule_lint.fixes.names import reads, surely_bound
 from ferrule_lint.fixes.tree import Tree
 
 #: what decides: the construct, and its test, iterable or left operand
-Owner = cst.If | cst.IfExp | cst.While | cst.For | cst.BooleanOperation
+Owner = cst.If | cst.IfExp | cst.While | cst.For | cst.CompFor | cst.BooleanOperation
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def owner_of(tree: Tree, finding: Finding) -> Owner | None:
     for node in tree.walk(tree.module) if span is not None else ():
         if isinstance(node, cst.If | cst.While | cst.IfExp) and tree.span(node.test) == span:
             return node
-        if isinstance(node, cst.For) and tree.span(node.iter) == span:
+        if isinstance(node, cst.For | cst.CompFor) and tree.span(node.iter) == span:
             return node
         if isinstance(node, cst.BooleanOperation) and tree.span(node.left) == span:
             outer = _outermost(tree, node)
