@@ -1,7 +1,7 @@
 """Order: `sorted(...)` around what has no order that ranks share.
 
-Names of files can be sorted for certain. Of what a set or dict holds it is assumed, unless the set is one of names written
-out: what cannot be compared raises an error, on one process too.
+Names of files can be sorted for certain. Of what a set or dict holds it is assumed, unless the set is one of names
+written out: what cannot be compared raises an error, on one process too.
 """
 
 from __future__ import annotations
