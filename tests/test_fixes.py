@@ -13,7 +13,9 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -26,16 +28,16 @@ from ferrule_lint.fixes.propose import FORMS
 from ferrule_lint.fixes.text import SourceText
 from ferrule_lint.project.config import load_settings
 from ferrule_lint.reporters.patch import unified
-from ferrule_lint.rulebook import load_rules
+from ferrule_lint.rulebook import Rule, load_rules
 
 FOLDER = Path(__file__).parent / "fixes"
-FILES = sorted(path for path in FOLDER.glob("*/*.py") if path.parent.name != "double")
+FILES = sorted(path for path in FOLDER.glob("*/*.py"))
 TWINS = [path for path in FILES if not path.name.startswith("no_")]
 EXAMPLES = [
-    pytest.param(rule.code, example.source, id=f"{rule.code}:{example.line}")
+    pytest.param(rule.code, example.source, FOLDER / "pages" / f"{rule.code}-{number}.diff", id=f"{rule.code}-{number}")
     for rule in load_rules().values()
-    for example in rule.examples
-    if example.kind == "bad" and rule.code in FORMS
+    for number, example in enumerate((one for one in rule.examples if one.kind == "bad"), start=1)
+    if rule.code in FORMS
 ]
 
 
@@ -49,26 +51,32 @@ def fixed(root: Path, files: dict[str, str | bytes], *, unsafe: bool = True) -> 
     return fix([root], replace(load_settings(root), unsafe_fixes=unsafe), use_cache=False)
 
 
+@cache
+def after(path: Path) -> Fixed:
+    """What becomes of a twin, worked out once for all tests."""
+    with TemporaryDirectory() as root:
+        return fixed(Path(root), {"before.py": path.read_bytes()})
+
+
 def comments(source: bytes) -> Counter[str]:
     tokens = tokenize.tokenize(io.BytesIO(source).readline)
     return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
 
 
 @pytest.mark.parametrize("path", TWINS, ids=name_of)
-def test_becomes_its_fixed_form(path: Path, tmp_path: Path) -> None:
-    source = path.read_bytes()
-    result = fixed(tmp_path, {"before.py": source})
+def test_becomes_its_fixed_form(path: Path) -> None:
+    source, result = path.read_bytes(), after(path)
     forms = {finding.fix.form for finding in result.repair.applied if finding.fix is not None}
     assert forms == {path.parent.name.replace("_", "-")}
-    after = result.repair.contents["before.py"]
+    new = result.repair.contents["before.py"]
     assert not result.report.findings
     assert not result.repair.dropped
-    diff = unified(f"{path.stem}.py", source, after)
+    diff = unified(f"{path.stem}.py", source, new)
     expected = path.with_suffix(".diff")
     if os.environ.get("FERRULE_UPDATE"):
         expected.write_text(diff, encoding="utf-8")
     assert diff == expected.read_text(encoding="utf-8")
-    check_care(source, after)
+    check_care(source, new)
 
 
 def check_care(before: bytes, after: bytes) -> None:
@@ -81,8 +89,7 @@ def check_care(before: bytes, after: bytes) -> None:
 
 @pytest.mark.parametrize("path", TWINS, ids=name_of)
 def test_a_second_run_changes_nothing(path: Path, tmp_path: Path) -> None:
-    after = fixed(tmp_path / "one", {"before.py": path.read_bytes()}).repair.contents["before.py"]
-    again = fixed(tmp_path / "two", {"before.py": after})
+    again = fixed(tmp_path, {"before.py": after(path).repair.contents["before.py"]})
     assert not again.repair.contents
     assert not again.report.findings
 
@@ -99,22 +106,40 @@ def test_is_left_alone(path: Path, tmp_path: Path) -> None:
 def test_every_form_has_twins_and_refusals() -> None:
     forms = {form.__module__.rpartition(".")[2] for forms in FORMS.values() for form in forms}
     assert {path.parent.name for path in TWINS} == forms
-    assert len(TWINS) == len(list(FOLDER.glob("*/*.diff")))
+    assert len(TWINS) == len([path for path in FOLDER.glob("*/*.diff") if path.parent.name != "pages"])
     refused = {path.parent.name for path in FILES if path not in TWINS}
     assert refused >= forms - {"pad_everywhere"}
 
 
-@pytest.mark.parametrize(("code", "source"), EXAMPLES)
-def test_examples_of_rule_pages(code: str, source: str, tmp_path: Path) -> None:
-    """Whatever a fix makes of a bad example: it parses, keeps comments, and a second run changes nothing."""
+@pytest.mark.parametrize(("code", "source", "diff"), EXAMPLES)
+def test_examples_of_rule_pages(code: str, source: str, diff: Path, tmp_path: Path) -> None:
+    """A bad example has a fixed form if it has a diff: what has none has no fix."""
     result = fixed(tmp_path / "one", {"example.py": source})
     assert not result.report.errors
-    for after in result.repair.contents.values():
-        check_care(source.encode(), after)
-        again = fixed(tmp_path / "two", {"example.py": after})
+    assert not result.repair.dropped
+    new = result.repair.contents.get("example.py")
+    text = "" if new is None else unified("example.py", source.encode(), new)
+    if os.environ.get("FERRULE_UPDATE"):
+        diff.unlink(missing_ok=True)
+        if text:
+            diff.write_text(text, encoding="utf-8")
+    assert text == (diff.read_text(encoding="utf-8") if diff.exists() else "")
+    if new is not None:
+        assert not result.report.findings
+        check_care(source.encode(), new)
+        again = fixed(tmp_path / "two", {"example.py": new})
         assert not again.repair.contents
-        codes = Counter(finding.code for finding in again.report.findings)
-        assert codes == Counter(finding.code for finding in result.report.findings)
+        assert not again.report.findings
+
+
+@pytest.mark.parametrize("rule", load_rules().values(), ids=load_rules())
+def test_pages_say_how_safe_their_fixes_are(rule: Rule, tmp_path: Path) -> None:
+    """The front matter has the safest there is."""
+    files = {f"e{number}.py": example.source for number, example in enumerate(rule.examples) if example.kind == "bad"}
+    project(tmp_path, files)
+    findings = lint_project(tmp_path).findings
+    best = max((finding.fix.safety for finding in findings if finding.fix is not None), default=None)
+    assert rule.fix == ("none" if best is None else best.label)
 
 
 @pytest.fixture
@@ -123,7 +148,7 @@ def torch_double() -> Iterator[Any]:
     before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "torch"}
     for name in before:
         del sys.modules[name]
-    spec = importlib.util.spec_from_file_location("torch", FOLDER / "double" / "torch.py")
+    spec = importlib.util.spec_from_file_location("torch", FOLDER.parent / "torch_double.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["torch"] = module
@@ -139,12 +164,11 @@ RUNNABLE = [path for path in TWINS if "def example()" in path.read_text(encoding
 
 @pytest.mark.parametrize("initialized", [True, False])
 @pytest.mark.parametrize("path", RUNNABLE, ids=name_of)
-def test_one_process_computes_the_same(path: Path, initialized: bool, tmp_path: Path, torch_double: Any) -> None:
+def test_one_process_computes_the_same(path: Path, initialized: bool, torch_double: Any) -> None:
     """At world size 1, and without a process group as far as the program can do without."""
-    after = fixed(tmp_path, {"before.py": path.read_bytes()}).repair.contents["before.py"]
     torch_double.ready[0] = initialized
     results = []
-    for source in (path.read_bytes(), after):
+    for source in (path.read_bytes(), after(path).repair.contents["before.py"]):
         names: dict[str, Any] = {"__name__": "before"}
         exec(compile(source, str(path), "exec", dont_inherit=True), names)
         results.append(names["example"]())
@@ -180,8 +204,8 @@ GUARDED = (FOLDER / "lift_guard" / "barrier_at_the_end.py").read_bytes()
 )
 def test_bytes_outside_the_edits_stay(change: Any, restore: Any, tmp_path: Path) -> None:
     plain = fixed(tmp_path / "plain", {"a.py": GUARDED}).repair.contents["a.py"]
-    after = fixed(tmp_path / "other", {"a.py": change(GUARDED)}).repair.contents["a.py"]
-    assert restore(after) == plain
+    other = fixed(tmp_path / "other", {"a.py": change(GUARDED)}).repair.contents["a.py"]
+    assert restore(other) == plain
 
 
 def test_a_helper_is_written_once_and_its_name_shadows_nothing(tmp_path: Path) -> None:
@@ -191,9 +215,9 @@ def test_a_helper_is_written_once_and_its_name_shadows_nothing(tmp_path: Path) -
     two += "\n\ndef fit_again(loader: torch.utils.data.DataLoader) -> list[float]:\n"
     two += '    return again([batch["loss"] for batch in loader])\n'
     result = fixed(tmp_path, {"a.py": two})
-    after = result.repair.contents["a.py"].decode()
-    assert after.count("def _any_rank_2(") == 1
-    assert after.count("if _any_rank_2(not torch.isfinite(loss)):") == 2
+    new = result.repair.contents["a.py"].decode()
+    assert new.count("def _any_rank_2(") == 1
+    assert new.count("if _any_rank_2(not torch.isfinite(loss)):") == 2
     assert not result.report.findings
 
 
@@ -204,9 +228,9 @@ def test_an_import_goes_where_imports_live(tmp_path: Path) -> None:
         "def train(steps: int, deadline: float) -> None:\n    for _ in range(steps):\n"
         "        if time.time() > deadline:\n            break\n        barrier()\n"
     )
-    after = fixed(tmp_path, {"a.py": source}).repair.contents["a.py"].decode()
-    assert "import TYPE_CHECKING\n\nimport torch\nfrom torch.distributed import barrier\n" in after
-    assert "        if _any_rank(time.time() > deadline):\n" in after
+    new = fixed(tmp_path, {"a.py": source}).repair.contents["a.py"].decode()
+    assert "import TYPE_CHECKING\n\nimport torch\nfrom torch.distributed import barrier\n" in new
+    assert "        if _any_rank(time.time() > deadline):\n" in new
 
 
 def test_only_safe_fixes_unless_asked(tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.tree import Tree
 
 #: "value": of tensors that are there in any case; "size": whether there is anything; "presence": whether an input is
-Asks = Literal["value", "bad value", "size", "presence", "clock", "file", "rank", "truth", "other"]
+Asks = Literal["value", "bad value", "size", "presence", "clock", "ready", "file", "rank", "truth", "other"]
 
 _FILE = re.compile(r"\b(exists|isfile|isdir|is_file|is_dir|islink|glob|iterdir|listdir|scandir|stat|getmtime|access)\(")
 _CLOCK = re.compile(r"\b(time|perf_counter|monotonic|now|utcnow|elapsed)\w*\(")
 _RANK = re.compile(r"rank|is_main_process|is_master|is_global_zero|process_index|is_root|is_last_process|is_local_main")
+_READY = re.compile(r"\.(done|is_completed|ready|poll)\(\)")
 _BAD = re.compile(r"\b(isnan|isinf|isfinite)\(")
 _SIZE = re.compile(r"\b(numel|len|size|nelement|dim)\(|\.shape\b|\.nbytes\b")
 _VALUE = re.compile(r"\.(any|all|item|sum|max|min|mean|norm|count_nonzero|tolist|equal)\(|\bany\(|\ball\(")
@@ -33,6 +34,7 @@ def asks(tree: Tree, test: cst.BaseExpression) -> Asks:
         (_FILE, "file"),
         (_RANK, "rank"),
         (_CLOCK, "clock"),
+        (_READY, "ready"),
         (_BAD, "bad value"),
         (_VALUE, "value"),
         (_SIZE, "size"),

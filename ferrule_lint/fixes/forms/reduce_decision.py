@@ -1,8 +1,8 @@
 """Reduce the decision: a `continue`, `break` or `return` that some ranks would take is taken by all, or by none.
 
-What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough
-(MAX). "There is nothing here" is agreed on only if no rank has anything (MIN): then ranks without data go on with
-empty tensors.
+What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX).
+That something is ready, or there as a file, has to be so on every rank (MIN). "There is nothing here" is agreed on only
+if no rank has anything (MIN): then ranks without data go on with empty tensors.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.helpers import ANY_RANK, EVERY_RANK
+from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.site import Site, conjuncts
 from ferrule_lint.fixes.tests import Asks, asks
 
@@ -33,7 +34,7 @@ def propose(site: Site) -> Fix | None:
     if not does or group is None:
         return None
     answers = {asks(tree, term) for term in _terms(owner.test)}
-    known = _agreement(answers, does)
+    known = _agreement(answers, does, _negated(owner.test))
     if known is None:
         return None
     every, assumed = known
@@ -53,12 +54,18 @@ def propose(site: Site) -> Fix | None:
 
 
 def _exit(body: cst.BaseSuite) -> str:
-    """What the arm does at its end, if that is an exit of this function or of a loop around the test."""
+    """What the arm does at its end, if that is an exit of this function or of a loop around the test.
+
+    A return on some way through the arm counts, too.
+    """
     statements = body.body
     last = statements[-1] if statements else None
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]
-    return next((word for kind, word in _EXITS.items() if isinstance(last, kind)), "")
+    found = next((word for kind, word in _EXITS.items() if isinstance(last, kind)), "")
+    if not found and any(isinstance(one, cst.Return) for one in below(body)):
+        return "returns"
+    return found
 
 
 def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -68,10 +75,20 @@ def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
     return conjuncts(test)
 
 
-def _agreement(answers: set[Asks], does: str) -> tuple[bool, list[str]] | None:
+def _negated(test: cst.BaseExpression) -> bool:
+    return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
+
+
+def _agreement(answers: set[Asks], does: str, negated: bool) -> tuple[bool, list[str]] | None:
     """(whether all ranks have to want it, what that assumes), or None if no agreement is surely the meant one."""
     if answers <= {"bad value"} or (answers <= {"clock", "truth", "other"} and "clock" in answers):
         return False, []
+    if answers <= {"ready", "truth", "other"} and "ready" in answers:
+        # whoever is not ready would have to wait in what follows
+        return not negated, []
+    if answers <= {"file"}:
+        # what follows a file that is there needs it everywhere; what follows one that is not can do without
+        return not negated, ["what only some ranks can see may be done without"]
     if answers <= {"size"}:
         return True, ["the code below can run on empty data"]
     if answers <= {"value", "bad value"} and does == "breaks":

@@ -38,7 +38,7 @@ def propose(site: Site) -> Fix | None:
         joint = _joint(site, own, group, flags)
         if joint is not None:
             return joint
-    if own.guards:
+    if own.guards or ("size" in own.asked and not group.certain):
         return None
     helper = site.module.helper("_any_rank", ANY_RANK)
     if helper is None:
@@ -124,6 +124,11 @@ def _joint(site: Site, own: _Condition, group: Group, flags: Flags) -> Fix | Non
             continue
         if all(one.owner is not other.owner for one in conditions):
             conditions.append(other)
+    if not group.certain:
+        # empty data in a module that may not even run on all ranks: one assumption too many
+        conditions = [one for one in conditions if "size" not in one.asked]
+    if own not in conditions:
+        return None
     conditions.sort(key=lambda one: tree.span(one.owner).line)
     known = {id(one): flags.asking(tree, one.test, one.owner) for one in conditions}
     leaves = flags.ordered(tree, (leaf for found in known.values() for leaf in found))
