@@ -8,6 +8,7 @@ one file becomes an error in the report, and the run goes on.
 from __future__ import annotations
 
 import gc
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.discovery import Discovery, discover
-from ferrule_lint.project.selection import SYNTAX_ERROR, shown
+from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
 
 if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
@@ -38,8 +39,11 @@ class _Run:
     discovery: Discovery
     cache: FactsCache | None
     progress: Progress
+    #: what stands in for files, by path relative to the root
+    contents: dict[str, bytes]
     facts: dict[str, FileFacts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    suppressed: list[Finding] = field(default_factory=list)
     errors: list[LintError] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
     #: files with findings as they were when their findings were anchored
@@ -50,7 +54,8 @@ class _Run:
     def read(self, path: str) -> bytes:
         """The content of a file, always the same in one run; raises OSError."""
         if path not in self.sources:
-            self.sources[path] = (self.discovery.root / path).read_bytes()
+            given = self.contents.get(path)
+            self.sources[path] = (self.discovery.root / path).read_bytes() if given is None else given
         return self.sources[path]
 
     def count(self, what: str, number: int = 1) -> None:
@@ -74,14 +79,16 @@ def lint(
     use_cache: bool = True,
     jobs: int = 1,
     progress: Progress | None = None,
+    contents: Mapping[Path, bytes] | None = None,
 ) -> Report:
     """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file.
 
+    `contents` stand in for files that are among `paths`, or read around them (absolute paths).
     Up to `jobs` processes read new files. They import the main module, as `multiprocessing` does: leave it at 1 if
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
-    return _report(_run(paths, settings, use_cache, jobs, progress), settings, start)
+    return _report(_run(paths, settings, use_cache, jobs, progress, contents), settings, start)
 
 
 def fix(
@@ -91,18 +98,25 @@ def fix(
     use_cache: bool = True,
     jobs: int = 1,
     progress: Progress | None = None,
+    contents: Mapping[Path, bytes] | None = None,
+    accepted: Callable[[Report], Iterable[Finding]] | None = None,
 ) -> Fixed:
-    """Lint `paths`, and apply in memory the fixes that the settings allow. Nothing is written: see `fixes.write`."""
+    """Lint `paths`, and apply in memory the fixes that the settings allow. Nothing is written: see `fixes.write`.
+
+    `accepted` says which findings of the first report are left as they are (a baseline has them).
+    """
     from ferrule_lint.fixes.rounds import repair
     from ferrule_lint.project.selection import may_apply
 
     start = time.perf_counter()
-    run = _run(paths, settings, use_cache, jobs, progress)
+    run = _run(paths, settings, use_cache, jobs, progress, contents)
+    known = () if accepted is None else accepted(_report(run, settings, start))
+    left = {(finding.path, finding.fingerprint) for finding in known}
     result = repair(
         run.findings,
         run.read,
         lambda contents: _recheck(run, settings, contents),
-        lambda finding: may_apply(settings, finding),
+        lambda finding: may_apply(settings, finding) and (finding.path, finding.fingerprint) not in left,
     )
     run.findings = result.findings
     result.dropped[:0] = run.dropped
@@ -110,19 +124,26 @@ def fix(
 
 
 def _run(
-    paths: Sequence[Path | str], settings: Settings, use_cache: bool, jobs: int, progress: Progress | None
+    paths: Sequence[Path | str],
+    settings: Settings,
+    use_cache: bool,
+    jobs: int,
+    progress: Progress | None,
+    contents: Mapping[Path, bytes] | None,
 ) -> _Run:
     """Everything but the report."""
-    discovery = discover(paths, settings)
+    contents = contents or {}
+    discovery = discover(paths, settings, contents)
     cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
-    run = _Run(discovery, cache, progress or _silent)
+    given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
+    run = _Run(discovery, cache, progress or _silent, given)
     run.errors.extend(discovery.errors)
     run.count("unreadable_elsewhere", discovery.unreadable)
     with _frozen_garbage() as freeze:
         _read(run, jobs)
         freeze()
         _check(run, settings)
-    run.findings = _selected(run.findings, settings)
+    run.findings, run.suppressed = _selected(run.findings, run.facts, run.discovery.report, settings)
     _flag(run)
     _offer(run, settings)
     if cache is not None:
@@ -141,11 +162,14 @@ def _report(run: _Run, settings: Settings, start: float) -> Report:
     reported = set(run.discovery.report)
     return Report(
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
+        suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
         errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
         files=len(reported),
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
         seconds=time.perf_counter() - start,
         statistics=run.statistics,
+        paths=run.discovery.report,
+        contents=run.contents,
     )
 
 
@@ -181,7 +205,7 @@ def _read(run: _Run, jobs: int) -> None:
     paths = run.discovery.read
     run.count("files_read", len(paths))
     outcomes: dict[str, FileFacts] = {}
-    for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs)):
+    for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs, run.contents)):
         run.progress("reading", done, len(paths))
         match outcome:
             case Crashed():
@@ -236,12 +260,37 @@ def _check(run: _Run, settings: Settings) -> None:
         run.count(name, number)
 
 
+def _selected(
+    findings: Sequence[Finding], facts: Mapping[str, FileFacts], reported: Iterable[str], settings: Settings
+) -> tuple[list[Finding], list[Finding]]:
+    """What is shown of `findings`, and what would be but for a comment. What is not shown is never fixed."""
+    selection = Selection(settings)
+    kept, suppressed = list(findings), list[Finding]()
+    comments = {path: facts[path].suppressions for path in reported if path in facts and facts[path].suppressions}
+    if comments and not settings.ignore_suppressions:
+        from ferrule_lint.checks.build import NAMES
+        from ferrule_lint.suppressions.match import match
+
+        matched = match(
+            findings,
+            comments,
+            known=NAMES,
+            looked_for=selection.looks_for,
+            require_reason=settings.rule(UNUSED_SUPPRESSION).require_reason,
+        )
+        kept, suppressed = matched.kept, matched.suppressed
+    return (
+        [selection.graded(finding) for finding in kept if selection.asks_for(finding)],
+        [selection.graded(finding) for finding in suppressed if selection.asks_for(finding)],
+    )
+
+
 def _flag(run: _Run) -> None:
     """Exact ranges for the findings, from the concrete syntax trees of their files."""
     by_path: dict[str, list[Finding]] = {}
     flagged: list[Finding] = []
-    for finding in run.findings:
-        if finding.code == SYNTAX_ERROR:
+    for finding in (*run.findings, *run.suppressed):
+        if finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION):
             flagged.append(finding)
         else:
             by_path.setdefault(finding.path, []).append(finding)
@@ -260,17 +309,13 @@ def _flag(run: _Run) -> None:
             flagged.extend(findings)
             run.errors.append(LintError(path, 0, describe_crash(error)))
     run.progress("flagging", len(by_path), len(by_path))
-    run.findings = flagged
-
-
-def _selected(findings: Iterable[Finding], settings: Settings) -> list[Finding]:
-    """The findings that are shown. Only those are fixed: what is switched off or suppressed stays as it is."""
-    return [finding for finding in findings if shown(settings, finding)]
+    run.findings = [finding for finding in flagged if finding.suppression is None]
+    run.suppressed = [finding for finding in flagged if finding.suppression is not None]
 
 
 def _offer(run: _Run, settings: Settings) -> None:
     """A fix for each finding that has one which holds."""
-    if all(finding.code == SYNTAX_ERROR for finding in run.findings):
+    if all(finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION) for finding in run.findings):
         return
     from ferrule_lint.fixes.rounds import offer
 
@@ -295,8 +340,8 @@ def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> li
     facts = {**run.facts, **{path: extract(data) for path, data in contents.items()}}
     options = CheckOptions(sharded=settings.sharded)
     result = check(facts, frozenset(contents), load_models(settings.models), options)
+    kept, _ = _selected([finding for finding in result.findings if finding.path in contents], facts, contents, settings)
     found: list[Finding] = []
     for path in contents:
-        here = [finding for finding in result.findings if finding.path == path]
-        found += flag(contents[path], _selected(here, settings))
+        found += flag(contents[path], [finding for finding in kept if finding.path == path])
     return found

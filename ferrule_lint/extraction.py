@@ -6,7 +6,7 @@ Facts depend on nothing but a file's bytes, so the order and the process do not 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,13 +46,14 @@ class Crashed:
 
 
 def read_facts(
-    root: Path, paths: Sequence[str], cache: FactsCache | None, jobs: int
+    root: Path, paths: Sequence[str], cache: FactsCache | None, jobs: int, contents: Mapping[str, bytes] | None = None
 ) -> Iterator[tuple[str, FileFacts | Unreadable | Unparsable | Crashed]]:
-    """What came of each of `paths` (relative to `root`), in no order."""
+    """What came of each of `paths` (relative to `root`), in no order; `contents` stand in for files."""
+    contents = contents or {}
     missed: list[tuple[str, bytes]] = []
     for path in paths:
         try:
-            source = (root / path).read_bytes()
+            source = contents[path] if path in contents else (root / path).read_bytes()
         except OSError as error:
             yield path, Unreadable(error.strerror or str(error))
             continue

@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+#: what formatters change: white space, and commas before a closing bracket
+_LAYOUT = re.compile(r"\s+|,(?=\s*[)\]}])")
 
 
 class Confidence(enum.IntEnum):
@@ -107,6 +112,19 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Suppression:
+    """Why a finding is not reported: a comment, or an entry of the baseline.
+
+    `form` is one of "ignore", "noqa", "block", "file", "baseline"; `line` and `reason` are those of the comment.
+    """
+
+    form: str
+    path: str
+    line: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One divergence, anchored at the call that issues the event."""
 
@@ -128,11 +146,14 @@ class Finding:
     statement_span: Span | None = None
     #: the source text of the anchored call, white space folded
     anchor_text: str = ""
+    #: None unless it is suppressed
+    suppression: Suppression | None = None
 
     @property
     def fingerprint(self) -> str:
-        """Stable under moved lines: code, file, function and the text of the call."""
-        parts = "\0".join((self.code, self.path, self.function, self.anchor_text or self.message))
+        """Stable under moved lines and reformatting: code, file, function and the text of the call."""
+        text = _LAYOUT.sub("", self.anchor_text or self.message)
+        parts = "\0".join((self.code, self.path, self.function, text))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
 
     @property
@@ -153,11 +174,17 @@ class LintError:
 class Report:
     """The result of one run. `seconds` is wall time; `statistics` counts budgets that ended in silence and the like."""
 
+    #: what is to be reported and, where it can be, repaired
     findings: tuple[Finding, ...] = ()
     errors: tuple[LintError, ...] = ()
     files: int = 0
     lines: int = 0
-    suppressed: int = 0
     fixed: int = 0
+    #: what would be reported but for a comment or the baseline; each says which
+    suppressed: tuple[Finding, ...] = ()
     seconds: float = 0.0
     statistics: dict[str, int] = field(default_factory=dict)
+    #: the files that were reported on, as far as they could be read
+    paths: tuple[str, ...] = ()
+    #: what stood in for files (the standard input, an editor's buffer), by path
+    contents: Mapping[str, bytes] = field(default_factory=dict)

@@ -24,7 +24,7 @@ STDLIB = Path(sysconfig.get_path("stdlib"))
 
 SAMPLE = b'''
 import a.b as c
-from . import d
+from . import d  # ferrule: ignore[FER102] why
 @deco(1)
 class C(B):
     x: int = 0
@@ -211,7 +211,7 @@ def test_foreign_bodies(body: str) -> None:
 
 
 def test_an_empty_file_by_hand() -> None:
-    body = f"[],[[[{f.NODES.index(f.FileFacts)},[3],[0],[],[0],[],[0],[],[0],[]]]]]"
+    body = f"[],[[[{f.NODES.index(f.FileFacts)},[3],[0],[],[0],[],[0],[],[0],[],[0],[]]]]]"
     assert load(sealed(body)) == f.FileFacts(3, (), (), (), ())
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+from importlib import resources
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
-from pipeline import project
+from pipeline import at_text, project
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.project.config import ConfigError, Settings, describe, load_settings
-from ferrule_lint.project.selection import check_codes, selects
+from ferrule_lint.project.config import ConfigError, Settings, load_settings
+from ferrule_lint.project.describe import describe
+from ferrule_lint.project.selection import Selection, check_codes, selects
+from ferrule_lint.project.values import EXTEND, KEYS, RuleSettings
 
 
 def test_defaults() -> None:
@@ -37,6 +44,14 @@ sharded = ["*Block"]
 models = ["models/mine.toml"]
 output-format = "concise"
 cache-dir = ".cache/ferrule"
+baseline = "old.json"
+
+[tool.ferrule-lint.per-file-ignores]
+"tests/**" = ["FER1"]
+
+[tool.ferrule-lint.rules]
+FER002 = { severity = "error", require-reason = true }
+FER101.min-confidence = "high"
 """
     project(tmp_path, {"pyproject.toml": text})
     settings = load_settings(tmp_path)
@@ -54,6 +69,12 @@ cache-dir = ".cache/ferrule"
         models=(tmp_path / "models/mine.toml",),
         output_format="concise",
         cache_dir=tmp_path / ".cache/ferrule",
+        baseline=tmp_path / "old.json",
+        per_file_ignores=(("tests/**", ("FER1",)),),
+        rules=(
+            ("FER002", RuleSettings(severity="error", require_reason=True)),
+            ("FER101", RuleSettings(min_confidence=Confidence.HIGH)),
+        ),
     )
 
 
@@ -96,6 +117,17 @@ def test_config_and_isolated(tmp_path: Path) -> None:
         ("sharded = 1", 'expected "auto", true, false or a list'),
         ("models = ['']", "expected a path"),
         ("output-format = 'jsn'", 'did you mean "json"?'),
+        ("per-file-ignores = []", '"per-file-ignores": expected a table'),
+        ("per-file-ignores = { 'a' = 'FER1' }", '"per-file-ignores": "a": expected a list of strings'),
+        ("per-file-ignores = { '!' = [] }", '"!" is not a pattern of paths'),
+        ("rules = { FER1 = {} }", '"rules": "FER1" is not the code of a rule'),
+        ("rules = { FER101 = 1 }", '"FER101": expected a table'),
+        ("rules = { FER101 = { severity = 'fatal' } }", '"fatal" is none of "error", "warning"'),
+        ("rules = { FER101 = { min_confidence = 'low' } }", 'did you mean "min-confidence"?'),
+        ("rules = { FER101 = { require-reason = true } }", 'unknown setting "require-reason"'),
+        ("extend = 1", '"extend": expected a path'),
+        ("extend = 'gone.toml'", '"extend": there is no file'),
+        ("extend = 'pyproject.toml'", '"extend": pyproject.toml extends itself'),
     ],
 )
 def test_mistakes_have_their_line(tmp_path: Path, line: str, message: str) -> None:
@@ -104,6 +136,51 @@ def test_mistakes_have_their_line(tmp_path: Path, line: str, message: str) -> No
         load_settings(tmp_path)
     assert (caught.value.path, caught.value.line) == (str(tmp_path / "pyproject.toml"), 6)
     assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ('ignore = []\n\n[per-file-ignores]\n"a" = []\n"b" = 1\n', 5, '"b": expected a list of strings'),
+        ("[rules]\nFER101 = {}\nFER102 = { severity = 1 }\n", 3, '"FER102": "severity": expected one of'),
+        ("[rules.FER101]\n\n[rules.FER102]\nseverity = 1\n", 3, '"FER102": "severity": expected one of'),
+    ],
+)
+def test_mistakes_in_tables_have_their_line(tmp_path: Path, text: str, line: int, message: str) -> None:
+    project(tmp_path, {"ferrule.toml": text})
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path)
+    assert message in caught.value.message
+    assert caught.value.line == line
+
+
+def test_extend(tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": '[tool.ferrule-lint]\nselect = ["FER1"]\nignore = ["FER102"]\nmodels = ["m.toml"]\n',
+        "pkg/ferrule.toml": 'extend = "../pyproject.toml"\nignore = ["FER103"]\ncache-dir = "c"\n',
+        "pkg/deep/ferrule.toml": 'extend = "../ferrule.toml"\n',
+    }
+    project(tmp_path, files)
+    settings = load_settings(tmp_path / "pkg" / "deep")
+    assert (settings.select, settings.ignore) == (("FER1",), ("FER103",))
+    # paths are relative to the file that says them
+    assert [path.resolve() for path in settings.models] == [tmp_path / "m.toml"]
+    assert settings.cache_dir is not None
+    assert settings.cache_dir.resolve() == tmp_path / "pkg" / "c"
+    assert settings.source == tmp_path / "pkg/deep/ferrule.toml"
+    assert {key: Path(path).resolve() for key, path in settings.origins} == {
+        "select": tmp_path / "pyproject.toml",
+        "ignore": tmp_path / "pkg/ferrule.toml",
+        "models": tmp_path / "pyproject.toml",
+        "cache-dir": tmp_path / "pkg/ferrule.toml",
+    }
+
+
+def test_extend_in_a_circle(tmp_path: Path) -> None:
+    project(tmp_path, {"a.toml": 'extend = "b.toml"\n', "b.toml": 'select = []\nextend = "a.toml"\n'})
+    with pytest.raises(ConfigError, match=r"a\.toml extends itself") as caught:
+        load_settings(tmp_path, config=tmp_path / "a.toml")
+    assert (Path(caught.value.path).name, caught.value.line) == ("b.toml", 2)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +221,18 @@ def test_bom_and_crlf(tmp_path: Path) -> None:
 
 
 def test_description_is_toml_that_means_the_same(tmp_path: Path) -> None:
-    settings = Settings(sharded=("A*",), extend_exclude=('odd"name\\',), models=(tmp_path / "m.toml",))
+    settings = Settings(
+        sharded=("A*",),
+        extend_exclude=('odd"name\\',),
+        models=(tmp_path / "m.toml",),
+        per_file_ignores=(('odd "name"', ("FER1", "FER2")), ("b", ())),
+        rules=(("FER002", RuleSettings(require_reason=True)), ("FER101", RuleSettings("error", Confidence.LOW))),
+    )
     project(tmp_path, {"ferrule.toml": describe(settings)})
     again = load_settings(tmp_path)
+    assert (again.per_file_ignores, again.rules) == (settings.per_file_ignores, settings.rules)
+    project(tmp_path, {"ferrule.toml": describe(Settings())})
+    assert load_settings(tmp_path) == Settings(source=tmp_path / "ferrule.toml")
     assert (again.sharded, again.extend_exclude, again.models) == (("A*",), ('odd"name\\',), (tmp_path / "m.toml",))
 
 
@@ -173,3 +259,100 @@ def test_check_codes() -> None:
     check_codes(Settings(select=("FER1", "ALL"), ignore=("FER102",)), ["FER102"])
     with pytest.raises(ConfigError, match='unknown rule code "FER2" in ignore'):
         check_codes(Settings(ignore=("FER2",)), ["FER102"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('select = ["FER102"]\nper-file-ignores = { "a" = ["FER102"], "b" = ["FER9"] }\n', 2),
+        ('[per-file-ignores]\n"a" = ["FER102"]\n"b" = ["FER9"]\n', 3),
+        ("sharded = true\n[rules.FER999]\n", 2),
+        ("sharded = true\n[rules]\nFER999.severity = 'error'\n", 3),
+    ],
+)
+def test_unknown_codes_in_tables_have_their_line(tmp_path: Path, text: str, line: int) -> None:
+    project(tmp_path, {"ferrule.toml": text})
+    with pytest.raises(ConfigError, match='unknown rule code "FER9') as caught:
+        check_codes(load_settings(tmp_path), ["FER102"])
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("tests", "tests/a.py", True),
+        ("tests/", "pkg/tests/deep/a.py", True),
+        ("tests/**", "tests/deep/a.py", True),
+        ("/tests", "pkg/tests/a.py", False),
+        ("test_*.py", "pkg/test_a.py", True),
+        ("test_*.py", "pkg/a_test.py", False),
+        ("pkg/*.py", "pkg/a.py", True),
+        ("pkg/*.py", "pkg/deep/a.py", False),
+        ("!src", "src/a.py", False),
+        ("!src", "tools/a.py", True),
+    ],
+)
+def test_patterns_of_per_file_ignores(pattern: str, path: str, expected: bool) -> None:
+    selection = Selection(Settings(per_file_ignores=((pattern, ("FER1",)),)))
+    assert selection.looks_for("FER102", path) is not expected
+    assert selection.looks_for("FER201", path)
+
+
+def test_settings_of_one_rule() -> None:
+    rules = (("FER102", RuleSettings(severity="warning", min_confidence=Confidence.LOW)),)
+    selection = Selection(Settings(rules=rules))
+    low = at_text("a.py", "f(x)", "f(x)", confidence=Confidence.LOW)
+    assert selection.asks_for(low)
+    assert not selection.asks_for(at_text("a.py", "f(x)", "f(x)", confidence=Confidence.LOW, code="FER103"))
+    assert selection.graded(low).severity == "warning"
+
+
+# ---------------------------------------------------------------------- the schema
+def schema() -> Any:
+    return json.loads(resources.files("ferrule_lint.project").joinpath("settings.schema.json").read_text("utf-8"))
+
+
+def test_schema_knows_every_setting() -> None:
+    jsonschema.Draft7Validator.check_schema(schema())
+    assert set(schema()["properties"]) == {*KEYS, EXTEND}
+    assert all("description" in value for value in schema()["properties"].values())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select = ['FER1', 'ALL']\nignore = []\nextend-select = ['FER201']",
+        "sharded = true",
+        "sharded = ['.*Expert']",
+        "sharded = 'always'",
+        "sharded = 1",
+        "select = 'FER1'",
+        "select = ['fer 1']",
+        "select = [1]",
+        "min-confidence = 'hihg'",
+        "output-format = 'concise'",
+        "output-format = 'jsn'",
+        "force-exclude = 'yes'",
+        "models = ['a.toml']",
+        "models = ['']",
+        "cache-dir = ''",
+        "zzz = 1",
+        "per-file-ignores = { 'tests/**' = ['FER1'] }",
+        "per-file-ignores = { 'tests/**' = 'FER1' }",
+        "per-file-ignores = []",
+        "rules.FER101 = { severity = 'warning', min-confidence = 'low' }",
+        "rules.FER002.require-reason = true",
+        "rules.FER101.require-reason = true",
+        "rules.FER101.severity = 'fatal'",
+        "rules.FER1.severity = 'error'",
+        "rules.FER101 = 1",
+    ],
+)
+def test_schema_and_reader_agree(tmp_path: Path, text: str) -> None:
+    project(tmp_path, {"ferrule.toml": text})
+    valid = jsonschema.Draft7Validator(schema()).is_valid(tomllib.loads(text))
+    if valid:
+        load_settings(tmp_path)
+    else:
+        with pytest.raises(ConfigError):
+            load_settings(tmp_path)

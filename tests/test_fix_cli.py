@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent / "fixes"
 SAFE = (FOLDER / "lift_guard" / "barrier_at_the_end.py").read_bytes()
 SAFE_DIFF = (FOLDER / "lift_guard" / "barrier_at_the_end.diff").read_text().replace("barrier_at_the_end", "safe")
 UNSAFE = (FOLDER / "reduce_decision" / "nothing_selected.py").read_bytes()
-NEVER = (FOLDER / "reduce_decision" / "no_file_test.py").read_bytes()
+NEVER = (FOLDER / "reduce_decision" / "no_test_of_the_rank.py").read_bytes()
 
 
 @pytest.fixture

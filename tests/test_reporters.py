@@ -56,7 +56,9 @@ Found 1 problem (1 error) in 1 file."""
 
 def test_concise(tmp_path: Path) -> None:
     finding = at_text("a/train.py", SOURCE, "dist.all_reduce(loss)")
-    report = Report((finding,), (LintError("b.py", 3, "odd"), LintError("", 0, "worse")), files=2, suppressed=1)
+    report = Report(
+        (finding,), (LintError("b.py", 3, "odd"), LintError("", 0, "worse")), files=2, suppressed=(finding,)
+    )
     assert (
         text.plain([*concise.lines(report, tmp_path, tmp_path / "a"), *concise.summary(report)])
         == """\
@@ -208,7 +210,7 @@ def test_json_keeps_its_contract() -> None:
         errors=(LintError("", 0, "odd \ud800"),),
         files=2,
         lines=8,
-        suppressed=1,
+        suppressed=(at_text("train.py", SOURCE, "loss"),),
         seconds=0.12345,
     )
     rendered = json_reporter.render(report)

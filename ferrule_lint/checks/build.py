@@ -12,6 +12,7 @@ from ferrule_lint.semantics.trace import CallTerm, Event
 
 NAMES = {
     "FER001": "syntax-error",
+    "FER002": "unused-suppression",
     "FER101": "sharded-forward-in-divergent-branch",
     "FER102": "collective-in-divergent-branch",
     "FER103": "collective-after-divergent-exit",

@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from ferrule_lint.engine import Fixed
     from ferrule_lint.findings import Report
     from ferrule_lint.project.config import Settings
+
+
+def fix_options(function: _Function) -> _Function:
+    """What is said of fixes on the command line."""
+    options = (
+        click.option("--fix/--no-fix", default=None, help="Repair what can be repaired for certain."),
+        click.option(
+            "--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix rest on assumptions, which it states."
+        ),
+        click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing."),
+        click.option("--fix-only", is_flag=True, help="Repair, and do not report what is left."),
+        click.option(
+            "--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a file was changed, even if nothing is left."
+        ),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def apply(fixed: Fixed, settings: Settings, *, diff: bool, quiet: bool) -> Report:
+    """Write the fixes, or show them; the report of what is left."""
+    from ferrule_lint.reporters import concise, patch, text
+
+    if not quiet:
+        say_dropped(fixed)
+    if not diff:
+        return write(fixed, settings)
+    report = fixed.report
+    root, cwd = settings.root or Path.cwd(), Path.cwd()
+    changes = diff_of(fixed)
+    if changes and text.wants_colour(sys.stdout):
+        click.echo(text.coloured(patch.styled(changes)), color=True)
+    elif changes:
+        click.echo(changes, nl=False)
+    for line in concise.error_lines(report, root, cwd):
+        click.echo("".join(part for part, _ in line), err=True)
+    if not quiet:
+        number = len(fixed.repair.applied)
+        click.echo(f"Would fix {number} problem{'' if number == 1 else 's'}, {len(report.findings)} left.", err=True)
+    return report
 
 
 def write(fixed: Fixed, settings: Settings) -> Report:
@@ -32,7 +77,7 @@ def write(fixed: Fixed, settings: Settings) -> Report:
     return replace(fixed.report, errors=(*fixed.report.errors, *errors), fixed=count)
 
 
-def diff(fixed: Fixed) -> str:
+def diff_of(fixed: Fixed) -> str:
     """The changes as one unified diff."""
     from ferrule_lint.reporters.patch import unified
 

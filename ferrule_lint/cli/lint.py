@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ferrule_lint.cli import fixing
+from ferrule_lint.cli.baseline import baseline_options, check_options, with_baseline
 from ferrule_lint.cli.failure import Failure
+from ferrule_lint.cli.fixing import fix_options
+from ferrule_lint.cli.output import output_options, write
 from ferrule_lint.cli.rules import load_rules
+from ferrule_lint.cli.stdin import from_stdin, stdin_option
+from ferrule_lint.cli.suppressions import add_suppressions, suppression_options, with_values
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
     from ferrule_lint.engine import Fixed
-    from ferrule_lint.findings import Report
+    from ferrule_lint.findings import Finding, Report
     from ferrule_lint.project.config import Settings
 
 
@@ -31,7 +37,12 @@ def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
     return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+class _Check(click.Command):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_values(args))
+
+
+@click.command(cls=_Check, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, type=click.Path(path_type=str))
 @_code_option("--select", "Report only these rules: codes or beginnings of codes, with commas between.")
 @_code_option("--ignore", "Do not report these rules.")
@@ -41,15 +52,12 @@ def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
     type=click.Choice(["low", "medium", "high"]),
     help="Report findings from this confidence on.  [default: medium]",
 )
-@click.option("--output-format", type=click.Choice(["full", "concise", "json"]), help="[default: full]")
-@click.option("--fix/--no-fix", default=None, help="Repair what can be repaired for certain.")
-@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Let --fix rest on assumptions, which it states.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
-@click.option("--fix-only", is_flag=True, help="Repair, and do not report what is left.")
-@click.option(
-    "--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a file was changed, even if nothing is left."
-)
+@output_options
+@fix_options
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
+@suppression_options
+@baseline_options
+@stdin_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings that would be used, and stop.")
@@ -65,9 +73,6 @@ def check(
     ctx: click.Context,
     /,
     paths: tuple[str, ...],
-    diff: bool,
-    fix_only: bool,
-    exit_non_zero_on_fix: bool,
     statistics: bool,
     exit_zero: bool,
     show_files: bool,
@@ -78,9 +83,13 @@ def check(
     **options: Any,
 ) -> None:
     """Lint files and folders (the default command)."""
+    paths, contents = from_stdin(paths, options["stdin_filename"])
+    if contents and options["add_suppressions"] is not None:
+        raise click.UsageError("--add-suppressions writes files, so it cannot be used with the standard input")
+    check_options(options)
     settings = _settings(paths, options)
     if show_settings:
-        from ferrule_lint.project.config import describe
+        from ferrule_lint.project.describe import describe
 
         click.echo(describe(settings))
         return
@@ -88,20 +97,28 @@ def check(
         _show_files(paths, settings)
         return
     changed = False
-    if settings.fix or fix_only or diff:
-        fixed = _fix(paths, settings, use_cache=not no_cache, quiet=quiet)
+    if settings.fix or options["fix_only"] or options["diff"]:
+        if contents and not options["diff"]:
+            raise click.UsageError("--fix writes files, so it cannot be used with the standard input; --diff can")
+        fixed = _fix(paths, settings, contents, options, use_cache=not no_cache, quiet=quiet)
         changed = bool(fixed.repair.contents)
-        report = _apply(fixed, settings, diff=diff, quiet=quiet)
+        report = fixing.apply(fixed, settings, diff=options["diff"], quiet=quiet)
     else:
-        report = _lint(paths, settings, use_cache=not no_cache, quiet=quiet)
-    if not diff:
-        _write(replace(report, findings=()) if fix_only else report, settings, statistics=statistics, quiet=quiet)
+        report = _lint(paths, settings, contents, use_cache=not no_cache, quiet=quiet)
+    report = with_baseline(report, settings, options, quiet=quiet)
+    if options["add_suppressions"] is not None:
+        written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
+        ctx.exit(0 if written and not report.errors else 2)
+    if options["fix_only"]:
+        report = replace(report, findings=())
+    if not options["diff"]:
+        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
     if verbose:
         _details(report, settings)
     if report.errors:
         ctx.exit(2)
-    left = report.findings and not fix_only and not diff and not exit_zero
-    ctx.exit(1 if left or (changed and (diff or exit_non_zero_on_fix)) else 0)
+    left = report.findings and not options["diff"] and not exit_zero
+    ctx.exit(1 if left or (changed and (options["diff"] or options["exit_non_zero_on_fix"])) else 0)
 
 
 def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
@@ -126,15 +143,16 @@ def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
         changes |= {"ignore": ignore, "extend_select": extend}
         if options["min_confidence"]:
             changes["min_confidence"] = Confidence.parse(options["min_confidence"])
+            # more specific than what a file says of one rule
+            changes["rules"] = tuple((code, replace(rule, min_confidence=None)) for code, rule in settings.rules)
         if options["output_format"]:
             changes["output_format"] = options["output_format"]
         if options["cache_dir"]:
             changes["cache_dir"] = options["cache_dir"].absolute()
-        for name in ("fix", "unsafe_fixes"):
-            if options[name] is not None:
-                changes[name] = options[name]
-        if options["force_exclude"]:
-            changes["force_exclude"] = True
+        for switch in ("force_exclude", "ignore_suppressions"):
+            if options[switch]:
+                changes[switch] = True
+        changes |= {name: options[name] for name in ("fix", "unsafe_fixes") if options[name] is not None}
         settings = replace(settings, **changes)
         check_codes(settings, load_rules())
     except ConfigError as error:
@@ -157,52 +175,53 @@ def _show_files(paths: tuple[str, ...], settings: Settings) -> None:
         click.get_current_context().exit(2)
 
 
-def _lint(paths: tuple[str, ...], settings: Settings, *, use_cache: bool, quiet: bool) -> Report:
+def _lint(
+    paths: tuple[str, ...], settings: Settings, contents: dict[Path, bytes], *, use_cache: bool, quiet: bool
+) -> Report:
     from ferrule_lint import engine
     from ferrule_lint.cli.progress import progress_bar
     from ferrule_lint.models.loader import ModelError
 
     try:
         with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
-            return engine.lint(paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress)
+            return engine.lint(
+                paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress, contents=contents
+            )
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None
 
 
-def _fix(paths: tuple[str, ...], settings: Settings, *, use_cache: bool, quiet: bool) -> Fixed:
+def _fix(
+    paths: tuple[str, ...],
+    settings: Settings,
+    contents: dict[Path, bytes],
+    options: dict[str, Any],
+    *,
+    use_cache: bool,
+    quiet: bool,
+) -> Fixed:
     from ferrule_lint import engine
     from ferrule_lint.cli.progress import progress_bar
     from ferrule_lint.models.loader import ModelError
 
+    def accepted(report: Report) -> Iterable[Finding]:
+        """What the baseline has: known, and left as it is."""
+        reading = {**options, "write_baseline": False, "prune_baseline": False}
+        return with_baseline(report, settings, reading, quiet=True).suppressed
+
     try:
         with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
-            return engine.fix(paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress)
+            return engine.fix(
+                paths,
+                settings,
+                use_cache=use_cache,
+                jobs=_processors(),
+                progress=progress,
+                contents=contents,
+                accepted=accepted,
+            )
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None
-
-
-def _apply(fixed: Fixed, settings: Settings, *, diff: bool, quiet: bool) -> Report:
-    """Write the fixes, or show them; the report of what is left."""
-    from ferrule_lint.cli import fixing
-    from ferrule_lint.reporters import concise, patch, text
-
-    if not quiet:
-        fixing.say_dropped(fixed)
-    if not diff:
-        return fixing.write(fixed, settings)
-    report = fixed.report
-    root, cwd = settings.root or Path.cwd(), Path.cwd()
-    changes = fixing.diff(fixed)
-    if changes and text.wants_colour(sys.stdout):
-        click.echo(text.coloured(patch.styled(changes)), color=True)
-    elif changes:
-        click.echo(changes, nl=False)
-    for line in concise.error_lines(report, root, cwd):
-        click.echo("".join(part for part, _ in line), err=True)
-    if not quiet:
-        number = len(fixed.repair.applied)
-        click.echo(f"Would fix {number} problem{'' if number == 1 else 's'}, {len(report.findings)} left.", err=True)
-    return report
 
 
 def _processors() -> int:
@@ -212,30 +231,6 @@ def _processors() -> int:
     except AttributeError:
         # not on this system
         return min(os.cpu_count() or 1, 8)
-
-
-def _write(report: Report, settings: Settings, *, statistics: bool, quiet: bool) -> None:
-    """The report to the standard output."""
-    from ferrule_lint.reporters import concise, full, text
-    from ferrule_lint.reporters import statistics as counts
-
-    if settings.output_format == "json":
-        from ferrule_lint.reporters import json
-
-        click.echo(counts.render(report) if statistics else json.render(report))
-        return
-    root, cwd = settings.root or Path.cwd(), Path.cwd()
-    if statistics:
-        lines = [*counts.lines(report), *concise.error_lines(report, root, cwd)]
-    elif settings.output_format == "concise":
-        lines = list(concise.lines(report, root, cwd))
-    else:
-        lines = list(full.lines(report, root, cwd))
-    if not statistics and not quiet:
-        lines.extend(concise.summary(report))
-    if lines:
-        # click strips colours by its own rules; which apply was decided above
-        click.echo(text.render(lines, colour=text.wants_colour(sys.stdout)), color=True)
 
 
 def _details(report: Report, settings: Settings) -> None:

@@ -90,6 +90,7 @@ _KINDS: dict[str, _Kind] = {
     "tuple[Import, ...]": _Many((_node(f.Import),)),
     "tuple[ClassFacts, ...]": _Many((_node(f.ClassFacts),)),
     "tuple[FunctionFacts, ...]": _Many((_node(f.FunctionFacts),)),
+    "tuple[SuppressionComment, ...]": _Many((_node(f.SuppressionComment),)),
 }
 
 

@@ -336,12 +336,31 @@ class ClassFacts(NamedTuple):
     body: Body
 
 
+class SuppressionComment(NamedTuple):
+    """One code of a comment that suppresses findings, and the lines in which it does so."""
+
+    #: "ignore", "noqa", "block" or "file"; "malformed": a comment that suppresses nothing, and `text` says why
+    form: str
+    #: empty if it is malformed
+    code: str
+    #: where the code stands; where the comment stands if it is malformed
+    line: int
+    column: int
+    end_column: int
+    #: where it counts, both ends included
+    first: int
+    last: int
+    #: the reason that the comment gives
+    text: str
+
+
 class FileFacts(NamedTuple):
     lines: int
     imports: tuple[Import, ...]
     classes: tuple[ClassFacts, ...]
     functions: tuple[FunctionFacts, ...]
     body: Body
+    suppressions: tuple[SuppressionComment, ...] = ()
 
 
 #: every node class, by which the codec tags what it writes
@@ -349,5 +368,5 @@ NODES: tuple[type, ...] = (
     Name, Attr, Call, Const, Not, BoolOp, Compare, Op, Sequence, SetDisplay, DictDisplay, Subscript, IfExp, Generator,
     Comprehension, Lambda, Yield, Starred, Walrus, ExprStmt, Assign, AugAssign, If, For, While, Handler, Try, With,
     Return, Raise, Break, Continue, FunctionDef, ClassDef, Assert, Delete, ScopeDecl, Import, Parameter, FunctionFacts,
-    ClassFacts, FileFacts,
+    ClassFacts, SuppressionComment, FileFacts,
 )  # fmt: skip

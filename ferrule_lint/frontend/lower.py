@@ -13,6 +13,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.frontend.errors import SourceError
+from ferrule_lint.frontend.suppressions import suppression_comments
 
 _COMPARE = {
     ast.Is: "is",
@@ -44,6 +45,7 @@ def extract(source: bytes) -> f.FileFacts:
         classes=tuple(c for c in lowering.classes if c is not None),
         functions=tuple(fn for fn in lowering.functions if fn is not None),
         body=body,
+        suppressions=suppression_comments(source, tree),
     )
 
 

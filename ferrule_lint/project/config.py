@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.locate import line_of
+from ferrule_lint.project.values import (
+    EXTEND,
+    KEYS,
+    PATHS,
+    InvalidValue,
+    RuleSettings,
+    Sharded,
+    read_extend,
+    suggestion,
+)
 
 TABLE = "tool.ferrule-lint"
-OUTPUT_FORMATS = ("full", "concise", "json")
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache",
     ".ruff_cache", ".svn", ".tox", ".venv", ".venv-*", "__pycache__", "__pypackages__", "_build", "build", "buck-out",
     "dist", "env", "node_modules", "site-packages", "venv", ".ferrule_cache",
 )  # fmt: skip
-
-Sharded = bool | str | tuple[str, ...]
 
 
 class ConfigError(Exception):
@@ -46,10 +52,16 @@ class Settings:
     select: tuple[str, ...] = ("FER",)
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    #: (pattern of paths, codes that are not reported there)
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    #: (code, what is said of that rule)
+    rules: tuple[tuple[str, RuleSettings], ...] = ()
     min_confidence: Confidence = Confidence.MEDIUM
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     force_exclude: bool = False
+    #: report what comments suppress, and nothing about these comments
+    ignore_suppressions: bool = False
     respect_gitignore: bool = True
     #: whether modules are sharded: "auto" looks for evidence, a tuple holds patterns of class names
     sharded: Sharded = "auto"
@@ -64,103 +76,56 @@ class Settings:
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
     cache_dir: Path | None = None
+    #: the file of findings that were there before; None: the usual one, if it is there
+    baseline: Path | None = None
+    #: (key, the file that says it)
+    origins: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+
+    def rule(self, code: str) -> RuleSettings:
+        """What is said of one rule."""
+        return next((rule for known, rule in self.rules if known == code), RuleSettings())
 
 
-def suggestion(word: str, known: list[str] | tuple[str, ...]) -> str:
-    """`; did you mean "x"?` for the known word nearest to `word`, or nothing."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f'; did you mean "{near[0]}"?' if near else ""
+def parse_settings(
+    values: Mapping[str, Any], path: Path, text: str, table: str, base: Settings | None = None
+) -> Settings:
+    """Settings from the parsed `values` of `table` in the file `path`, whose `text` gives the lines of mistakes.
 
-
-def _strings(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError("expected a list of strings")
-    return tuple(value)
-
-
-def _codes(value: Any) -> tuple[str, ...]:
-    for code in _strings(value):
-        if not re.fullmatch(r"ALL|[A-Z]+[0-9]*", code):
-            raise ValueError(f'"{code}" is not a rule code or the beginning of one')
-    return tuple(value)
-
-
-def _boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("expected true or false")
-    return value
-
-
-def _choice(words: tuple[str, ...], value: Any) -> str:
-    listed = ", ".join(f'"{word}"' for word in words)
-    if not isinstance(value, str):
-        raise ValueError(f"expected one of {listed}")
-    if value not in words:
-        raise ValueError(f'"{value}" is none of {listed}{suggestion(value, words)}')
-    return value
-
-
-def _confidence(value: Any) -> Confidence:
-    return Confidence.parse(_choice(("low", "medium", "high"), value))
-
-
-def _sharded(value: Any) -> Sharded:
-    if isinstance(value, bool):
-        return value
-    if value == "auto":
-        return "auto"
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    raise ValueError('expected "auto", true, false or a list of patterns of class names')
-
-
-def _path(value: Any) -> Path:
-    if not isinstance(value, str) or not value:
-        raise ValueError("expected a path")
-    return Path(value).expanduser()
-
-
-#: key in the file -> (field of Settings, conversion that raises ValueError)
-_KEYS: Mapping[str, Callable[[Any], Any]] = {
-    "select": _codes,
-    "ignore": _codes,
-    "extend-select": _codes,
-    "min-confidence": _confidence,
-    "exclude": _strings,
-    "extend-exclude": _strings,
-    "force-exclude": _boolean,
-    "respect-gitignore": _boolean,
-    "sharded": _sharded,
-    "models": lambda value: tuple(_path(item) for item in _strings(value)),
-    "fix": _boolean,
-    "unsafe-fixes": _boolean,
-    "extend-safe-fixes": _codes,
-    "extend-unsafe-fixes": _codes,
-    "output-format": lambda value: _choice(OUTPUT_FORMATS, value),
-    "cache-dir": _path,
-}
-
-
-def parse_settings(values: Mapping[str, Any], path: Path, text: str, table: str) -> Settings:
-    """Settings from the parsed `values` of `table` in the file `path`, whose `text` gives the lines of mistakes."""
-    fields: dict[str, Any] = {"source": path}
+    What the file does not say is as in `base`, by default as in `Settings`.
+    """
+    base = base or Settings()
+    changes: dict[str, Any] = {"source": path}
+    origins = dict(base.origins)
     for key, value in values.items():
-        line = line_of(text, table, key=key)
-        convert = _KEYS.get(key)
+        if key == EXTEND:
+            continue
+        convert = KEYS.get(key)
         if convert is None:
-            hint = suggestion(key.replace("_", "-"), tuple(_KEYS))
-            raise ConfigError(str(path), line, f'unknown setting "{key}"{hint}')
+            hint = suggestion(key.replace("_", "-"), (*KEYS, EXTEND))
+            raise ConfigError(str(path), line_of(text, table, key=key), f'unknown setting "{key}"{hint}')
         try:
             converted = convert(value)
-        except ValueError as error:
-            raise ConfigError(str(path), line, f'"{key}": {error}') from None
-        # paths in a file are relative to that file
-        if key == "models":
-            converted = tuple(path.parent / item for item in converted)
-        elif key == "cache-dir":
-            converted = path.parent / converted
-        fields[key.replace("-", "_")] = converted
-    return replace(Settings(), **fields)
+        except InvalidValue as error:
+            raise ConfigError(str(path), line_in(text, table, key, error.key), f'"{key}": {error}') from None
+        if key in PATHS:
+            # paths in a file are relative to that file
+            relative = isinstance(converted, Path)
+            converted = path.parent / converted if relative else tuple(path.parent / item for item in converted)
+        changes[key.replace("-", "_")] = converted
+        origins[key] = str(path)
+    return replace(base, origins=tuple(origins.items()), **changes)
+
+
+def line_in(text: str, table: str, key: str, inner: str) -> int:
+    """Where `key` of `table` stands, or `inner` in it: the tables of TOML have two forms."""
+    if inner:
+        below = f"{table}.{key}" if table else key
+        for name in (f"{below}.{inner}", below):
+            # the beginning of the file is what `line_of` says if there is no such table
+            line = line_of(text, name, key=inner if name == below else None)
+            if line > 1 or text.lstrip().startswith(f"[{name}]"):
+                return line
+    return line_of(text, table, key=key)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:
@@ -183,20 +148,41 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
         raise ConfigError(str(path), 0, "not valid TOML: nested too deeply") from None
 
 
-def load_file(path: Path) -> Settings | None:
-    """The settings in one file, or None if it is a `pyproject.toml` without a `[tool.ferrule-lint]`."""
+def load_file(path: Path, extended_by: tuple[Path, ...] = ()) -> Settings | None:
+    """The settings in one file, or None if it is a `pyproject.toml` without a `[tool.ferrule-lint]`.
+
+    `extended_by` are the files that lead here by `extend`.
+    """
     values, text = _read(path)
+    table = ""
     if path.name != "pyproject.toml":
         if "tool" in values and set(values) == {"tool"}:
             raise ConfigError(str(path), line_of(text, TABLE), f"no [{TABLE}] here: settings stand at the top level")
-        return parse_settings(values, path, text, "")
-    tool = values.get("tool", {})
-    table = tool.get("ferrule-lint") if isinstance(tool, dict) else None
-    if table is None:
-        return None
-    if not isinstance(table, dict):
-        raise ConfigError(str(path), line_of(text, "tool", key="ferrule-lint"), f"[{TABLE}] has to be a table")
-    return parse_settings(table, path, text, TABLE)
+    else:
+        tool = values.get("tool", {})
+        ours = tool.get("ferrule-lint") if isinstance(tool, dict) else None
+        if ours is None:
+            return None
+        if not isinstance(ours, dict):
+            raise ConfigError(str(path), line_of(text, "tool", key="ferrule-lint"), f"[{TABLE}] has to be a table")
+        values, table = ours, TABLE
+    base = _extended(values[EXTEND], path, text, table, extended_by) if EXTEND in values else None
+    return parse_settings(values, path, text, table, base)
+
+
+def _extended(value: Any, path: Path, text: str, table: str, extended_by: tuple[Path, ...]) -> Settings | None:
+    """The settings of the file that `extend` names."""
+    line = line_of(text, table, key=EXTEND)
+    try:
+        other = path.parent / read_extend(value)
+    except InvalidValue as error:
+        raise ConfigError(str(path), line, f'"{EXTEND}": {error}') from None
+    chain = (*extended_by, path.resolve())
+    if other.resolve() in chain:
+        raise ConfigError(str(path), line, f'"{EXTEND}": {other.name} extends itself')
+    if not other.is_file():
+        raise ConfigError(str(path), line, f'"{EXTEND}": there is no file {other}')
+    return load_file(other, chain)
 
 
 def load_settings(start: Path, *, config: Path | None = None, isolated: bool = False) -> Settings:
@@ -218,29 +204,3 @@ def load_settings(start: Path, *, config: Path | None = None, isolated: bool = F
                 if settings is not None:
                     return settings
     return Settings()
-
-
-def describe(settings: Settings) -> str:
-    """All settings as TOML, for `--show-settings`."""
-    source = settings.source or "none: defaults"
-    lines = [f"# settings file: {source}"]
-    if settings.root is not None:
-        lines.append(f"# project root: {settings.root}")
-    for key in _KEYS:
-        value = getattr(settings, key.replace("-", "_"))
-        if value is None:
-            lines.append(f"# {key}: not set")
-        else:
-            lines.append(f"{key} = {_toml(value)}")
-    return "\n".join(lines)
-
-
-def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Confidence):
-        return f'"{value.label}"'
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,8 +48,11 @@ def project_root(path: Path) -> Path | None:
     return None
 
 
-def discover(paths: Sequence[Path | str], settings: Settings) -> Discovery:
-    """The files to read and to report on for `paths`; the current folder if there are none."""
+def discover(paths: Sequence[Path | str], settings: Settings, given_content: Collection[Path] = ()) -> Discovery:
+    """The files to read and to report on for `paths`; the current folder if there are none.
+
+    The files in `given_content` (absolute paths) need not exist: their content comes from elsewhere.
+    """
     given = _absolute(paths)
     folders = [_folder(path) for path in given]
     projects = [project_root(folder) for folder in folders]
@@ -63,7 +66,10 @@ def discover(paths: Sequence[Path | str], settings: Settings) -> Discovery:
 
     reported = _Found()
     for path in given:
-        walker.add(path, reported)
+        if path in given_content:
+            walker.add_given(path, reported)
+        else:
+            walker.add(path, reported)
 
     errors = sorted({(walker.name(path), message) for path, message in reported.errors})
     hidden = {path for path, _ in around.errors} - {path for path, _ in reported.errors}
@@ -130,6 +136,12 @@ class _Walker:
         elif not stat.S_ISREG(mode):
             found.errors.append((str(path), "not a regular file"))
         elif path.suffix != ".pyi":
+            self._add_file(str(path), found)
+
+    def add_given(self, path: Path, found: _Found) -> None:
+        """A file on the command line whose content is known already."""
+        excluded = self._settings.force_exclude and self._below_excluded(path, folder=False)
+        if path.suffix != ".pyi" and not excluded:
             self._add_file(str(path), found)
 
     def walk(self, top: Path, found: _Found, *, packages_only: bool = False) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
 
 from ferrule_lint.findings import Finding, Safety
 from ferrule_lint.models.locate import line_of
-from ferrule_lint.project.config import TABLE, ConfigError, Settings, suggestion
+from ferrule_lint.project.config import TABLE, ConfigError, Settings, line_in
+from ferrule_lint.project.ignore import PatternSet
+from ferrule_lint.project.values import suggestion
 
 #: a file that cannot be parsed was not checked: that is said whatever is selected, unless it is ignored by name
 SYNTAX_ERROR = "FER001"
+#: it speaks of comments, where the other rules speak of code
+UNUSED_SUPPRESSION = "FER002"
 
 
 def _specificity(code: str, prefixes: Collection[str]) -> int:
@@ -25,9 +31,42 @@ def selects(settings: Settings, code: str) -> bool:
     return selected > _specificity(code, settings.ignore)
 
 
-def shown(settings: Settings, finding: Finding) -> bool:
-    """Whether the settings ask for `finding`."""
-    return finding.confidence >= settings.min_confidence and selects(settings, finding.code)
+class Selection:
+    """Which findings the settings ask for, and how severe they are."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._ignores = tuple(
+            (PatternSet.parse([pattern.removeprefix("!")]), pattern.startswith("!"), codes)
+            for pattern, codes in settings.per_file_ignores
+        )
+
+    def looks_for(self, code: str, path: str) -> bool:
+        """Whether the rule `code` is on in the file `path`."""
+        if not selects(self._settings, code):
+            return False
+        return not any(
+            _specificity(code, codes) >= 0 and _inside(path, patterns) is not inverted
+            for patterns, inverted, codes in self._ignores
+        )
+
+    def asks_for(self, finding: Finding) -> bool:
+        """Whether `finding` is to be shown."""
+        own = self._settings.rule(finding.code).min_confidence
+        least = self._settings.min_confidence if own is None else own
+        return finding.confidence >= least and self.looks_for(finding.code, finding.path)
+
+    def graded(self, finding: Finding) -> Finding:
+        """`finding` with the severity that the settings give its rule."""
+        severity = self._settings.rule(finding.code).severity
+        return finding if severity is None else replace(finding, severity=severity)
+
+
+def _inside(path: str, patterns: PatternSet) -> bool:
+    """Whether a pattern fits `path` or a folder that it is in."""
+    parts = path.split("/")
+    folders = ["/".join(parts[:count]) + "/" for count in range(1, len(parts))]
+    return any(patterns.decide(name) for name in (*folders, path))
 
 
 def safety(settings: Settings, finding: Finding) -> Safety:
@@ -51,26 +90,38 @@ def may_apply(settings: Settings, finding: Finding) -> bool:
 
 
 def check_codes(settings: Settings, known: Collection[str]) -> None:
-    """ConfigError for a selected or ignored code that no rule has."""
+    """ConfigError for a code in the settings that no rule has."""
     codes = sorted(known)
     for key in ("select", "ignore", "extend-select", "extend-safe-fixes", "extend-unsafe-fixes"):
         for prefix in getattr(settings, key.replace("-", "_")):
-            if prefix == "ALL" or any(code.startswith(prefix) for code in codes):
-                continue
-            path, line = _place(settings, key, prefix)
-            raise ConfigError(path, line, f'unknown rule code "{prefix}" in {key}{suggestion(prefix, codes)}')
+            if not _is_known(prefix, codes):
+                raise _unknown(settings, key, prefix, codes)
+    for pattern, prefixes in settings.per_file_ignores:
+        for prefix in prefixes:
+            if not _is_known(prefix, codes):
+                raise _unknown(settings, "per-file-ignores", prefix, codes, inner=pattern)
+    for code, _ in settings.rules:
+        if code not in codes:
+            raise _unknown(settings, "rules", code, codes, inner=code)
 
 
-def _place(settings: Settings, key: str, prefix: str) -> tuple[str, int]:
+def _is_known(prefix: str, codes: Collection[str]) -> bool:
+    return prefix == "ALL" or any(code.startswith(prefix) for code in codes)
+
+
+def _unknown(settings: Settings, key: str, prefix: str, codes: list[str], inner: str = "") -> ConfigError:
+    path, line = _place(settings, key, prefix, inner)
+    return ConfigError(path, line, f'unknown rule code "{prefix}" in {key}{suggestion(prefix, codes)}')
+
+
+def _place(settings: Settings, key: str, prefix: str, inner: str) -> tuple[str, int]:
     """Where the settings file says `prefix`; no place if it was given on the command line."""
-    source = settings.source
-    if source is None:
-        return "", 0
+    source = Path(dict(settings.origins).get(key, ""))
     try:
         text = source.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return "", 0
-    if f'"{prefix}"' not in text and f"'{prefix}'" not in text:
+    if f'"{prefix}"' not in text and f"'{prefix}'" not in text and not inner:
         return "", 0
     table = TABLE if source.name == "pyproject.toml" else ""
-    return str(source), line_of(text, table, key=key, element=prefix)
+    return str(source), line_in(text, table, key, inner) if inner else line_of(text, table, key=key, element=prefix)

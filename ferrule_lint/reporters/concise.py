@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ferrule_lint.findings import Finding, Report, Safety
 from ferrule_lint.reporters.paths import shown_path
-from ferrule_lint.reporters.text import Line, visible
+from ferrule_lint.reporters.text import Fragment, Line, visible
+from ferrule_lint.resources import rules_dir
 
 
 def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
@@ -23,11 +24,16 @@ def head(finding: Finding, root: Path, cwd: Path) -> Line:
     return [
         (visible(shown_path(finding.path, root, cwd)), "bold"),
         (f":{finding.span.line}:{finding.span.column}: ", ""),
-        (finding.code, "bold red"),
+        code_fragment(finding.code),
         (f" [{finding.confidence.label}] ", ""),
         *([("[*] ", "bold cyan")] if finding.fix is not None and finding.fix.safety == Safety.SAFE else []),
         (visible(finding.message), ""),
     ]
+
+
+def code_fragment(code: str) -> Fragment:
+    """A code, linked to the page of its rule where the terminal can follow links."""
+    return (code, f"bold red link {(rules_dir() / code).with_suffix('.md').as_uri()}")
 
 
 def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
@@ -41,7 +47,7 @@ def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
 def summary(report: Report) -> Iterator[Line]:
     """The last line: how much was found in how much."""
     files = _plural(report.files, "file")
-    suppressed = f", {report.suppressed} suppressed" if report.suppressed else ""
+    suppressed = _suppressed(report)
     if report.findings:
         count = Counter(finding.severity for finding in report.findings)
         parts = ", ".join(_plural(number, severity) for severity, number in sorted(count.items()))
@@ -68,6 +74,13 @@ def _fixable(report: Report) -> Iterator[Line]:
         yield [(f"[*] {safe} fixable with --fix.", "")]
     elif unsafe:
         yield [(f"No fixes without assumptions; {unsafe} with --fix --unsafe-fixes.", "")]
+
+
+def _suppressed(report: Report) -> str:
+    """How much there is beside what is reported."""
+    old = sum(one.suppression is not None and one.suppression.form == "baseline" for one in report.suppressed)
+    comments = len(report.suppressed) - old
+    return (f", {comments} suppressed" if comments else "") + (f", {old} in the baseline" if old else "")
 
 
 def _plural(number: int, noun: str) -> str:

@@ -28,7 +28,7 @@ def document(report: Report) -> dict[str, Any]:
             "files": report.files,
             "lines": report.lines,
             "findings": len(report.findings),
-            "suppressed": report.suppressed,
+            "suppressed": len(report.suppressed),
             "seconds": round(report.seconds, 3),
         },
     }

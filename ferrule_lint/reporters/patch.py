@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ferrule_lint.findings import Fix
 from ferrule_lint.fixes.text import SourceText
@@ -34,14 +35,23 @@ def _shown(text: str) -> str:
 
 
 def changed_lines(source: bytes, fix: Fix) -> list[str]:
-    """The lines that a fix takes away and adds, with `-`, `+` or `@@` in front; none if it does not fit the file."""
+    """The lines that a fix takes away and adds, with `-`, `+` or `@@` in front; none if it does not fit the file.
+
+    Of a helper that it writes into the file there is the first line only.
+    """
     try:
         before = SourceText(source)
-        after = SourceText(before.edited(fix.edits))
+        after = SourceText(before.edited(replace(edit, text=_short(edit.text)) for edit in fix.edits))
     except (ValueError, LookupError, SyntaxError):
         return []
     diff = difflib.unified_diff(_lines(before.text), _lines(after.text), n=1)
     return [line.rstrip("\r\n") for line in list(diff)[2:]]
+
+
+def _short(text: str) -> str:
+    """A definition without its body."""
+    head, _, _ = text.partition("\n")
+    return f"{head} ...\n\n\n" if head.startswith("def ") and head.endswith(":") else text
 
 
 def _lines(text: str) -> Sequence[str]:

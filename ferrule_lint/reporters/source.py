@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+from collections.abc import Mapping
 from pathlib import Path
 
 #: not `str.splitlines`: to Python a form feed or U+2028 ends no line
@@ -23,14 +24,16 @@ def decode(source: bytes) -> str:
 class Sources:
     """Lines of the files below `root`; a file that cannot be read any more has none."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, contents: Mapping[str, bytes] | None = None) -> None:
         self._root = root
+        self._contents = contents or {}
         self._lines: dict[str, list[str]] = {}
 
     def read(self, path: str) -> bytes:
         """The content of a file; nothing if it cannot be read."""
         try:
-            return (self._root / path).read_bytes()
+            content = self._contents.get(path)
+            return (self._root / path).read_bytes() if content is None else content
         except (OSError, ValueError):
             return b""
 

@@ -65,8 +65,22 @@ def wants_colour(stream: TextIO, environment: Mapping[str, str] = os.environ) ->
     return stream.isatty() and environment.get("TERM") != "dumb"
 
 
-def coloured(lines: Iterable[Line]) -> str:
-    """The lines with the escape codes of their styles."""
+#: what terminals that follow links set
+_LINKING = ("VTE_VERSION", "WT_SESSION", "KITTY_WINDOW_ID", "KONSOLE_VERSION", "DOMTERM")
+_LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "rio")
+
+
+def wants_links(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether `stream` is a terminal that is known to follow links; FORCE_HYPERLINK decides if it is set."""
+    forced = environment.get("FORCE_HYPERLINK")
+    if forced is not None:
+        return forced not in ("", "0")
+    known = any(environment.get(name) for name in _LINKING) or environment.get("TERM_PROGRAM") in _LINKING_PROGRAMS
+    return known and stream.isatty()
+
+
+def coloured(lines: Iterable[Line], *, links: bool = False) -> str:
+    """The lines with the escape codes of their styles, and links if they are wanted."""
     # rich is imported only where there is something to colour
     from io import StringIO
 
@@ -76,10 +90,11 @@ def coloured(lines: Iterable[Line]) -> str:
     out = StringIO()
     console = Console(file=out, force_terminal=True, color_system="standard", highlight=False, width=1_000_000)
     for line in lines:
-        console.print(Text.assemble(*line), soft_wrap=True)
+        shown = line if links else [(text, style.partition(" link ")[0]) for text, style in line]
+        console.print(Text.assemble(*shown), soft_wrap=True)
     return out.getvalue().removesuffix("\n")
 
 
-def render(lines: Iterable[Line], *, colour: bool) -> str:
+def render(lines: Iterable[Line], *, colour: bool, links: bool = False) -> str:
     """The lines as one text, coloured or plain."""
-    return coloured(lines) if colour else plain(lines)
+    return coloured(lines, links=links) if colour else plain(lines)

@@ -1,0 +1,32 @@
+"""The output formats by name. Each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+
+from ferrule_lint.findings import Report
+from ferrule_lint.reporters.text import Line
+
+#: for people: lines with styles
+TEXTS = ("full", "concise", "grouped")
+#: for programs: one text, never coloured
+DOCUMENTS = ("json", "json-lines", "sarif", "github", "gitlab", "junit", "azure", "pylint", "rdjson", "html")
+#: documents that have no place for what could not be checked
+WITHOUT_ERRORS = ("json-lines", "pylint")
+#: documents whose paths are relative to the project, and not to the current folder
+_PROJECT_RELATIVE = ("json", "json-lines")
+
+
+def lines(name: str, report: Report, root: Path, cwd: Path) -> Iterable[Line]:
+    """The report in one of the formats for people."""
+    made: Iterable[Line] = import_module(f"ferrule_lint.reporters.{name}").lines(report, root, cwd)
+    return made
+
+
+def document(name: str, report: Report, root: Path, cwd: Path) -> str:
+    """The report in one of the formats for programs; it may be empty."""
+    module = import_module(f"ferrule_lint.reporters.{name.replace('-', '_')}")
+    text: str = module.render(report) if name in _PROJECT_RELATIVE else module.render(report, root, cwd)
+    return text

@@ -1,0 +1,68 @@
+"""Suppression comments for findings, written into the source (`--add-suppressions`)."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterable
+
+from ferrule_lint.findings import Finding
+from ferrule_lint.frontend.suppressions import Comment, LogicalLine, scan
+
+#: a comment that would make a line longer than this stands on a line of its own above
+LONGEST_LINE = 120
+
+_EXISTING = re.compile(r"#\s*ferrule:\s*ignore\[(?P<codes>[^\]#]*)\]")
+_INDENT = re.compile(r"[ \t\f]*")
+
+
+class CannotInsert(Exception):
+    """The file cannot be changed without risk; the message says why."""
+
+
+def insert(source: bytes, findings: Iterable[Finding], reason: str = "") -> bytes:
+    """`source` with a comment at the logical line of each of its `findings`; all else stays byte for byte.
+
+    Raises CannotInsert if the file's lines cannot be told.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+        text = source.decode(encoding)
+        if re.search(r"\r(?!\n)", text):
+            raise CannotInsert("its lines end in lone carriage returns")
+        lines, comments = scan(text.replace("\r\n", "\n"))
+        reason.encode(encoding)
+    except UnicodeEncodeError:
+        raise CannotInsert(f"the reason cannot be written in {encoding}") from None
+    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise CannotInsert(f"it cannot be read: {error}") from None
+    wanted: dict[LogicalLine, set[str]] = {}
+    for finding in findings:
+        line = next((one for one in lines if one.first <= finding.span.line <= one.last), None)
+        if line is not None:
+            wanted.setdefault(line, set()).add(finding.code)
+    physical = text.split("\n")
+    by_line = {comment.line: comment for comment in comments}
+    for line in sorted(wanted, key=lambda one: one.first, reverse=True):
+        _write(physical, line, by_line.get(line.last), wanted[line], reason)
+    return "\n".join(physical).encode("utf-8-sig" if encoding == "utf-8-sig" else encoding)
+
+
+def _write(physical: list[str], line: LogicalLine, comment_there: Comment | None, codes: set[str], reason: str) -> None:
+    """Suppress `codes` in `line`: in the comment that is there, at its end, or above it."""
+    last = physical[line.last - 1]
+    ending = "\r" if last.endswith("\r") else ""
+    body = last.removesuffix("\r").rstrip()
+    existing = _EXISTING.search(body, comment_there.column - 1) if comment_there else None
+    if existing:
+        present = [code.strip() for code in existing["codes"].split(",") if code.strip()]
+        merged = ", ".join([*present, *sorted(codes - set(present))])
+        physical[line.last - 1] = body[: existing.start("codes")] + merged + body[existing.end("codes") :] + ending
+        return
+    comment = f"# ferrule: ignore[{', '.join(sorted(codes))}]" + (f" {reason}" if reason else "")
+    if len(body) + 2 + len(comment) <= LONGEST_LINE:
+        physical[line.last - 1] = f"{body}  {comment}{ending}"
+        return
+    indent = _INDENT.match(physical[line.first - 1])
+    physical.insert(line.first - 1, (indent[0] if indent else "") + comment + ending)
