@@ -28,6 +28,25 @@ _IN_PLACE = frozenset({"all_reduce", "reduce"})
 _FOR_ALL = frozenset(
     ("barrier", "checkpoint.load", "checkpoint.save", "load_checkpoint", "load_state", "save_checkpoint", "save_state")
 )
+#: a function whose name has one of these does more than return something
+_WRITES = frozenset(
+    (
+        "save",
+        "write",
+        "dump",
+        "export",
+        "upload",
+        "push",
+        "log",
+        "print",
+        "plot",
+        "report",
+        "main",
+        "worker",
+        "run",
+        "init",
+    )
+)
 _OUTPUT = frozenset(
     ("print", "info", "warning", "warn", "debug", "error", "log", "write", "flush", "makedirs", "mkdir")
 )
@@ -50,11 +69,7 @@ def propose(site: Site) -> Fix | None:
     if site.finding.kind != "rank" or not isinstance(guard, cst.If) or isinstance(tree.parent(guard), cst.If):
         return None
     calls = site.event_calls()
-    if (
-        not calls
-        or any(event.through for event in site.finding.events)
-        or not isinstance(guard.body, cst.IndentedBlock)
-    ):
+    if not calls or not isinstance(guard.body, cst.IndentedBlock):
         return None
     if any(callee(call) in _NOT_FOR_ALL for call in calls) or not all(
         _inside(tree, call, guard.body) for call in calls
@@ -100,7 +115,15 @@ def _calls_of(site: Site, event: EventSite) -> list[cst.Call]:
 
 
 def _may_move(site: Site, event: EventSite, call: cst.Call) -> bool:
-    """Whether all ranks can do what one does: what hides its collective may do more than issue it."""
+    """Whether all ranks can do what one does: what hides its collective may do more than issue it.
+
+    A function of the project is taken for one that may run everywhere only if it is called for its result.
+    """
+    if event.through:
+        line = site.tree.statement(call)
+        small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+        wanted = isinstance(small, cst.Assign) and small.value is call and event.op != "forward"
+        return wanted and not any(part in _WRITES for part in callee(call).lower().strip("_").split("_"))
     if not event.hidden:
         return True
     if event.op == "forward":
@@ -226,6 +249,8 @@ def _collective(
             return False
         if not site.sure(guard, reads(call) - bound_inside):
             return False
+        if any(event.through and call in _calls_of(site, event) for event in site.finding.events):
+            plan.unsafe.append(f"`{callee(call)}` may run on every rank")
         if callee(call) in _BROADCASTS:
             plan.unsafe.append("every rank has a buffer for what is broadcast")
         if callee(call) in _IN_PLACE and call.args:
