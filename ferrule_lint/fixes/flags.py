@@ -13,6 +13,11 @@ from ferrule_lint.fixes.site import conjuncts
 from ferrule_lint.fixes.tests import asks, normal, without_bool
 from ferrule_lint.fixes.tree import Tree
 
+_PURE = frozenset(
+    """any all bool len int float item sum max min mean norm numel size dim isnan isinf isfinite count_nonzero abs
+    isinstance get eq ne gt lt ge le""".split()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Flag:
@@ -41,6 +46,8 @@ class Flags(dict[str, Flag]):
         """The flags to agree on so that `test`, at `place`, is agreed on: those it is made of, or that ask the same."""
         if isinstance(test, cst.Name):
             return self.leaves(test.value)
+        if not is_pure(test):
+            return ()
         terms = {normal(term) for term in conjuncts(test)}
         for flag in self.values():
             parts = conjuncts(without_bool(flag.value))
@@ -98,13 +105,33 @@ def binds_of_target(node: cst.For | cst.CompFor) -> set[str]:
 
 
 def unchanged(tree: Tree, start: cst.BaseStatement, end: cst.BaseStatement, names: set[str]) -> bool:
-    """Whether nothing from `start` up to `end`, in one block, can change what `names` hold."""
+    """Whether nothing from `start` up to `end`, in one block, can change what `names` hold, or leave before `end`.
+
+    What an object's own methods do to its attributes is not known.
+    """
     block = list(tree.block(end))
     if start is end:
         return True
-    if start not in block:
+    if start not in block or "self" in names:
         return False
-    return not any(changes(tree, one, names) for one in block[block.index(start) : block.index(end)])
+    between = block[block.index(start) : block.index(end)]
+    return not any(changes(tree, one, names) or leaves_early(one) for one in between)
+
+
+def leaves_early(statement: cst.CSTNode) -> bool:
+    """Whether what comes after `statement` may rely on its not having left: `if x is None: return`."""
+    exits = cst.Return | cst.Raise | cst.Break | cst.Continue | cst.Assert
+    return any(isinstance(one, exits) for one in below(statement))
+
+
+def is_pure(test: cst.BaseExpression) -> bool:
+    """Whether asking once more, or earlier, is the same: all calls in a test are known to change nothing."""
+    return all(
+        (node.func.value if isinstance(node.func, cst.Name) else getattr(getattr(node.func, "attr", None), "value", ""))
+        in _PURE
+        for node in below(test, functions=True)
+        if isinstance(node, cst.Call)
+    )
 
 
 def changes(tree: Tree, statement: cst.CSTNode, names: set[str]) -> bool:

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from ferrule_lint.findings import Edit, EventSite, Fix, Safety, Span
+from ferrule_lint.fixes.blocks import indented, lines_of, spans_lines, whole_lines
 from ferrule_lint.fixes.edits import in_order, insertion
+from ferrule_lint.fixes.movable import is_output, is_plain, may_move, one_rank, without_gradients
 from ferrule_lint.fixes.names import binds, fresh, local_names, mentioned_later, parameters, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
 from ferrule_lint.fixes.tests import asks
@@ -24,32 +26,6 @@ _NOT_FOR_ALL = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv",
 _BROADCASTS = frozenset({"broadcast", "broadcast_object_list", "broadcast_tensor_dict", "broadcast_object"})
 _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone"})
 _IN_PLACE = frozenset({"all_reduce", "reduce"})
-#: hidden ones that their libraries ask every rank to call
-_FOR_ALL = frozenset(
-    ("barrier", "checkpoint.load", "checkpoint.save", "load_checkpoint", "load_state", "save_checkpoint", "save_state")
-)
-#: a function whose name has one of these does more than return something
-_WRITES = frozenset(
-    (
-        "save",
-        "write",
-        "dump",
-        "export",
-        "upload",
-        "push",
-        "log",
-        "print",
-        "plot",
-        "report",
-        "main",
-        "worker",
-        "run",
-        "init",
-    )
-)
-_OUTPUT = frozenset(
-    ("print", "info", "warning", "warn", "debug", "error", "log", "write", "flush", "makedirs", "mkdir")
-)
 
 
 @dataclass(slots=True)
@@ -68,6 +44,9 @@ def propose(site: Site) -> Fix | None:
     tree, guard = site.tree, site.owner
     if site.finding.kind != "rank" or not isinstance(guard, cst.If) or isinstance(tree.parent(guard), cst.If):
         return None
+    if "world" not in site.finding.axes:
+        # the first rank of each stage, or of each tensor-parallel group, is not one rank of all
+        return None
     calls = site.event_calls()
     if not calls or not isinstance(guard.body, cst.IndentedBlock):
         return None
@@ -75,12 +54,15 @@ def propose(site: Site) -> Fix | None:
         _inside(tree, call, guard.body) for call in calls
     ):
         return None
-    if not all(_may_move(site, event, call) for event in site.finding.events for call in _calls_of(site, event)):
+    if not all(may_move(site, event, call) for event in site.finding.events for call in _calls_of(site, event)):
         return None
     terms = conjuncts(guard.test)
     ranks = [term for term in terms if asks(tree, term) == "rank"]
     rest = [term for term in terms if term not in ranks]
-    if not ranks or not all(_same_everywhere(site, term, guard) for term in rest):
+    barriers = all(callee(call) in _BARRIERS for call in calls)
+    if not ranks or not (barriers or all(one_rank(tree, term) for term in ranks)):
+        return None
+    if not all(_same_everywhere(site, term, guard) for term in rest):
         return None
     plan = _plan(site, guard.body, calls)
     if plan is None:
@@ -103,7 +85,7 @@ def _inside(tree: Tree, call: cst.Call, body: cst.BaseSuite) -> bool:
     """
     for one in tree.around(call):
         if isinstance(one, cst.SimpleStatementLine):
-            around = _without_gradients(tree, one)
+            around = without_gradients(tree, one)
             return tree.parent(one if around is None else around) is body
         if isinstance(one, cst.Lambda | cst.CompFor | cst.IfExp | cst.BooleanOperation | cst.BaseComp):
             return False
@@ -112,42 +94,6 @@ def _inside(tree: Tree, call: cst.Call, body: cst.BaseSuite) -> bool:
 
 def _calls_of(site: Site, event: EventSite) -> list[cst.Call]:
     return site.tree.calls_at(event.line, event.column)[:1]
-
-
-def _may_move(site: Site, event: EventSite, call: cst.Call) -> bool:
-    """Whether all ranks can do what one does: what hides its collective may do more than issue it.
-
-    A function of the project is taken for one that may run everywhere only if it is called for its result.
-    """
-    if event.through:
-        line = site.tree.statement(call)
-        small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
-        wanted = isinstance(small, cst.Assign) and small.value is call and event.op != "forward"
-        return wanted and not any(part in _WRITES for part in callee(call).lower().strip("_").split("_"))
-    if not event.hidden:
-        return True
-    if event.op == "forward":
-        return _no_backward(site, call)
-    return "state_dict" in event.op or event.op in _FOR_ALL or callee(call) in ("full_tensor", "redistribute")
-
-
-def _without_gradients(tree: Tree, line: cst.CSTNode) -> cst.With | None:
-    """The `with torch.no_grad():` whose block `line` stands in."""
-    block = tree.parent(line)
-    around = None if block is None else tree.parent(block)
-    if isinstance(around, cst.With) and len(around.items) == 1 and around.items[0].asname is None:
-        call = around.items[0].item
-        if isinstance(call, cst.Call) and not call.args and callee(call) in ("no_grad", "inference_mode"):
-            return around
-    return None
-
-
-def _no_backward(site: Site, call: cst.Call) -> bool:
-    """Whether no gradient is recorded where a call stands, so that there is no backward that some ranks would lack."""
-    if any(_without_gradients(site.tree, one) is not None for one in (call, *site.tree.around(call))):
-        return True
-    marks = [site.tree.text(one.decorator) for one in site.function.decorators]
-    return any("no_grad" in mark or "inference_mode" in mark for mark in marks)
 
 
 def _same_everywhere(site: Site, term: cst.BaseExpression, guard: cst.If) -> bool:
@@ -175,12 +121,12 @@ def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan |
         if own:
             if not _collective(site, statement, own, plan, bound_inside, taken):
                 return None
-        elif _is_output(statement):
+        elif is_output(statement):
             stay.append(statement)
-        elif _is_plain(tree, statement) and site.sure(
+        elif is_plain(tree, statement) and site.sure(
             _owner(tree, body), reads(statement) - bound_inside - binds(statement)
         ):
-            plan.above += _lines(tree, statement)
+            plan.above += lines_of(tree, statement)
             plan.moved.append(statement)
             bound_inside |= binds(statement)
         else:
@@ -195,7 +141,7 @@ def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan |
 def _holder(tree: Tree, call: cst.Call) -> cst.BaseStatement | None:
     """The statement of the guarded block that a call stands in."""
     line = tree.statement(call)
-    return None if line is None else _without_gradients(tree, line) or line
+    return None if line is None else without_gradients(tree, line) or line
 
 
 def _owner(tree: Tree, body: cst.BaseSuite) -> cst.If:
@@ -221,7 +167,7 @@ def _barriers(tree: Tree, body: cst.IndentedBlock, calls: list[cst.Call], plan: 
             continue
         if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
             return None
-        (plan.above if index < first else plan.below).extend(_lines(tree, statement))
+        (plan.above if index < first else plan.below).extend(lines_of(tree, statement))
         plan.moved.append(statement)
     return plan
 
@@ -266,7 +212,7 @@ def _collective(
     ):
         return False
     if whole and isinstance(small, cst.Expr | cst.Assign) and not _is_logged(small, calls[0]):
-        plan.above += _lines(tree, statement)
+        plan.above += lines_of(tree, statement)
         plan.moved.append(statement)
         bound_inside |= binds(statement)
         return True
@@ -333,77 +279,6 @@ def _result_name(tree: Tree, call: cst.Call) -> str:
     return op
 
 
-def _is_output(statement: cst.BaseStatement) -> bool:
-    """Whether a statement only prints, logs, or makes a folder."""
-    if not isinstance(statement, cst.SimpleStatementLine):
-        return False
-    return all(
-        isinstance(small, cst.Expr)
-        and (
-            isinstance(small.value, cst.SimpleString)
-            or (isinstance(small.value, cst.Call) and callee(small.value) in _OUTPUT)
-        )
-        for small in statement.body
-    )
-
-
-def _is_plain(tree: Tree, statement: cst.BaseStatement) -> bool:
-    """Whether a statement assigns local names something that costs and does nothing."""
-    if not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) != 1:
-        return False
-    small = statement.body[0]
-    if not isinstance(small, cst.Assign) or any(not isinstance(one.target, cst.Name) for one in small.targets):
-        return False
-    return all(_makes_only(node) for node in tree.walk(small.value) if isinstance(node, cst.Call)) and not any(
-        isinstance(node, cst.Await | cst.Yield | cst.NamedExpr) for node in tree.walk(small.value)
-    )
-
-
-def _makes_only(call: cst.Call) -> bool:
-    """A call of a class by the convention of its name, or one that computes a number or text."""
-    name = callee(call)
-    return (name[:1].isupper() and not name.isupper()) or name in (
-        "join",
-        "len",
-        "int",
-        "float",
-        "str",
-        "dict",
-        "list",
-        "format",
-    )
-
-
-def _lines(tree: Tree, statement: cst.BaseStatement) -> list[str]:
-    """A statement with the comments right above it, as lines without the block's indentation."""
-    indent = tree.indent(statement)
-    comments: list[str] = []
-    line = tree.span(statement).line - 1
-    while line >= 1 and tree.source.line(line).strip().startswith("#") and _column(tree, line) == len(indent):
-        comments.insert(0, tree.source.line(line).strip())
-        line -= 1
-    span = tree.span(statement)
-    end = tree.source.line(span.end_line)[span.end_column - 1 :].rstrip()
-    body = tree.text(statement).split("\n")
-    body = [body[0], *(one.removeprefix(indent) for one in body[1:])]
-    body[-1] += end if end.strip().startswith("#") else ""
-    return [*comments, "\n".join(body)]
-
-
-def _column(tree: Tree, line: int) -> int:
-    text = tree.source.line(line)
-    return len(text) - len(text.lstrip())
-
-
-def _whole_lines(tree: Tree, statement: cst.BaseStatement) -> Span:
-    """The lines of a statement and of the comments right above it."""
-    first = tree.span(statement).line
-    indent = len(tree.indent(statement))
-    while first > 1 and tree.source.line(first - 1).strip().startswith("#") and _column(tree, first - 1) == indent:
-        first -= 1
-    return Span(first, 1, tree.span(statement).end_line + 1, 1)
-
-
 def _written(site: Site, guard: cst.If, plan: _Plan, rest: list[str], ranks: list[str]) -> list[Edit] | None:
     """The edits: lines above and below, the guard without what was moved, nested in its other terms if any."""
     tree = site.tree
@@ -412,7 +287,7 @@ def _written(site: Site, guard: cst.If, plan: _Plan, rest: list[str], ranks: lis
     indent = tree.indent(guard)
     inner = tree.indent(body.body[0])
     step = inner.removeprefix(indent)
-    if not inner.startswith(indent) or not step or _spans_lines(tree, guard):
+    if not inner.startswith(indent) or not step or spans_lines(tree, guard):
         return None
     remaining = [one for one in body.body if one not in plan.moved]
     if not remaining and guard.orelse is not None:
@@ -420,18 +295,18 @@ def _written(site: Site, guard: cst.If, plan: _Plan, rest: list[str], ranks: lis
     span = tree.span(guard)
     first, end = tree.span(guard).line, tree.span(body.body[-1]).end_line
     outer = indent + step if rest else indent
-    above = "".join(_indented(text, outer) for text in plan.above)
+    above = "".join(indented(text, outer) for text in plan.above)
     if rest and guard.orelse is not None:
         return None
     edits = list(plan.edits)
     for statement in plan.moved:
-        edits.append(Edit(_whole_lines(tree, statement), ""))
+        edits.append(Edit(whole_lines(tree, statement), ""))
     if not remaining:
         # nothing is left for one rank alone
         if rest:
             head = f"{indent}if {' and '.join(rest)}:\n"
             return [Edit(Span(first, 1, end + 1, 1), head + above)]
-        below = "".join(_indented(text, indent) for text in plan.below)
+        below = "".join(indented(text, indent) for text in plan.below)
         return [Edit(Span(first, 1, end + 1, 1), above + below)]
     if rest:
         edits.append(Edit(Span(first, 1, first, span.column), f"{indent}if {' and '.join(rest)}:\n{above}{outer}"))
@@ -444,22 +319,5 @@ def _written(site: Site, guard: cst.If, plan: _Plan, rest: list[str], ranks: lis
         edits.append(insertion(first, above))
     if plan.below:
         last = guard if guard.orelse is None else guard.orelse
-        edits.append(insertion(tree.span(last).end_line + 1, "".join(_indented(text, indent) for text in plan.below)))
+        edits.append(insertion(tree.span(last).end_line + 1, "".join(indented(text, indent) for text in plan.below)))
     return edits
-
-
-def _indented(text: str, indent: str) -> str:
-    return "".join(f"{indent}{line}\n" if line.strip() else "\n" for line in text.split("\n"))
-
-
-def _spans_lines(tree: Tree, guard: cst.If) -> bool:
-    """Whether the test is written over several lines, or a string in the block is: those are not moved about."""
-    span = tree.span(guard.test)
-    if span.line != span.end_line:
-        return True
-    for node in tree.walk(guard.body):
-        if isinstance(node, cst.SimpleString | cst.FormattedString):
-            place = tree.span(node)
-            if place.line != place.end_line:
-                return True
-    return False

@@ -7,6 +7,7 @@ behind a padding that only some ranks do gets its tensor as long as the longest.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -39,6 +40,8 @@ def _size(site: Site) -> Fix | None:
         return None
     if tree.block(flag.statement) is not site.function.body.body:
         return None
+    if _mentions(site.function.body, flag.name, [*pads, flag.statement]):
+        return None
     for pad in pads:
         if flag.name in reads(pad) and tree.block(tree.statement(pad) or pad) is not site.function.body.body:
             return None
@@ -50,6 +53,15 @@ def _size(site: Site) -> Fix | None:
     wrap = Edit(tree.span(flag.value), f"{name}({tree.text(flag.value)}{group})")
     message = f"`{flag.name}`, to which tensors are padded, is the largest of all ranks"
     return Fix(FORM, message, Safety.SAFE, in_order((*edits, wrap)))
+
+
+def _mentions(root: cst.CSTNode, name: str, beside: Sequence[cst.CSTNode]) -> bool:
+    """Whether anything below `root`, beside these nodes, has the name in it."""
+    if any(root is one for one in beside):
+        return False
+    if isinstance(root, cst.Name) and root.value == name:
+        return True
+    return any(_mentions(child, name, beside) for child in root.children)
 
 
 def _tensor(site: Site) -> Fix | None:

@@ -34,6 +34,8 @@ def propose(site: Site) -> Fix | None:
     if not does or group is None:
         return None
     answers = {asks(tree, term) for term in _terms(owner.test)}
+    if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(owner.test)):
+        return None
     known = _agreement(answers, does, _negated(owner.test))
     if known is None:
         return None
@@ -73,6 +75,12 @@ def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
     if isinstance(test, cst.BooleanOperation):
         return [*_terms(test.left), *_terms(test.right)]
     return conjuncts(test)
+
+
+def _says_bad(text: str) -> bool:
+    """Whether a term is true of a bad value: `isnan(x)` is, and `not isfinite(x)`."""
+    negated = text.startswith(("not ", "~")) or "~" in text
+    return negated if "isfinite(" in text else not negated
 
 
 def _negated(test: cst.BaseExpression) -> bool:

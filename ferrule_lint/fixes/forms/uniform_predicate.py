@@ -14,7 +14,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Finding, Fix, Safety
 from ferrule_lint.fixes.edits import in_order, insertion
-from ferrule_lint.fixes.flags import Flag, Flags, flags_of, unchanged
+from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, unchanged
 from ferrule_lint.fixes.helpers import ANY_RANK, ANY_RANK_EACH
 from ferrule_lint.fixes.names import fresh, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts, owner_of
@@ -152,6 +152,7 @@ def _joint(site: Site, own: _Condition, group: Group, flags: Flags) -> Fix | Non
         or (
             not isinstance(one.test, cst.Name)
             and start in tree.block(one.statement)
+            and (start is one.statement or is_pure(one.test))
             and unchanged(tree, start, one.statement, reads(one.test))
         )
     ]
