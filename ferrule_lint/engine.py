@@ -21,6 +21,8 @@ from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.discovery import Discovery, discover
+from ferrule_lint.project.results import Results, ResultsCache
+from ferrule_lint.project.results import key as results_key
 from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
 
 if TYPE_CHECKING:
@@ -88,7 +90,12 @@ def lint(
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
-    return _report(_run(paths, settings, use_cache, jobs, progress, contents), settings, start)
+    run = _start(paths, settings, use_cache, progress, contents)
+    if run.cache is None:
+        results = _analyse(run, settings, jobs)
+    else:
+        results = _known_or_analyse(run, settings, jobs, ResultsCache(run.cache.folder))
+    return _report(run, results, start)
 
 
 def fix(
@@ -109,49 +116,81 @@ def fix(
     from ferrule_lint.project.selection import may_apply
 
     start = time.perf_counter()
-    run = _run(paths, settings, use_cache, jobs, progress, contents)
-    known = () if accepted is None else accepted(_report(run, settings, start))
-    left = {(finding.path, finding.fingerprint) for finding in known}
-    result = repair(
-        run.findings,
-        run.read,
-        lambda contents: _recheck(run, settings, contents),
-        lambda finding: may_apply(settings, finding) and (finding.path, finding.fingerprint) not in left,
-    )
+    run = _start(paths, settings, use_cache, progress, contents)
+    report = _report(run, _analyse(run, settings, jobs), start)
+    left = {(finding.path, finding.fingerprint) for finding in (accepted(report) if accepted is not None else ())}
+    with _uncollected():
+        result = repair(
+            run.findings,
+            run.read,
+            lambda contents: _recheck(run, settings, contents),
+            lambda finding: may_apply(settings, finding) and (finding.path, finding.fingerprint) not in left,
+        )
     run.findings = result.findings
     result.dropped[:0] = run.dropped
-    return Fixed(_report(run, settings, start), result, {path: run.read(path) for path in result.contents})
+    before = {path: run.read(path) for path in result.contents}
+    return Fixed(_report(run, _results(run, settings), start), result, before)
 
 
-def _run(
+def _start(
     paths: Sequence[Path | str],
     settings: Settings,
     use_cache: bool,
-    jobs: int,
     progress: Progress | None,
     contents: Mapping[Path, bytes] | None,
 ) -> _Run:
-    """Everything but the report."""
     contents = contents or {}
     discovery = discover(paths, settings, contents)
-    cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
+    folder = settings.cache_dir or discovery.root / FOLDER if use_cache else None
     given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
-    run = _Run(discovery, cache, progress or _silent, given)
-    run.errors.extend(discovery.errors)
-    run.count("unreadable_elsewhere", discovery.unreadable)
-    with _frozen_garbage() as freeze:
+    return _Run(discovery, FactsCache(folder) if folder is not None else None, progress or _silent, given)
+
+
+def _report(run: _Run, results: Results, start: float) -> Report:
+    discovery, statistics = run.discovery, dict(results.statistics)
+    if discovery.unreadable:
+        statistics["unreadable_elsewhere"] = statistics.get("unreadable_elsewhere", 0) + discovery.unreadable
+    return Report(
+        findings=results.findings,
+        suppressed=results.suppressed,
+        errors=tuple(
+            sorted({*discovery.errors, *run.errors}, key=lambda error: (error.path, error.line, error.message))
+        ),
+        files=len(discovery.report),
+        lines=results.lines,
+        seconds=time.perf_counter() - start,
+        statistics=statistics,
+        paths=discovery.report,
+        contents=run.contents,
+    )
+
+
+def _known_or_analyse(run: _Run, settings: Settings, jobs: int, cache: ResultsCache) -> Results:
+    """The results of an earlier run over the same project, else of an analysis now."""
+    key = results_key(run.discovery, settings, run.contents)
+    known = cache.load(key) if key is not None else None
+    if known is not None:
+        return replace(known, statistics={**known.statistics, "results_cached": 1})
+    results = _analyse(run, settings, jobs)
+    # what failed may not fail again; and what was read has to be what the key was made of
+    if key is not None and not run.errors and results_key(run.discovery, settings, run.contents) == key:
+        cache.store(key, results)
+    if run.cache is not None and run.cache.hits:
+        return replace(results, statistics={**results.statistics, "cache_hits": run.cache.hits})
+    return results
+
+
+def _analyse(run: _Run, settings: Settings, jobs: int) -> Results:
+    with _uncollected():
         _read(run, jobs)
-        freeze()
         _check(run, settings)
-    run.findings, run.suppressed = _selected(run.findings, run.facts, run.discovery.report, settings)
-    _flag(run)
-    _offer(run, settings)
-    if cache is not None:
-        run.count("cache_hits", cache.hits)
-    return run
+        run.findings, run.suppressed = _selected(run.findings, run.facts, run.discovery.report, settings)
+        _flag(run)
+        _offer(run, settings)
+    return _results(run, settings)
 
 
-def _report(run: _Run, settings: Settings, start: float) -> Report:
+def _results(run: _Run, settings: Settings) -> Results:
     """What there is to show; of each fix, how safe the settings say it is."""
     from ferrule_lint.project.selection import safety
 
@@ -160,16 +199,11 @@ def _report(run: _Run, settings: Settings, start: float) -> Report:
         for finding in run.findings
     ]
     reported = set(run.discovery.report)
-    return Report(
+    return Results(
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
         suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
-        errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
-        files=len(reported),
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
-        seconds=time.perf_counter() - start,
         statistics=run.statistics,
-        paths=run.discovery.report,
-        contents=run.contents,
     )
 
 
@@ -178,23 +212,13 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def _frozen_garbage() -> Iterator[Callable[[], None]]:
-    """Pause the cyclic garbage collector; the function it gives starts it again, without what is there already.
-
-    Facts are large and have no cycles: going through them again and again takes more time than making them.
-    """
+def _uncollected() -> Iterator[None]:
+    """Pause the cyclic garbage collector: facts and values are many and make next to no cycles."""
     enabled = gc.isenabled()
     gc.disable()
-
-    def freeze() -> None:
-        gc.freeze()
-        if enabled:
-            gc.enable()
-
     try:
-        yield freeze
+        yield
     finally:
-        gc.unfreeze()
         if enabled:
             gc.enable()
 
