@@ -1,7 +1,7 @@
 """The ranks that a new group is made of: every rank has to give the same ones.
 
-`new_group` is entered by all ranks of the default group, with the same list. A list that is worked out from this rank's own
-number, or read off a group that this rank is in, is another one on the ranks of the other groups.
+`new_group` is entered by all ranks of the default group, with the same list. A list that is worked out from this
+rank's own number, or read off a group that this rank is in, is another one on the ranks of the other groups.
 """
 
 from __future__ import annotations
