@@ -16,6 +16,7 @@ from ferrule_lint.semantics.lattice import (
     NO_DEPS,
     OBSERVED,
     PRESENT,
+    SIZED,
     UNKNOWN_GROUP,
     Divergence,
     Value,
@@ -190,6 +191,8 @@ def _through(argument: Value, how: str) -> Value:
         return contained(argument)._replace(unordered=None, shape=None, padded=None)
     if how == FLOWS:
         return argument.plain()
+    if how == SIZED:
+        return argument.plain()._replace(shape=None, padded=None, length=None)
     if how == ITEM:
         return argument.plain()._replace(
             length=None, length_deps=NO_DEPS, uniform=False, unordered=None, shape=None, padded=None
