@@ -60,6 +60,8 @@ def _own_ranks(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     if type(expr) is f.Name or type(expr) is f.Attr:
         return _assigned(frame, expr, depth)
     if type(expr) is f.Sequence:
+        if len(expr.elements) == 1:
+            return None  # everybody a group alone: there is nobody to meet in it
         return next((d for e in expr.elements if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
     if type(expr) is f.Comprehension:
         frame.eval(expr)
