@@ -28,7 +28,7 @@ ALLOWED = {
     "fixes": {"flagger", "findings", "models"},
     "baseline": {"findings"},
     "suppressions": {"facts", "findings", "frontend", "project"},
-    "reporters": {"findings", "resources", "rulebook"},
+    "reporters": {"findings", "fixes", "resources", "rulebook"},
     "project": {"findings", "models", "resources", "facts"},
     "extraction": {"project", "frontend", "facts"},
     "engine": {

@@ -214,7 +214,7 @@ class Analysis:
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
-        latent.raise_or_pass_on(frame, summary, bound, pos)
+        latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
 
