@@ -101,7 +101,8 @@ def finding(
     sites = []
     for occurrence in occurrences[:_MOST_EVENTS]:
         where, at = place(occurrence)
-        sites.append(EventSite(occurrence.event.op, where, at[0], at[1]))
+        event, through = occurrence.event, "" if occurrence.call is None else occurrence.call.summary.display
+        sites.append(EventSite(event.op, where, at[0], at[1], tuple(sorted(event.axes)), event.hidden, through))
     return Finding(
         code=code,
         name=NAMES[code],

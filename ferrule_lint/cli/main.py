@@ -12,8 +12,11 @@ from collections.abc import Sequence
 import click
 
 import ferrule_lint
+from ferrule_lint.cli.clean import clean
 from ferrule_lint.cli.lint import check
 from ferrule_lint.cli.rules import explain, rules
+from ferrule_lint.cli.trace import trace
+from ferrule_lint.cli.triage import triage
 
 #: it could not run, or not over everything
 FAILURE = 2
@@ -73,8 +76,11 @@ def cli() -> None:
 
 
 cli.add_command(check)
+cli.add_command(clean)
 cli.add_command(explain)
 cli.add_command(rules)
+cli.add_command(trace)
+cli.add_command(triage)
 
 
 def main(args: Sequence[str] | None = None) -> None:

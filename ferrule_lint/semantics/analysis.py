@@ -18,7 +18,7 @@ from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics import decorators, exceptions, latent
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
-from ferrule_lint.semantics.expressions import evaluate_expr
+from ferrule_lint.semantics.expressions import EVALUATORS
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
@@ -47,6 +47,8 @@ class Analysis:
     def __init__(self, files: Mapping[str, f.FileFacts], models: ModelSet, sharded: Setting = "auto") -> None:
         self.names = Names(files)
         self.models = models
+        #: for frames, which cannot import it
+        self.evaluators = EVALUATORS
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
         self.exceptions = exceptions.Exceptions(self)
@@ -69,9 +71,6 @@ class Analysis:
         self.counters[what] += 1
 
     # ------------------------------------------------------------------ small questions
-    def evaluate(self, frame: Frame, expr: f.Expr) -> Value:
-        return evaluate_expr(frame, expr)
-
     def axes_in(self, text: str) -> Axes | None:
         if text not in self._axes:
             self._axes[text] = axes_in(self.models, text)
@@ -115,6 +114,18 @@ class Analysis:
             for c in sorted((value.types | value.element_types) if value else (), key=lambda c: c.id):
                 found[c.id] = c
         return list(found.values())
+
+    def fixed_fields(self, frame: Frame, expr: f.Expr, info: ClassInfo) -> tuple[tuple[str, Value], ...]:
+        """Attributes that a constructor call `expr` fixes for good (`TemporaryFolder(path, sync=False)`)."""
+        method = self.names.method(info, "__init__")
+        if type(expr) is not f.Call or method is None:
+            return ()
+        with frame.recording():
+            positional = tuple(frame.eval(a) for a in expr.args)
+            keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
+        bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
+        known = self.summary(method, contexts_of(method, bound, expr), info, None, frame.depth + 1)
+        return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
@@ -203,9 +214,8 @@ class Analysis:
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
-        latent.raise_or_pass_on(frame, summary, bound, pos)
-        for name, axes in summary.made_uniform.items():
-            self._made_uniform(frame, function, call, receiver, name, axes)
+        latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
+        self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
 
     def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
@@ -220,20 +230,25 @@ class Analysis:
                     return info
         return owner
 
-    def _made_uniform(
-        self, frame: Frame, function: FunctionInfo, call: f.Call | None, receiver: Value | None, name: str, axes: Axes
-    ) -> None:
-        from ferrule_lint.semantics.calls import Arguments
+    def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
+        """What a call does to the variables that are passed to it."""
+        from ferrule_lint.semantics.calls import Arguments, seen_by_others
         from ferrule_lint.semantics.modelled import _make_uniform
 
-        if call is None:
+        function = summary.function
+        if call is None or function is None:
             return
         normal = [p.name for p in function.parameters if p.kind == "normal"]
         if receiver is not None and normal and not function.is_static:
             normal = normal[1:]
-        position = normal.index(name) if name in normal else None
-        expr = Arguments(call, (), {}).expression(name, position)
-        _make_uniform(frame, expr, axes)
+
+        def passed(name: str) -> f.Expr | None:
+            return Arguments(call, (), {}).expression(name, normal.index(name) if name in normal else None)
+
+        for name in summary.wraps:
+            seen_by_others(frame, passed(name))
+        for name, axes in summary.made_uniform.items():
+            _make_uniform(frame, passed(name), axes)
 
     def _light_call(
         self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],
@@ -247,7 +262,7 @@ class Analysis:
             return Value(types=frozenset({annotated}))
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
-        key = (function.id, info.id if info else "", frame.light, id(closure) if closure else 0)
+        key = (function.id, info.id if info else "", frame.light, closure)
         if key in self._light:
             return self._light[key]
         if key in self._light_open:
@@ -302,6 +317,10 @@ class Analysis:
             summary.busy = False
         self._finish(summary, frame)
         summary.in_context = latent.of_context(summary.trace, dict(context))
+        if function.qualname not in function.module.outer:
+            # nobody looks names up in it any more
+            for held in (frame.env, frame.versions, frame.self_writes, frame.terms, frame.returns):
+                held.clear()
         if leans < place:
             del self._summaries[key]
             if self._leans:
@@ -317,6 +336,7 @@ class Analysis:
             summary.result = summary.result._replace(types=frozenset({annotated}))
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
+        summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace))
         # what comes from a callee and skips events here is reported here
         escapes = [e for e in frame.escapes.values() if e.depth == 0 or not summary.events]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.conditions import Atom, atoms, evaluate
+from ferrule_lint.semantics.conditions import Atom, atoms, deps_of, evaluate
 from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.summary import Summary
 from ferrule_lint.semantics.trace import (
@@ -33,6 +33,7 @@ from ferrule_lint.semantics.trace import (
 MOST_ATOMS = 4
 BUDGET = 6000
 _LONGEST_CALL_SIGNATURE = 60
+_MOST_WAYS = 32
 
 Signature = tuple[object, ...]
 #: the signature of a way that ends in an exception: comparable with anything
@@ -72,7 +73,7 @@ class Comparison:
     collectives_only: bool = False
     #: the ranks differ in being members of some group: what they do inside a group is nobody else's business
     members: bool = False
-    #: what calls issue under a setting of their own that is not known does not count
+    #: what calls issue only if their arguments say so does not count
     surely: bool = False
     #: inside a call
     inside: bool = False
@@ -157,7 +158,7 @@ class Comparison:
         while common < min(len(a), len(b)) and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
-        if self.surely and self.inside:
+        if self.surely and self.inside and deps_of(term.formula):
             return tail
         return (("either", a[: len(a) - common], b[: len(b) - common]), *tail)
 
@@ -296,8 +297,8 @@ def difference(
 ) -> Difference | None:
     """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
 
-    `surely`: the ranks differ only under a setting that is not known, so that what calls issue under another such
-    setting is no evidence: the two may exclude each other.
+    `surely`: the ranks differ only under a setting that is not known, so that what calls issue only if an argument
+    says so is no evidence: the two settings may exclude each other.
     """
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
@@ -316,7 +317,7 @@ def difference(
         if signature is not RAISES:
             outcomes.append((assignment, signature))
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
-        if x == y or not (issues(x) or issues(y)):
+        if x == y or not (issues(x) or issues(y)) or _same_ways(x, y):
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
@@ -324,6 +325,33 @@ def difference(
         if found is not None:
             return found
     return None
+
+
+def _same_ways(x: Signature, y: Signature) -> bool:
+    """Whether two ranks may issue the same sequences, each by choices of its own: a sender tells how much follows.
+
+    Each has to issue something in any case, since the choices that both share are not told apart here.
+    """
+    if not (mentions(x, "either") and mentions(y, "either")):
+        return False
+    a, b = _ways(x), _ways(y)
+    return a is not None and a == b and () not in a
+
+
+def _ways(signature: Signature) -> frozenset[Signature] | None:
+    """Every sequence that a signature stands for; None if they are many."""
+    found: set[Signature] = {()}
+    for token in signature:
+        if isinstance(token, tuple) and token and token[0] == "either":
+            left, right = _ways(token[1]), _ways(token[2])
+            if left is None or right is None:
+                return None
+            found = {(*before, *way) for before in found for way in left | right}
+        else:
+            found = {(*before, token) for before in found}
+        if len(found) > _MOST_WAYS:
+            return None
+    return frozenset(found)
 
 
 def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:

@@ -159,7 +159,7 @@ def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
 
 
 def _belongs_to_normal_operation(frame: Frame, escape: Escape) -> bool:
-    """Whether an exception tells of the local batch, and is survived somewhere: what validates raises to end the job."""
+    """Whether an exception tells of the local batch and is survived: what validates raises to end the job."""
     divergence = escape.divergence
     if divergence.kind not in ("data", "structure") or divergence.confidence == Confidence.LOW or escape.info is None:
         return False

@@ -108,12 +108,19 @@ def _function_of(value: Value) -> FunctionTarget | None:
     return target if type(target) is FunctionTarget else None
 
 
-def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> None:
-    """At a call: report the callee's latent findings that this call makes true, pass on those it leaves open."""
+def raise_or_pass_on(
+    frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos, confidence: Confidence
+) -> None:
+    """At a call: report the callee's latent findings that this call makes true, pass on those it leaves open.
+
+    `confidence`: how sure it is that this function is the one that is called.
+    """
     for divergence, latent in summary.in_context:
         message = f"`{summary.display}` calls what it is given on some ranks only, and that issues {latent.event.op}"
         frame.issues.append(CallIssue(latent.code, pos, divergence, latent.event, message, latent))
     for latent in summary.latents:
+        if confidence < latent.event.confidence:
+            latent = replace(latent, event=latent.event._replace(confidence=confidence))
         for name, how in sorted(latent.deps):
             value = bound.get(name)
             if value is None:
@@ -146,6 +153,8 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
 
 
 def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.Pos) -> None:
+    if frame.of_one_size:
+        return
     problems = shape_problems(value)
     for code, divergence in problems:
         if meets(value, divergence, latent.event.axes):

@@ -48,6 +48,8 @@ class Summary:
     in_context: tuple[tuple[Divergence, Latent], ...] = ()
     #: parameter -> axes along which it holds the same value afterwards
     made_uniform: dict[str, Axes] = field(default_factory=dict)
+    #: parameters that something in here may shard
+    wraps: frozenset[str] = frozenset()
     #: an item of each kind of event that the function may issue, itself or through calls
     events: tuple[Event, ...] = ()
     #: exceptions that leave the function on some ranks
