@@ -10,9 +10,9 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,14 @@ from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.discovery import Discovery, discover
+from ferrule_lint.project.results import Results, ResultsCache
+from ferrule_lint.project.results import key as results_key
 from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
 
 if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
+    from ferrule_lint.fixes.rounds import Repair
+    from ferrule_lint.fixes.verify import Dropped
 
 #: called with what is being done, how much of it is done, and how much there is
 Progress = Callable[[str, int, int], None]
@@ -44,10 +48,30 @@ class _Run:
     suppressed: list[Finding] = field(default_factory=list)
     errors: list[LintError] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
+    #: files with findings as they were when their findings were anchored
+    sources: dict[str, bytes] = field(default_factory=dict)
+    #: fixes that did not hold
+    dropped: list[Dropped] = field(default_factory=list)
+
+    def read(self, path: str) -> bytes:
+        """The content of a file, always the same in one run; raises OSError."""
+        if path not in self.sources:
+            given = self.contents.get(path)
+            self.sources[path] = (self.discovery.root / path).read_bytes() if given is None else given
+        return self.sources[path]
 
     def count(self, what: str, number: int = 1) -> None:
         if number:
             self.statistics[what] = self.statistics.get(what, 0) + number
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What `fix` came to: the report of what is left, and the repair with old and new contents by path."""
+
+    report: Report
+    repair: Repair
+    before: dict[str, bytes]
 
 
 def lint(
@@ -66,35 +90,120 @@ def lint(
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
+    run = _start(paths, settings, use_cache, progress, contents)
+    if run.cache is None:
+        results = _analyse(run, settings, jobs)
+    else:
+        results = _known_or_analyse(run, settings, jobs, ResultsCache(run.cache.folder))
+    return _report(run, results, start)
+
+
+def fix(
+    paths: Sequence[Path | str],
+    settings: Settings,
+    *,
+    use_cache: bool = True,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    contents: Mapping[Path, bytes] | None = None,
+    accepted: Callable[[Report], Iterable[Finding]] | None = None,
+) -> Fixed:
+    """Lint `paths`, and apply in memory the fixes that the settings allow. Nothing is written: see `fixes.write`.
+
+    `accepted` says which findings of the first report are left as they are (a baseline has them).
+    """
+    from ferrule_lint.fixes.rounds import repair
+    from ferrule_lint.project.selection import may_apply
+
+    start = time.perf_counter()
+    run = _start(paths, settings, use_cache, progress, contents)
+    report = _report(run, _analyse(run, settings, jobs), start)
+    left = {(finding.path, finding.fingerprint) for finding in (accepted(report) if accepted is not None else ())}
+    with _uncollected():
+        result = repair(
+            run.findings,
+            run.read,
+            lambda contents: _recheck(run, settings, contents),
+            lambda finding: may_apply(settings, finding) and (finding.path, finding.fingerprint) not in left,
+        )
+    run.findings = result.findings
+    result.dropped[:0] = run.dropped
+    before = {path: run.read(path) for path in result.contents}
+    return Fixed(_report(run, _results(run, settings), start), result, before)
+
+
+def _start(
+    paths: Sequence[Path | str],
+    settings: Settings,
+    use_cache: bool,
+    progress: Progress | None,
+    contents: Mapping[Path, bytes] | None,
+) -> _Run:
     contents = contents or {}
     discovery = discover(paths, settings, contents)
-    cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
+    folder = settings.cache_dir or discovery.root / FOLDER if use_cache else None
     given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
-    run = _Run(discovery, cache, progress or _silent, given)
-    run.errors.extend(discovery.errors)
-    run.count("unreadable_elsewhere", discovery.unreadable)
-    with _frozen_garbage() as freeze:
-        _read(run, jobs)
-        freeze()
-        _check(run, settings)
-    selection = Selection(settings)
-    _suppress(run, settings, selection)
-    run.findings = [selection.graded(finding) for finding in run.findings if selection.asks_for(finding)]
-    run.suppressed = [selection.graded(finding) for finding in run.suppressed if selection.asks_for(finding)]
-    _flag(run)
-    if cache is not None:
-        run.count("cache_hits", cache.hits)
-    reported = set(discovery.report)
+    return _Run(discovery, FactsCache(folder) if folder is not None else None, progress or _silent, given)
+
+
+def _report(run: _Run, results: Results, start: float) -> Report:
+    discovery, statistics = run.discovery, dict(results.statistics)
+    if discovery.unreadable:
+        statistics["unreadable_elsewhere"] = statistics.get("unreadable_elsewhere", 0) + discovery.unreadable
     return Report(
-        findings=tuple(sorted(run.findings, key=lambda finding: finding.sort_key)),
-        suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
-        errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
-        files=len(reported),
-        lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
+        findings=results.findings,
+        suppressed=results.suppressed,
+        errors=tuple(
+            sorted({*discovery.errors, *run.errors}, key=lambda error: (error.path, error.line, error.message))
+        ),
+        files=len(discovery.report),
+        lines=results.lines,
         seconds=time.perf_counter() - start,
-        statistics=run.statistics,
-        paths=run.discovery.report,
+        statistics=statistics,
+        paths=discovery.report,
         contents=run.contents,
+    )
+
+
+def _known_or_analyse(run: _Run, settings: Settings, jobs: int, cache: ResultsCache) -> Results:
+    """The results of an earlier run over the same project, else of an analysis now."""
+    key = results_key(run.discovery, settings, run.contents)
+    known = cache.load(key) if key is not None else None
+    if known is not None:
+        return replace(known, statistics={**known.statistics, "results_cached": 1})
+    results = _analyse(run, settings, jobs)
+    # what failed may not fail again; and what was read has to be what the key was made of
+    if key is not None and not run.errors and results_key(run.discovery, settings, run.contents) == key:
+        cache.store(key, results)
+    if run.cache is not None and run.cache.hits:
+        return replace(results, statistics={**results.statistics, "cache_hits": run.cache.hits})
+    return results
+
+
+def _analyse(run: _Run, settings: Settings, jobs: int) -> Results:
+    with _uncollected():
+        _read(run, jobs)
+        _check(run, settings)
+        run.findings, run.suppressed = _selected(run.findings, run.facts, run.discovery.report, settings)
+        _flag(run)
+        _offer(run, settings)
+    return _results(run, settings)
+
+
+def _results(run: _Run, settings: Settings) -> Results:
+    """What there is to show; of each fix, how safe the settings say it is."""
+    from ferrule_lint.project.selection import safety
+
+    findings = [
+        finding if finding.fix is None else replace(finding, fix=replace(finding.fix, safety=safety(settings, finding)))
+        for finding in run.findings
+    ]
+    reported = set(run.discovery.report)
+    return Results(
+        findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
+        suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
+        lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
+        statistics=run.statistics,
     )
 
 
@@ -103,23 +212,13 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def _frozen_garbage() -> Iterator[Callable[[], None]]:
-    """Pause the cyclic garbage collector; the function it gives starts it again, without what is there already.
-
-    Facts are large and have no cycles: going through them again and again takes more time than making them.
-    """
+def _uncollected() -> Iterator[None]:
+    """Pause the cyclic garbage collector: facts and values are many and make next to no cycles."""
     enabled = gc.isenabled()
     gc.disable()
-
-    def freeze() -> None:
-        gc.freeze()
-        if enabled:
-            gc.enable()
-
     try:
-        yield freeze
+        yield
     finally:
-        gc.unfreeze()
         if enabled:
             gc.enable()
 
@@ -185,25 +284,29 @@ def _check(run: _Run, settings: Settings) -> None:
         run.count(name, number)
 
 
-def _suppress(run: _Run, settings: Settings, selection: Selection) -> None:
-    """Findings that comments suppress, and comments that suppress nothing."""
-    reported = set(run.discovery.report)
-    comments = {
-        path: facts.suppressions for path, facts in run.facts.items() if facts.suppressions and path in reported
-    }
-    if settings.ignore_suppressions or not comments:
-        return
-    from ferrule_lint.checks.build import NAMES
-    from ferrule_lint.suppressions.match import match
+def _selected(
+    findings: Sequence[Finding], facts: Mapping[str, FileFacts], reported: Iterable[str], settings: Settings
+) -> tuple[list[Finding], list[Finding]]:
+    """What is shown of `findings`, and what would be but for a comment. What is not shown is never fixed."""
+    selection = Selection(settings)
+    kept, suppressed = list(findings), list[Finding]()
+    comments = {path: facts[path].suppressions for path in reported if path in facts and facts[path].suppressions}
+    if comments and not settings.ignore_suppressions:
+        from ferrule_lint.checks.build import NAMES
+        from ferrule_lint.suppressions.match import match
 
-    matched = match(
-        run.findings,
-        comments,
-        known=NAMES,
-        looked_for=selection.looks_for,
-        require_reason=settings.rule(UNUSED_SUPPRESSION).require_reason,
+        matched = match(
+            findings,
+            comments,
+            known=NAMES,
+            looked_for=selection.looks_for,
+            require_reason=settings.rule(UNUSED_SUPPRESSION).require_reason,
+        )
+        kept, suppressed = matched.kept, matched.suppressed
+    return (
+        [selection.graded(finding) for finding in kept if selection.asks_for(finding)],
+        [selection.graded(finding) for finding in suppressed if selection.asks_for(finding)],
     )
-    run.findings, run.suppressed = matched.kept, matched.suppressed
 
 
 def _flag(run: _Run) -> None:
@@ -222,9 +325,7 @@ def _flag(run: _Run) -> None:
     for done, (path, findings) in enumerate(sorted(by_path.items())):
         run.progress("flagging", done, len(by_path))
         try:
-            content = run.contents.get(path)
-            source = (run.discovery.root / path).read_bytes() if content is None else content
-            flagged.extend(flag(source, findings))
+            flagged.extend(flag(run.read(path), findings))
         except OSError:
             # gone since it was read: the analysis' own ranges stand
             flagged.extend(findings)
@@ -234,3 +335,37 @@ def _flag(run: _Run) -> None:
     run.progress("flagging", len(by_path), len(by_path))
     run.findings = [finding for finding in flagged if finding.suppression is None]
     run.suppressed = [finding for finding in flagged if finding.suppression is not None]
+
+
+def _offer(run: _Run, settings: Settings) -> None:
+    """A fix for each finding that has one which holds."""
+    if all(finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION) for finding in run.findings):
+        return
+    from ferrule_lint.fixes.rounds import offer
+
+    run.progress("fixing", 0, 1)
+    try:
+        run.findings, run.dropped = offer(run.findings, run.read, lambda contents: _recheck(run, settings, contents))
+    except Exception as error:
+        run.errors.append(LintError("", 0, describe_crash(error)))
+        return
+    run.count("fixes_dropped", len(run.dropped))
+    run.progress("fixing", 1, 1)
+
+
+def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> list[Finding]:
+    """The findings that the files in `contents` would have with these contents, the rest of the project as it is."""
+    from ferrule_lint.checks.result import CheckOptions
+    from ferrule_lint.checks.run import check
+    from ferrule_lint.flagger.anchor import flag
+    from ferrule_lint.frontend.lower import extract
+    from ferrule_lint.models.loader import load_models
+
+    facts = {**run.facts, **{path: extract(data) for path, data in contents.items()}}
+    options = CheckOptions(sharded=settings.sharded)
+    result = check(facts, frozenset(contents), load_models(settings.models), options)
+    kept, _ = _selected([finding for finding in result.findings if finding.path in contents], facts, contents, settings)
+    found: list[Finding] = []
+    for path in contents:
+        found += flag(contents[path], [finding for finding in kept if finding.path == path])
+    return found

@@ -28,8 +28,8 @@ ALLOWED = {
     "fixes": {"flagger", "findings", "models"},
     "baseline": {"findings"},
     "suppressions": {"facts", "findings", "frontend", "project"},
-    "reporters": {"findings", "resources", "rulebook"},
-    "project": {"findings", "models", "facts"},
+    "reporters": {"findings", "fixes", "resources", "rulebook"},
+    "project": {"findings", "models", "resources", "facts"},
     "extraction": {"project", "frontend", "facts"},
     "engine": {
         "extraction",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import click
 
 import ferrule_lint
+from ferrule_lint.cli.clean import clean
 from ferrule_lint.cli.lint import check
 from ferrule_lint.cli.rules import explain, rules
 from ferrule_lint.cli.trace import trace
@@ -75,6 +76,7 @@ def cli() -> None:
 
 
 cli.add_command(check)
+cli.add_command(clean)
 cli.add_command(explain)
 cli.add_command(rules)
 cli.add_command(trace)

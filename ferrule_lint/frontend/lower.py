@@ -7,6 +7,7 @@ characters here, and only in lines that are not ASCII.
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -46,6 +47,7 @@ def extract(source: bytes) -> f.FileFacts:
         functions=tuple(fn for fn in lowering.functions if fn is not None),
         body=body,
         suppressions=suppression_comments(source, tree),
+        names=tuple(sorted(lowering.mentioned)),
     )
 
 
@@ -102,7 +104,11 @@ class _Lowering:
         # places are kept in order of appearance, filled when the body is done
         self.classes: list[f.ClassFacts | None] = []
         self.functions: list[f.FunctionFacts | None] = []
+        self.mentioned: set[str] = set()
         self._column = _Columns(source)
+        # one number for all that stand in a line: the parser makes a new one each time
+        self._lines = list(range(source.count(b"\n") + source.count(b"\r") + 2))
+        self._ascii = source.isascii()
         self._qualname = ""
         self._owner: str | None = None
         self._parent: str | None = None
@@ -112,9 +118,17 @@ class _Lowering:
 
     # ------------------------------------------------------------------ expressions
     def pos(self, n: ast.expr) -> f.Pos:
+        lines = self._lines
+        if self._ascii:
+            return (lines[n.lineno], n.col_offset + 1, lines[n.end_lineno or 0], (n.end_col_offset or 0) + 1)
         column = self._column
         end_line = n.end_lineno or n.lineno
-        return (n.lineno, column(n.lineno, n.col_offset), end_line, column(end_line, n.end_col_offset or 0))
+        return (
+            lines[n.lineno],
+            column(n.lineno, n.col_offset),
+            lines[end_line],
+            column(end_line, n.end_col_offset or 0),
+        )
 
     def exprs(self, nodes: Iterable[ast.expr]) -> tuple[f.Expr, ...]:
         return tuple([self.expr(n) for n in nodes])
@@ -130,9 +144,11 @@ class _Lowering:
         return f.Op(type(node).__name__, self.exprs(children))
 
     def _name(self, n: ast.Name) -> f.Expr:
+        self.mentioned.add(n.id)
         return f.Name(n.id, self.pos(n))
 
     def _attribute(self, n: ast.Attribute) -> f.Expr:
+        self.mentioned.add(n.attr)
         return f.Attr(self.expr(n.value), n.attr, self.pos(n))
 
     def _call(self, n: ast.Call) -> f.Expr:
@@ -145,7 +161,7 @@ class _Lowering:
             value = value[:_LONGEST_STRING]
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
             return f.Const("<int>")  # repr of a huge int may raise
-        return f.Const(repr(value))
+        return f.Const(sys.intern(repr(value)))
 
     def _boolop(self, n: ast.BoolOp) -> f.Expr:
         return f.BoolOp("and" if type(n.op) is ast.And else "or", self.exprs(n.values), self.pos(n))
@@ -323,9 +339,11 @@ class _Lowering:
         return f.ClassDef(s.lineno, s.name, qualname)
 
     def _import(self, s: ast.Import) -> None:
+        self.mentioned.update(a.name.rpartition(".")[2] for a in s.names)
         self.imports += [f.Import(a.name, None, a.asname, 0, s.lineno) for a in s.names]
 
     def _import_from(self, s: ast.ImportFrom) -> None:
+        self.mentioned.update(a.name for a in s.names)
         self.imports += [f.Import(s.module or "", a.name, a.asname, s.level, s.lineno) for a in s.names]
 
     def _match(self, s: ast.Match) -> f.Stmt | None:

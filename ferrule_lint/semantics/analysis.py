@@ -18,7 +18,7 @@ from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics import decorators, exceptions, latent
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
-from ferrule_lint.semantics.expressions import evaluate_expr
+from ferrule_lint.semantics.expressions import EVALUATORS
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
@@ -47,6 +47,8 @@ class Analysis:
     def __init__(self, files: Mapping[str, f.FileFacts], models: ModelSet, sharded: Setting = "auto") -> None:
         self.names = Names(files)
         self.models = models
+        #: for frames, which cannot import it
+        self.evaluators = EVALUATORS
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
         self.exceptions = exceptions.Exceptions(self)
@@ -69,9 +71,6 @@ class Analysis:
         self.counters[what] += 1
 
     # ------------------------------------------------------------------ small questions
-    def evaluate(self, frame: Frame, expr: f.Expr) -> Value:
-        return evaluate_expr(frame, expr)
-
     def axes_in(self, text: str) -> Axes | None:
         if text not in self._axes:
             self._axes[text] = axes_in(self.models, text)
@@ -215,7 +214,7 @@ class Analysis:
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
-        latent.raise_or_pass_on(frame, summary, bound, pos)
+        latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
 
@@ -263,7 +262,7 @@ class Analysis:
             return Value(types=frozenset({annotated}))
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
-        key = (function.id, info.id if info else "", frame.light, id(closure) if closure else 0)
+        key = (function.id, info.id if info else "", frame.light, closure)
         if key in self._light:
             return self._light[key]
         if key in self._light_open:
@@ -318,6 +317,10 @@ class Analysis:
             summary.busy = False
         self._finish(summary, frame)
         summary.in_context = latent.of_context(summary.trace, dict(context))
+        if function.qualname not in function.module.outer:
+            # nobody looks names up in it any more
+            for held in (frame.env, frame.versions, frame.self_writes, frame.terms, frame.returns):
+                held.clear()
         if leans < place:
             del self._summaries[key]
             if self._leans:

@@ -46,10 +46,6 @@ from ferrule_lint.semantics.text import last_name, place_name, position, render,
 from ferrule_lint.semantics.trace import Choice, Loop
 
 
-def evaluate_expr(frame: Frame, expr: f.Expr) -> Value:
-    return _EVALUATORS[type(expr)](frame, expr)
-
-
 # ---------------------------------------------------------------------- names
 def _name(frame: Frame, e: f.Name) -> Value:
     value = frame.read(e.id)
@@ -410,9 +406,11 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     conditions: list[Formula] = []
     iterables: list[Value] = []
     filtered: Divergence | None = None
+    # what is walked is computed once, before the first round
+    outer = frame.eval(e.generators[0].iterable)
     with frame.recording() as head:
         for generator in e.generators:
-            iterable = frame.eval(generator.iterable)
+            iterable = outer if generator is e.generators[0] else frame.eval(generator.iterable)
             iterables.append(iterable)
             bind(frame, generator.target, element_of(frame, iterable, generator.iterable))
             for test in generator.conditions:
@@ -527,7 +525,8 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
         frame.write(place, value)
 
 
-_EVALUATORS: dict[type, Callable[[Frame, Any], Value]] = {
+#: how each kind of expression is evaluated
+EVALUATORS: dict[type, Callable[[Frame, Any], Value]] = {
     f.Name: _name,
     f.Attr: attributes.attribute,
     f.Call: calls.call,

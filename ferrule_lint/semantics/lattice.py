@@ -9,7 +9,7 @@ can diverge for itself: the value, the *data* in a tensor or batch (which diverg
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ferrule_lint.findings import Confidence, Step
 
@@ -31,9 +31,10 @@ _LONGEST_CHAIN = 6
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
 #: only whether it is there matters, or it is iterated (how many items, in which order), or only counted; or it is
-#: an item of it that flows on
+#: an item of it that flows on, or all of it, with sizes that all ranks agree on
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
 COUNTED, ITEM = "counted", "item"
+SIZED = "sized"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 
@@ -137,6 +138,17 @@ class Value(NamedTuple):
             return self
         return self._replace(const=None, target=None, items=None, world_size=False, rank="")
 
+
+def _replaced(self: Value, **changes: Any) -> Value:
+    fields = list(self)
+    for name, value in changes.items():
+        fields[_PLACES[name]] = value
+    return tuple.__new__(Value, fields)
+
+
+_PLACES = {name: place for place, name in enumerate(Value._fields)}
+# named tuples' own takes four times as long for so many fields, and the analysis does little else
+Value._replace = _replaced  # type: ignore[method-assign, assignment]
 
 UNIFORM = Value(uniform=True)
 UNKNOWN = Value()
