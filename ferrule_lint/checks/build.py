@@ -17,11 +17,13 @@ NAMES = {
     "FER102": "collective-in-divergent-branch",
     "FER103": "collective-after-divergent-exit",
     "FER104": "collective-in-divergent-loop",
+    "FER107": "optional-input-forward",
     "FER105": "collective-skipped-by-exception",
     "FER106": "divergent-iteration-order",
     "FER201": "unpadded-tensor-in-gather",
     "FER202": "rank-local-padding",
     "FER301": "stage-branch-missing-broadcast",
+    "FER401": "group-created-on-some-ranks",
 }
 _MOST_EVENTS = 20
 
