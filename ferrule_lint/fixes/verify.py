@@ -88,7 +88,7 @@ def _try(
         except (OSError, SyntaxError, ValueError, LookupError, tokenize.TokenError) as error:
             reasons[path] = f"its result is not a Python file ({type(error).__name__})"
             continue
-        if _comments(data) != _comments(result):
+        if _comments(data) - _comments(result):
             reasons[path] = "it would lose a comment"
             continue
         contents[path] = result
