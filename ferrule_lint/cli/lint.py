@@ -6,12 +6,14 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ferrule_lint.cli.baseline import baseline_options, check_options, with_baseline
+from ferrule_lint.cli.changes import change_options, only_concerned, read_changes
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.output import output_options, write
 from ferrule_lint.cli.rules import load_rules
@@ -53,6 +55,7 @@ class _Check(click.Command):
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
 @suppression_options
 @baseline_options
+@change_options
 @stdin_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
@@ -92,8 +95,11 @@ def check(
     if show_files:
         _show_files(paths, settings)
         return
-    report = _lint(paths, settings, contents, use_cache=not no_cache, quiet=quiet)
-    report = with_baseline(report, settings, options, quiet=quiet)
+    run = partial(_lint, paths, settings, use_cache=not no_cache, quiet=quiet)
+    changes = read_changes(settings, options, from_stdin=bool(contents))
+    report = with_baseline(run(contents), settings, options, quiet=quiet)
+    if changes is not None:
+        report = only_concerned(report, changes, run, settings.root or Path.cwd())
     if options["add_suppressions"] is not None:
         written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
         ctx.exit(0 if written and not report.errors else 2)

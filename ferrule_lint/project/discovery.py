@@ -75,6 +75,7 @@ def discover(paths: Sequence[Path | str], settings: Settings, given_content: Col
     hidden = {path for path, _ in around.errors} - {path for path, _ in reported.errors}
     report = {walker.name(path) for path in reported.files}
     read = {walker.name(path) for path in around.files} | report
+    read |= {walker.name(str(path)) for path in given_content if path.is_relative_to(root)}
     return Discovery(
         root=root,
         read=tuple(sorted(read)),
