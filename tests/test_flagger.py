@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from pipeline import at_text
 
 from ferrule_lint.findings import Finding, Span
+from ferrule_lint.flagger import anchor
 from ferrule_lint.flagger.anchor import flag
 from ferrule_lint.flagger.segments import segments
+from ferrule_lint.flagger.thinning import thin
 
 
 def text_of(source: str, span: Span | None) -> str | None:
@@ -212,3 +218,27 @@ def test_segments_cover_the_file_in_order() -> None:
     assert "".join(part.text for part in parts).rstrip() == source.decode().rstrip()
     for part in parts:
         compile(part.text, "segment", "exec")
+
+
+@pytest.mark.parametrize("name", ["engine.py", "semantics/compare.py"])
+def test_what_is_left_out_before_parsing_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = (Path(anchor.__file__).parents[1] / name).read_text("utf-8")
+    any_finding = at_text("a.py", "f(x)", "f(x)")
+    places = [
+        (number, match.start(1) + 1)
+        for number, line in enumerate(source.splitlines(), start=1)
+        if number % 7 == 0 and (match := re.search(r"\b((?:\w+\.)*\w+\()", line)) is not None
+    ]
+    findings = [replace(any_finding, span=Span(*place, *place)) for place in places]
+    with_less = [flag(source.encode(), [finding]) for finding in findings]
+    monkeypatch.setattr(anchor, "thin", lambda text, matters, whole: text)
+    together = flag(source.encode(), findings)
+    assert [one for found in with_less for one in found] == together
+    assert sum(finding.statement_span is not None for finding in together) > 5
+
+
+def test_what_is_left_out_keeps_its_place() -> None:
+    text = "@d\ndef f(\n    a,\n):\n    x\n    g(\n  1)  # c\n    if y:\n        z = 1;\n    return  0\n\nh()\n"
+    kept = {6}
+    thinned = thin(text, lambda first, last: any(first <= line <= last for line in kept), lambda line: False)
+    assert thinned == "@d\ndef f(\n    a,\n):\n    x\n    g(\n  1)  # c\n    _(\n\n            )\n\n_()\n"

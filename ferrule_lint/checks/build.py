@@ -17,6 +17,7 @@ NAMES = {
     "FER102": "collective-in-divergent-branch",
     "FER103": "collective-after-divergent-exit",
     "FER104": "collective-in-divergent-loop",
+    "FER106": "divergent-iteration-order",
     "FER201": "unpadded-tensor-in-gather",
     "FER202": "rank-local-padding",
     "FER301": "stage-branch-missing-broadcast",

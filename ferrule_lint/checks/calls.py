@@ -28,6 +28,10 @@ def _finding(frame: Frame, issue: CallIssue, function: str) -> Finding:
         if issue.latent.needs != "shape":
             place = issue.latent
             steps.append(Step("condition", place.path, place.pos[0], place.pos[1], f"`{place.text}` decides"))
+        through = issue.latent.call
+        if through is not None:
+            note = f"calls `{through.summary.display}`"
+            steps.append(Step("call", through.path, through.pos[0], through.pos[1], note))
     steps.append(Step("event", event.path, event.pos[0], event.pos[1], event.note))
     confidence = min(
         issue.divergence.confidence, event.confidence, Confidence.HIGH if issue.latent is None else Confidence.MEDIUM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from ferrule_lint.checks import branches, calls, loops, stages
+from ferrule_lint.checks import branches, calls, loops, order, stages
 from ferrule_lint.checks.result import CheckOptions, CheckResult
 from ferrule_lint.facts.types import Body, FileFacts
 from ferrule_lint.findings import Finding, LintError
@@ -91,6 +91,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         yield from stages.check(trace, name, body)
         yield from branches.check(trace, name, frame.file_tests if frame.guarded_write else ())
         yield from loops.check(trace, name)
+        yield from order.check(trace, name)
     yield from calls.check(frame, name)
 
 

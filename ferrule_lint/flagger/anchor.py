@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tokenize
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -16,6 +16,7 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from ferrule_lint.findings import Finding, Span, Step
 from ferrule_lint.flagger.segments import Segment, segments
+from ferrule_lint.flagger.thinning import thin
 
 #: a node needs a module to be written out, for line ends and indentation that it does not say itself
 _ANY_MODULE = cst.Module([])
@@ -26,7 +27,7 @@ def flag(source: bytes, findings: Sequence[Finding]) -> list[Finding]:
 
     What cannot be found keeps the analysis' own range; so does everything if libcst cannot parse the file.
     """
-    index = _Index(_lines_of(findings))
+    index = _Index(_lines_of(findings), {finding.span.line for finding in findings})
     try:
         for segment in segments(source):
             index.add(segment)
@@ -60,10 +61,11 @@ class _Condition:
 class _Index(cst.CSTVisitor):
     """Calls, other nodes and conditions of a module by where they begin."""
 
-    def __init__(self, lines: Sequence[int]) -> None:
+    def __init__(self, lines: Sequence[int], anchors: Collection[int]) -> None:
         super().__init__()
-        #: the only lines that matter, sorted
+        #: the only lines that matter, sorted; and those of findings, where the text of a statement counts too
         self._lines = lines
+        self._anchors = anchors
         self.calls: dict[tuple[int, int], list[_Place]] = {}
         self.others: dict[tuple[int, int], list[_Place]] = {}
         self.conditions: dict[tuple[int, int], list[_Condition]] = {}
@@ -77,10 +79,16 @@ class _Index(cst.CSTVisitor):
         """Index a segment, if it matters and libcst can parse it."""
         if segment.too_deep or not self._matters(segment.first, segment.last):
             return
+        before = segment.first - 1
         try:
-            wrapper = MetadataWrapper(cst.parse_module(segment.text), unsafe_skip_copy=True)
+            text = thin(
+                segment.text,
+                lambda first, last: self._matters(first + before, last + before),
+                lambda line: line + before in self._anchors,
+            )
+            wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
             self._positions = wrapper.resolve(PositionProvider)
-            self._before = segment.first - 1
+            self._before = before
             wrapper.module.visit(self)
         except (cst.ParserSyntaxError, RecursionError):
             self._statements.clear()

@@ -350,7 +350,8 @@ def _result_of(frame: Frame) -> Value:
         result = _settled(values) or result
     if function is not None and function.is_generator:
         return Value(
-            element_types=result.types, data=result.data, unordered=result.unordered, deps=frozenset(
+            element_types=result.types, data=result.data, unordered=frame.yielded_order,
+            length_deps=frame.yielded_deps, deps=frozenset(
                 (p, "contained") for p, _ in result.deps), module=result.module,
         )  # fmt: skip
     if len({v.const for v in values}) <= 1 and len(values) == 1:

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.lattice import (
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo
+from ferrule_lint.semantics.ordering import is_set, no_order, stored_order
 from ferrule_lint.semantics.targets import (
     ClassTarget,
     ExternalTarget,
@@ -319,6 +320,8 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
     # nor is what is uneven in one field of a record uneven in the others
     masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
     merged = base._replace(
+        unordered=base.unordered or stored_order(frame, target, place, base, index),
+        in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,
         data=worse(base.data, value.data),
         length=length,
@@ -367,6 +370,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         divergence = frame.source(axes, "rank", pos, note, Confidence.MEDIUM)
         return first_rank.named(Value(deps=deps, divergence=divergence), name)
     value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"))
+    if is_set(parameter.annotation):
+        value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
     if "group" in name or "mesh" in name:
         return value._replace(group=frame.axes_in(name))
     if scalar or parameter.kind in ("*", "**"):

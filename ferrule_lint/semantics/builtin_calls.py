@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
-    FLOWS,
+    COUNTED,
     ITERATED,
     NO_DEPS,
     UNIFORM,
@@ -20,6 +20,15 @@ from ferrule_lint.semantics.lattice import (
     join,
     rounds_of,
     worse,
+)
+from ferrule_lint.semantics.ordering import (
+    SET_METHODS,
+    length_deps,
+    made_set,
+    no_order,
+    numbers,
+    round_order,
+    sorted_value,
 )
 from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
 from ferrule_lint.semantics.text import last_name, place_name, render
@@ -99,7 +108,7 @@ def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
     if dotted in _PASS_ON:
         values = arguments.positional[1:] if dotted == "typing.cast" else arguments.positional
         if dotted == "dict" and arguments.keywords:
-            return _pass_on(arguments.values)
+            return _pass_on(arguments.values)._replace(unordered=None, in_order=False)
         return _pass_on(values)
     return None
 
@@ -138,7 +147,7 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
-    deps = value.length_deps | frozenset((p, ITERATED) for p, how in value.deps if how == FLOWS)
+    deps = frozenset((p, COUNTED if how == ITERATED else how) for p, how in length_deps(value))
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
     emptiness = value.emptiness or (None if value.container else value.data)
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps)
@@ -155,14 +164,17 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _unordered(frame: Frame, arguments: Arguments) -> Value:
-    value = _pass_on(arguments.positional)
-    if not arguments.positional:
-        return value
-    return value._replace(unordered=frame.source(WORLD, "host", arguments.expr.pos, "a set has no order"), items=None)
+    expr = arguments.expr.args[0] if arguments.expr.args else None
+    return made_set(frame, _pass_on(arguments.positional), expr, arguments.expr.pos)
 
 
 def _sorted(frame: Frame, arguments: Arguments) -> Value:
-    return _pass_on(arguments.positional)._replace(unordered=None, items=None)
+    value = sorted_value(_pass_on(arguments.positional))
+    key = arguments.expression("key", None)
+    if last_name(key) in ("id", "hash"):
+        note = f"`{last_name(key)}` differs in every process, and so does what is sorted by it"
+        return value._replace(unordered=no_order(frame, arguments.expr.pos, note), in_order=False)
+    return value
 
 
 def _zip(frame: Frame, arguments: Arguments) -> Value:
@@ -240,6 +252,11 @@ def _map(frame: Frame, arguments: Arguments) -> Value:
     return Value(data=result.data, length=iterable.length, unordered=iterable.unordered, element_types=result.types)
 
 
+def _empty(frame: Frame, arguments: Arguments) -> Value:
+    """`defaultdict(list)`: filled from here on."""
+    return Value(uniform=True, container=True)
+
+
 def _filter(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
     return value._replace(items=None, const=None, uniform=False)
@@ -263,6 +280,8 @@ _FUNCTIONS: dict[str, _Handler] = {
     "os.environ.get": _getenv,
     "map": _map,
     "filter": _filter,
+    "collections.defaultdict": _empty,
+    "collections.Counter": _empty,
 }
 
 
@@ -293,6 +312,11 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return _fill(frame, arguments, receiver)
     if name in _SAME_EVERYWHERE:
         return Value(uniform=receiver.uniform)
+    if name in SET_METHODS and receiver.unordered is not None:
+        return receiver._replace(const=None, target=None, items=None)
+    if name == "sort":
+        _sort_in_place(frame, arguments, receiver)
+        return UNKNOWN
     if name == "get" and arguments.expr.args and type(arguments.expr.args[0]) is f.Const:
         return _get(frame, arguments, receiver)
     if name in ("keys", "values", "items", "copy"):
@@ -376,7 +400,15 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     if added.divergence is not None and added.divergence.kind == "data":
         data = worse(data, added.divergence)
     types = added.types | (added.element_types if last_name(e.func) in ("extend", "update") else frozenset())
+    unordered = known.unordered
+    if last_name(e.func) == "add" and any(numbers(a) for a in e.args):
+        unordered = None  # a set of numbers
+    elif known.container:
+        taken = added.unordered if last_name(e.func) in ("extend", "update") else None
+        unordered = unordered or taken or round_order(frame, e.pos, place)
     merged = known._replace(
+        unordered=unordered,
+        in_order=False,
         uniform=known.uniform and added.uniform and length is None,
         data=data,
         length=length,
@@ -393,6 +425,14 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         before = frame.self_writes.get(name)
         frame.self_writes[name] = merged if before is None else join([before, merged])
     return UNKNOWN
+
+
+def _sort_in_place(frame: Frame, arguments: Arguments, receiver: Value) -> None:
+    """`x.sort()`."""
+    func = arguments.expr.func
+    place = place_name(func.base) if type(func) is f.Attr else ""
+    if place:
+        frame.env[place] = sorted_value(frame.read(place) or receiver)
 
 
 def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
@@ -415,6 +455,8 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         uniform=False,
         divergence=None,
         there=False,
+        unordered=None,
+        in_order=False,
     )
     if value.data is not None:
         return field_of_batch(frame, value, key.text.strip("'\""), e.pos)

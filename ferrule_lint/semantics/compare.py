@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, atoms, evaluate
-from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, Axes, Divergence, overlap
+from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.summary import Summary
 from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace, choices_and_loops, has_exit
 
@@ -185,6 +185,17 @@ class Comparison:
             else:
                 return True
         return False
+
+
+#: what has no order to mix up: any barrier pairs with any other
+_ALIKE = ("barrier", "monitored_barrier")
+
+
+def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
+    """The first event of a loop's body that pairs wrongly if the items come in another order on another rank."""
+    found: list[Occurrence] = []
+    Comparison(WORLD, least, True).occurrences(body, {}, found)
+    return next((o for o in found if o.event.op not in _ALIKE), None)
 
 
 def issues(signature: Signature) -> bool:

@@ -15,7 +15,6 @@ from ferrule_lint.semantics.lattice import (
     DP,
     FLOWS,
     ITEM,
-    ITERATED,
     NO_DEPS,
     UNIFORM,
     UNKNOWN,
@@ -32,6 +31,15 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.narrowing import narrow, widen
+from ferrule_lint.semantics.ordering import (
+    dicts_walked,
+    length_deps,
+    made_set,
+    no_order,
+    numbers,
+    of_operator,
+    round_order,
+)
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
@@ -117,7 +125,7 @@ def _op(frame: Frame, e: f.Op) -> Value:
     values = [frame.eval(o) for o in e.operands]
     if e.kind == "FString":
         return Value(uniform=all(v.uniform for v in values))
-    value = computed(values)._replace(there=e.kind != "Await")
+    value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
         numbers = [v for v, o in zip(values, e.operands, strict=True) if type(o) is not f.Sequence]
         return _repeated(values, computed(numbers))
@@ -147,6 +155,7 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         element_types=joined.types | joined.element_types,
         items=items,
         group=joined.group,
+        unordered=_spread(e, values),
         # a tuple is a record: what is uneven in one field is not in the others
         shape=joined.shape if e.kind == "list" else None,
         uneven_last=joined.shape is not None,
@@ -156,10 +165,17 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
     )
 
 
+def _spread(e: f.Sequence, values: list[Value]) -> Divergence | None:
+    """The order of `[*a, b]` is that of `a`."""
+    return next(
+        (v.unordered for x, v in zip(e.elements, values, strict=True) if type(x) is f.Starred and v.unordered), None
+    )
+
+
 def _set(frame: Frame, e: f.SetDisplay) -> Value:
     value = _sequence(frame, f.Sequence("list", e.elements))
-    if len(e.elements) > 1:
-        value = value._replace(unordered=frame.source(WORLD, "host", e.pos, "a set has no order"), items=None)
+    if len(e.elements) > 1 or any(type(x) is f.Starred for x in e.elements):
+        return made_set(frame, value, e, e.pos)
     return value
 
 
@@ -199,6 +215,8 @@ def _lambda(frame: Frame, e: f.Lambda) -> Value:
 
 def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
+    frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
+    frame.yielded_deps |= frame.round_deps() | value.length_deps
     frame.returns.append((value, tuple(frame.conditions)))
     return UNKNOWN
 
@@ -236,6 +254,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         container=False,
         external=None,
         emptiness=base.emptiness,
+        unordered=None,
+        in_order=False,
         there=False,
     )
     if base.data is not None:
@@ -257,7 +277,12 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         )  # fmt: skip
     if type(e.index) is f.Op and e.index.kind == "Slice":
         return value._replace(
-            length=base.length, length_deps=base.length_deps, types=base.types, element_types=base.element_types
+            unordered=base.unordered,
+            in_order=base.in_order,
+            length=base.length,
+            length_deps=base.length_deps,
+            types=base.types,
+            element_types=base.element_types,
         )
     value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
     if index.divergence is not None and base.divergence is None:
@@ -396,9 +421,9 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     first = iterables[0]
     if body:
         frame.emit(loop_term(frame, first, body, pos, e.generators[0].iterable))
-    unordered = worse(first.unordered, None)
+    unordered = next((i.unordered for i in iterables if i.unordered is not None), None)
     if e.kind == "set":
-        unordered = frame.source(WORLD, "host", e.pos, "a set has no order")
+        unordered = None if numbers(e) else no_order(frame, e.pos)
     length = worse(rounds_of(first), filtered)
     joined = contained(join(values)).plain()
     return Value(
@@ -406,7 +431,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         divergence=joined.divergence,
         data=worse(joined.data, first.data),
         length=length,
-        length_deps=first.length_deps,
+        length_deps=length_deps(first),
         deps=joined.deps,
         element_types=joined.types,
         unordered=unordered,
@@ -422,10 +447,10 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
+    order = None if numbers(expr) else iterable.unordered
     return Loop(
-        body, trip, iterable.unordered,
-        iterable.length_deps | frozenset((p, ITERATED) for p, how in iterable.deps if how == FLOWS), frame.module.path,
-        pos, shown(expr), frame.key(expr),
+        body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
+        dicts_walked(expr),
     )  # fmt: skip
 
 

@@ -10,8 +10,6 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
 from ferrule_lint.semantics.lattice import (
-    FLOWS,
-    ITERATED,
     UNKNOWN,
     WORLD,
     Axes,
@@ -22,6 +20,7 @@ from ferrule_lint.semantics.lattice import (
     rounds_of,
 )
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.ordering import length_deps
 from ferrule_lint.semantics.summary import Latent
 from ferrule_lint.semantics.text import render
 from ferrule_lint.semantics.trace import Event, Term, Trace
@@ -83,6 +82,9 @@ class Frame:
         self.loop_depth = 0
         #: what the enclosing `for` loops iterate over
         self.rounds: list[Value] = []
+        #: the order of what a generator yields, and the parameters that decide it
+        self.yielded_order: Divergence | None = None
+        self.yielded_deps: Deps = frozenset()
         #: sources that look at the file system, and whether something is written under a rank guard here
         self.file_tests: set[Step] = set()
         self.guarded_write = False
@@ -174,7 +176,7 @@ class Frame:
         """The parameters that decide the number of rounds of the enclosing loops."""
         found: Deps = frozenset()
         for v in self.rounds:
-            found |= v.length_deps | frozenset((p, ITERATED) for p, how in v.deps if how == FLOWS)
+            found |= length_deps(v)
         return found
 
     # ------------------------------------------------------------------ shortcuts

@@ -9,6 +9,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
+    COUNTED,
     FLOWS,
     ITEM,
     ITERATED,
@@ -104,7 +105,7 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return found if found is not None and (found is value.presence or found.kind != "data") else None
     if how == CONTAINED:
         return contained(value).divergence
-    if how == ITERATED:
+    if how in (ITERATED, COUNTED):
         return rounds_of(value)
     return value.divergence
 
@@ -132,9 +133,13 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
                 value = join2(value, _through(argument, how))._replace(
                     target=value.target, const=None, items=items, types=value.types, module=value.module
                 )
+    if result.in_order:
+        value = value._replace(unordered=None, in_order=True)
     for name, how in sorted(result.length_deps):
         argument = bound.get(name)
         if argument is not None:
+            if how == ITERATED and argument.unordered is not None:
+                value = value._replace(unordered=worse(value.unordered, argument.unordered.then(step)))
             length = worse(value.length, divergence_through(argument, how))
             passed = frozenset(
                 (p, how if h == FLOWS and how != FLOWS else h) for p, h in argument.deps if h != CONTAINED
@@ -168,9 +173,9 @@ def _through(argument: Value, how: str) -> Value:
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == CONTAINED:
-        return contained(argument)
+        return contained(argument)._replace(unordered=None)
     if how == FLOWS:
         return argument.plain()
     if how == ITEM:
-        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False)
-    return argument
+        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False, unordered=None)
+    return argument._replace(unordered=None)

@@ -6,15 +6,17 @@ function itself, and a finding at the call that passes something divergent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.compare import Comparison, Occurrence, difference, issues
+from ferrule_lint.semantics.compare import Comparison, Occurrence, difference, first_in_order, issues
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
 from ferrule_lint.semantics.lattice import (
+    COUNTED,
     FLOWS,
     ITERATED,
     NO_DEPS,
@@ -26,6 +28,7 @@ from ferrule_lint.semantics.lattice import (
     overlap,
 )
 from ferrule_lint.semantics.modelled import meets, shape_message, shape_problems
+from ferrule_lint.semantics.ordering import length_deps
 from ferrule_lint.semantics.summary import Latent, Summary
 from ferrule_lint.semantics.targets import FunctionTarget, PartialTarget
 from ferrule_lint.semantics.trace import Choice, Loop, Trace, choices_and_loops
@@ -52,7 +55,8 @@ def of_summary(trace: Trace) -> tuple[Latent, ...]:
             forwards = all(o.event.hidden and o.event.op == "forward" for o in found.occurrences)
             code = "FER103" if found.after_exit else "FER101" if forwards else "FER102"
             deps = frozenset().union(*(a.deps for a in own.values()))
-            out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event))
+            call = found.occurrences[0].call
+            out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event, call))
         elif type(term) is Loop and term.deps and term.trip is None:
             comparison = Comparison(WORLD, Confidence.MEDIUM, True)
             if issues(comparison.signature(term.body, (), {})):
@@ -60,8 +64,20 @@ def of_summary(trace: Trace) -> tuple[Latent, ...]:
                 comparison.occurrences(term.body, {}, occurrences)
                 if occurrences:
                     event = occurrences[0].event
-                    out.append(Latent("FER104", "trips", term.deps, term.path, term.pos, term.text, event))
-    return tuple(out)
+                    call = occurrences[0].call
+                    out.append(Latent("FER104", "trips", term.deps, term.path, term.pos, term.text, event, call))
+    return (*out, *_of_order(trace))
+
+
+def _of_order(trace: Trace) -> Iterator[Latent]:
+    """Loops with events over what a parameter decides the order of."""
+    for term in choices_and_loops(trace):
+        if type(term) is not Loop or term.order is not None:
+            continue
+        deps = frozenset(d for d in term.deps if d[1] == ITERATED)
+        event = first_in_order(term.body, Confidence.MEDIUM) if deps else None
+        if event is not None:
+            yield Latent("FER106", "order", deps, term.path, term.pos, term.text, event.event, event.call)
 
 
 def of_context(trace: Trace, context: Mapping[str, Value]) -> tuple[tuple[Divergence, Latent], ...]:
@@ -109,28 +125,25 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
                 continue
             if how == PRESENT and value.there:
                 continue
-            found = divergence_through(value, how)
+            found = value.unordered if latent.needs == "order" else divergence_through(value, how)
             if found is not None:
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
                     op = latent.event.op
                     message = f"`{summary.display}` issues {op} depending on `{name}`, which differs between ranks"
+                    if latent.needs == "order":
+                        message = f"`{summary.display}` issues {op} in the order of `{name}`, which ranks do not share"
                     frame.issues.append(CallIssue(latent.code, pos, found, latent.event, message, latent))
             elif (value.deps or value.length_deps) and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
                 passed = frozenset((p, how if how != FLOWS else h) for p, h in value.deps)
                 if how == ITERATED:
-                    passed = value.length_deps | frozenset((p, ITERATED) for p, h in value.deps if h == FLOWS)
-                frame.latents.append(
-                    Latent(
-                        latent.code,
-                        latent.needs,
-                        passed,
-                        latent.path,
-                        latent.pos,
-                        latent.text,
-                        latent.event,
-                        latent.depth + 1,
-                    )
-                )
+                    passed = length_deps(value)
+                elif how == COUNTED:
+                    passed = frozenset((p, COUNTED if h == ITERATED else h) for p, h in length_deps(value))
+                if latent.needs == "order":
+                    passed = frozenset(d for d in passed if d[1] == ITERATED)
+                    if not passed:
+                        continue
+                frame.latents.append(replace(latent, deps=passed, depth=latent.depth + 1))
 
 
 def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.Pos) -> None:
@@ -141,6 +154,4 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
     direct = frozenset(d for d in value.deps if d[1] == FLOWS)
     if not problems and direct and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
-        frame.latents.append(
-            Latent(latent.code, "shape", direct, latent.path, latent.pos, latent.text, latent.event, latent.depth + 1)
-        )
+        frame.latents.append(replace(latent, deps=direct, depth=latent.depth + 1))

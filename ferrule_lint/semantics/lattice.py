@@ -30,9 +30,10 @@ PRIVATE: Axes = frozenset({"private"})
 _LONGEST_CHAIN = 6
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
-#: only whether it is there matters, or only how long it is; or it is an item of it that flows on
+#: only whether it is there matters, or it is iterated (how many items, in which order), or only counted; or it is
+#: an item of it that flows on
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
-ITEM = "item"
+COUNTED, ITEM = "counted", "item"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 
@@ -104,6 +105,8 @@ class Value(NamedTuple):
     emptiness: Divergence | None = None
     #: a plain container that starts empty and is filled locally
     container: bool = False
+    #: sorted: its order depends on its items only
+    in_order: bool = False
     #: the ranks of some group have agreed on it by a collective
     agreed: bool = False
     #: certainly not None
@@ -188,6 +191,7 @@ def join2(a: Value, b: Value) -> Value:
         a.external if a.external == b.external else a.external or b.external,
         worse(a.emptiness, b.emptiness),
         a.container or b.container,
+        a.in_order and b.in_order,
         a.agreed or b.agreed,
         a.there and b.there,
         a.unwrapped and b.unwrapped,

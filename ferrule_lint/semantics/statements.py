@@ -11,6 +11,7 @@ from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merg
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, Value, join2
 from ferrule_lint.semantics.narrowing import narrow, widen
+from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.text import place_name, position, shown
@@ -74,6 +75,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
         info = frame.analysis.annotated_class(s.annotation, frame.module)
         if info is not None:
             value = value._replace(types=frozenset({info}))
+    if is_set(s.annotation) and value.unordered is None:
+        value = value._replace(unordered=no_order(frame, position(s.targets[0])))
     for target in s.targets:
         bind(frame, target, value)
 
@@ -82,6 +85,8 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
     joined = join2(old.plain(), new.plain())
     divergence = frame.path_divergence()
+    if old.container:
+        joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
     if divergence is not None and divergence.kind != "rank" and joined.divergence is None and old.uniform:
         note = f"`{shown(s.target)}` is changed on some ranks only"
         step = frame.step("flow", position(s.target), note)
@@ -252,6 +257,8 @@ def _merge(
 # ---------------------------------------------------------------------- loops
 def _for(frame: Frame, s: f.For) -> None:
     iterable = frame.eval(s.iterable)
+    if iterable.unordered is not None and numbers(s.target):
+        iterable = iterable._replace(unordered=None)
     if iterable.items is not None and not iterable.items and not iterable.container:
         return
     pos = position(s.iterable) or (s.line, s.column, s.line, s.column)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.semantics.lattice import UNKNOWN, Axes, Deps, Divergence, Value
 from ferrule_lint.semantics.names import FunctionInfo
-from ferrule_lint.semantics.trace import Event, Trace
+from ferrule_lint.semantics.trace import CallTerm, Event, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class Latent:
     pos: Pos
     text: str
     event: Event
+    #: the call in that function which leads to the event, if it is not its own
+    call: CallTerm | None = None
     depth: int = 0
 
 

@@ -53,6 +53,8 @@ class Loop(NamedTuple):
     pos: Pos
     text: str
     key: str
+    #: the dicts of whose views it walks the items, if nothing else
+    dicts: frozenset[str] = frozenset()
 
 
 class CallTerm(NamedTuple):
