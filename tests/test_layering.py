@@ -28,7 +28,8 @@ ALLOWED = {
     "fixes": {"flagger", "findings", "models"},
     "baseline": {"findings"},
     "suppressions": {"facts", "findings", "frontend", "project"},
-    "reporters": {"findings", "resources", "rulebook"},
+    # `checks` for the types of what `why` shows
+    "reporters": {"findings", "resources", "rulebook", "checks"},
     "project": {"findings", "models", "facts"},
     "extraction": {"project", "frontend", "facts"},
     "engine": {
@@ -44,7 +45,9 @@ ALLOWED = {
         "facts",
         "findings",
     },
+    "inquiry": {"extraction", "checks", "project", "models"},
     "cli": {
+        "inquiry",
         "engine",
         "reporters",
         "project",

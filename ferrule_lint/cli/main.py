@@ -14,6 +14,7 @@ import click
 import ferrule_lint
 from ferrule_lint.cli.lint import check
 from ferrule_lint.cli.rules import explain, rules
+from ferrule_lint.cli.why import why
 
 #: it could not run, or not over everything
 FAILURE = 2
@@ -75,6 +76,7 @@ def cli() -> None:
 cli.add_command(check)
 cli.add_command(explain)
 cli.add_command(rules)
+cli.add_command(why)
 
 
 def main(args: Sequence[str] | None = None) -> None:

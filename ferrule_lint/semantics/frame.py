@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
@@ -43,6 +43,14 @@ class CallIssue:
         self.event = event
         self.message = message
         self.latent = latent
+
+
+class Revealed(NamedTuple):
+    """A value that was asked for in the linted file."""
+
+    line: int
+    expression: f.Expr
+    value: Value
 
 
 class Frame:
@@ -90,8 +98,8 @@ class Frame:
         self.guarded_write = False
         #: whether a collective came after the last such write: then all ranks see what was written
         self.write_waited_for = False
-        #: (path, line) -> text of `reveal_uniformity` calls
-        self.revealed: list[tuple[int, str]] = []
+        #: what `reveal_uniformity` was called on
+        self.revealed: list[Revealed] = []
 
     # ------------------------------------------------------------------ places
     def read(self, place: str) -> Value | None:
