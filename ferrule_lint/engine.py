@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ferrule_lint.extraction import Crashed, Unparsable, Unreadable, describe_crash, read_facts
-from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
+from ferrule_lint.findings import Confidence, Finding, LintError, NotebookCells, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
-from ferrule_lint.project.discovery import Discovery, discover
+from ferrule_lint.project.discovery import NOTEBOOK, Discovery, discover
 from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class _Run:
     progress: Progress
     #: what stands in for files, by path relative to the root
     contents: dict[str, bytes]
+    notebooks: dict[str, NotebookCells] = field(default_factory=dict)
     facts: dict[str, FileFacts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Finding] = field(default_factory=list)
@@ -74,6 +75,7 @@ def lint(
     run.errors.extend(discovery.errors)
     run.count("unreadable_elsewhere", discovery.unreadable)
     with _frozen_garbage() as freeze:
+        _convert_notebooks(run)
         _read(run, jobs)
         freeze()
         _check(run, settings)
@@ -95,6 +97,7 @@ def lint(
         statistics=run.statistics,
         paths=run.discovery.report,
         contents=run.contents,
+        notebooks=run.notebooks,
     )
 
 
@@ -124,10 +127,29 @@ def _frozen_garbage() -> Iterator[Callable[[], None]]:
             gc.enable()
 
 
+def _convert_notebooks(run: _Run) -> None:
+    """Their code stands in for the notebooks; those that are not in Python, or cannot be read, are set aside."""
+    from ferrule_lint.frontend.errors import SourceError
+    from ferrule_lint.frontend.notebook import read_notebook
+
+    for path in [path for path in run.discovery.read if path.endswith(NOTEBOOK)]:
+        try:
+            given = run.contents.get(path)
+            notebook = read_notebook((run.discovery.root / path).read_bytes() if given is None else given)
+        except OSError as error:
+            run.errors.append(LintError(path, 0, f"cannot be read: {error.strerror or error}"))
+        except SourceError as error:
+            run.findings.append(_syntax_error(path, error.line, error.message))
+        else:
+            if notebook is not None:
+                run.contents[path] = notebook.source
+                run.notebooks[path] = NotebookCells(notebook.cells, notebook.texts)
+
+
 def _read(run: _Run, jobs: int) -> None:
     """Facts of all files of the project."""
     reported = set(run.discovery.report)
-    paths = run.discovery.read
+    paths = [path for path in run.discovery.read if not path.endswith(NOTEBOOK) or path in run.notebooks]
     run.count("files_read", len(paths))
     outcomes: dict[str, FileFacts] = {}
     for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs, run.contents)):

@@ -11,7 +11,7 @@ from pathlib import Path
 from ferrule_lint.findings import Finding, Report
 
 _HUNK = re.compile(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-_PATTERNS = ("*.py",)
+_PATTERNS = ("*.py", "*.ipynb")
 #: a range that ends with the file
 _TO_THE_END = 2**31
 
@@ -56,6 +56,8 @@ def changes_since(root: Path, revision: str | None) -> Changes:
     }
     untracked = _names(_git(root, "ls-files", "--others", "--exclude-standard", "-z", "--", *_PATTERNS))
     lines |= {path: ((1, _TO_THE_END),) for path in untracked}
+    # the lines of a notebook are not those of its code
+    lines |= {path: ((1, _TO_THE_END),) for path in lines if path.endswith(".ipynb")}
     old = {name for _, name, _ in files if name is not None}
     before = {new: b"" for _, _, new in files if new is not None} | dict.fromkeys(untracked, b"")
     before |= _contents(root, base, sorted(old))

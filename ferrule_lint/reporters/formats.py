@@ -13,6 +13,8 @@ from ferrule_lint.reporters.text import Line
 TEXTS = ("full", "concise", "grouped")
 #: for programs: one text, never coloured
 DOCUMENTS = ("json", "json-lines", "sarif", "github", "gitlab", "junit", "azure", "pylint", "rdjson", "html")
+#: formats that show findings in notebooks by their cells
+KNOWING_CELLS = (*TEXTS, "json", "json-lines", "html")
 #: documents that have no place for what could not be checked
 WITHOUT_ERRORS = ("json-lines", "pylint")
 #: documents whose paths are relative to the project, and not to the current folder
