@@ -14,6 +14,7 @@ import click
 import ferrule_lint
 from ferrule_lint.cli.lint import check
 from ferrule_lint.cli.rules import explain, rules
+from ferrule_lint.cli.server import server
 from ferrule_lint.cli.why import why
 
 #: it could not run, or not over everything
@@ -77,6 +78,7 @@ cli.add_command(check)
 cli.add_command(explain)
 cli.add_command(rules)
 cli.add_command(why)
+cli.add_command(server)
 
 
 def main(args: Sequence[str] | None = None) -> None:
