@@ -9,7 +9,7 @@ from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
-from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops, has_exit
+from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
@@ -57,7 +57,13 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     op = found.occurrences[0].event.op
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
     why = _WHAT.get(divergence.kind, "differs between ranks")
-    if found.after_exit or choice.form == "loop else":
+    way = has_exit(choice.body) or has_exit(choice.orelse)
+    if found.after_exit and way in ("caught", "leaves"):
+        code = "FER105"
+        text = choice.text if choice.form == "exception" else f"{choice.text} ({why})"
+        ending = "is caught and survived" if way == "caught" else "is survived further up"
+        message = f"`{op}`{reached} is skipped by ranks that have an exception, which {ending}: `{text}`"
+    elif found.after_exit or choice.form == "loop else":
         code = "FER103"
         kind = has_exit(choice.body) or has_exit(choice.orelse) or ("break" if choice.form == "loop else" else "return")
         message = f"`{op}`{reached} is skipped by ranks that {kind} earlier: `{choice.text}` {why}"
@@ -68,4 +74,10 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         code = "FER102"
         message = f"`{op}`{reached} is reached by some ranks only: `{choice.text}` {why}"
     condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
-    return finding(code, message, divergence, found.occurrences, (condition,), function, confidence)
+    middle = [condition]
+    if code == "FER105":
+        middle += [
+            Step("condition", choice.path, line, 1, "the handler that goes on")
+            for line in caught_at((*choice.body, *choice.orelse))
+        ]
+    return finding(code, message, divergence, found.occurrences, middle, function, confidence)

@@ -8,7 +8,7 @@ from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence, EventSite, Finding, Span, Step
 from ferrule_lint.semantics.compare import Occurrence
 from ferrule_lint.semantics.lattice import Divergence
-from ferrule_lint.semantics.trace import CallTerm, Event
+from ferrule_lint.semantics.trace import CallTerm, Event, parts
 
 NAMES = {
     "FER001": "syntax-error",
@@ -17,6 +17,7 @@ NAMES = {
     "FER102": "collective-in-divergent-branch",
     "FER103": "collective-after-divergent-exit",
     "FER104": "collective-in-divergent-loop",
+    "FER105": "collective-skipped-by-exception",
     "FER106": "divergent-iteration-order",
     "FER201": "unpadded-tensor-in-gather",
     "FER202": "rank-local-padding",
@@ -54,8 +55,6 @@ def event_steps(occurrence: Occurrence) -> list[Step]:
 
 def _descent(call: CallTerm, event: Event) -> list[Step]:
     """The calls between a call and the event it leads to."""
-    from ferrule_lint.semantics.trace import Choice, Loop
-
     steps: list[Step] = []
     current: CallTerm | None = call
     for _ in range(8):
@@ -70,10 +69,7 @@ def _descent(call: CallTerm, event: Event) -> list[Step]:
             if type(term) is CallTerm and any(_same(e, event) for e in term.summary.events):
                 found = term
                 break
-            if type(term) is Choice:
-                stack = [*term.body, *term.orelse, *stack]
-            elif type(term) is Loop:
-                stack = [*term.body, *stack]
+            stack = [*parts(term), *stack]
         if found is not None:
             note = f"calls `{found.summary.display}`"
             steps.append(Step("call", found.path, found.pos[0], found.pos[1], note))

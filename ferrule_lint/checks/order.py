@@ -8,7 +8,7 @@ from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Comparison, Occurrence, first_in_order, issues
 from ferrule_lint.semantics.conditions import divergence_of
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Loop, Trace, choices_and_loops
+from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Loop, Trace, choices_and_loops, parts
 
 #: by these a rank learns what another one is going to send
 _ANNOUNCING = ("broadcast_object_list", "scatter_object_list", "all_gather_object", "gather_object", "recv_object_list")
@@ -69,10 +69,7 @@ def _announced(root: Trace, choice: Choice) -> bool:
             return False
         if type(term) is Event and term.op in _ANNOUNCING:
             return True
-        if type(term) is Choice:
-            stack = [*term.body, *term.orelse, *stack]
-        elif type(term) is Loop:
-            stack = [*term.body, *stack]
-        elif type(term) is CallTerm and any(e.op in _ANNOUNCING for e in term.summary.events):
+        if type(term) is CallTerm and any(e.op in _ANNOUNCING for e in term.summary.events):
             return True
+        stack = [*parts(term), *stack]
     return False

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, latent
+from ferrule_lint.semantics import decorators, exceptions, latent
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import evaluate_expr
@@ -30,11 +30,12 @@ from ferrule_lint.semantics.signals import Signals
 from ferrule_lint.semantics.statements import execute
 from ferrule_lint.semantics.summary import Summary
 from ferrule_lint.semantics.text import last_name, place_name
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Loop, Trace
+from ferrule_lint.semantics.trace import CallTerm, Event, Trace, parts
 
 DEEPEST_CALL = 24
 MOST_CONTEXTS = 8
 MOST_EVENTS = 16
+MOST_ESCAPES = 4
 DEEPEST_LIGHT_CALL = 3
 
 Context = tuple[tuple[str, Value], ...]
@@ -48,6 +49,7 @@ class Analysis:
         self.models = models
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
+        self.exceptions = exceptions.Exceptions(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
         self.counters: collections.Counter[str] = collections.Counter()
@@ -113,6 +115,18 @@ class Analysis:
             for c in sorted((value.types | value.element_types) if value else (), key=lambda c: c.id):
                 found[c.id] = c
         return list(found.values())
+
+    def fixed_fields(self, frame: Frame, expr: f.Expr, info: ClassInfo) -> tuple[tuple[str, Value], ...]:
+        """Attributes that a constructor call `expr` fixes for good (`TemporaryFolder(path, sync=False)`)."""
+        method = self.names.method(info, "__init__")
+        if type(expr) is not f.Call or method is None:
+            return ()
+        with frame.recording():
+            positional = tuple(frame.eval(a) for a in expr.args)
+            keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
+        bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
+        known = self.summary(method, contexts_of(method, bound, expr), info, None, frame.depth + 1)
+        return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
@@ -197,12 +211,12 @@ class Analysis:
         summary, _ = known
         if summary.busy:
             return UNKNOWN
+        exceptions.at_call(frame, summary, pos)
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
         latent.raise_or_pass_on(frame, summary, bound, pos)
-        for name, axes in summary.made_uniform.items():
-            self._made_uniform(frame, function, call, receiver, name, axes)
+        self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
 
     def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
@@ -217,20 +231,25 @@ class Analysis:
                     return info
         return owner
 
-    def _made_uniform(
-        self, frame: Frame, function: FunctionInfo, call: f.Call | None, receiver: Value | None, name: str, axes: Axes
-    ) -> None:
-        from ferrule_lint.semantics.calls import Arguments
+    def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
+        """What a call does to the variables that are passed to it."""
+        from ferrule_lint.semantics.calls import Arguments, seen_by_others
         from ferrule_lint.semantics.modelled import _make_uniform
 
-        if call is None:
+        function = summary.function
+        if call is None or function is None:
             return
         normal = [p.name for p in function.parameters if p.kind == "normal"]
         if receiver is not None and normal and not function.is_static:
             normal = normal[1:]
-        position = normal.index(name) if name in normal else None
-        expr = Arguments(call, (), {}).expression(name, position)
-        _make_uniform(frame, expr, axes)
+
+        def passed(name: str) -> f.Expr | None:
+            return Arguments(call, (), {}).expression(name, normal.index(name) if name in normal else None)
+
+        for name in summary.wraps:
+            seen_by_others(frame, passed(name))
+        for name, axes in summary.made_uniform.items():
+            _make_uniform(frame, passed(name), axes)
 
     def _light_call(
         self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],
@@ -314,7 +333,11 @@ class Analysis:
             summary.result = summary.result._replace(types=frozenset({annotated}))
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
+        summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace))
+        # what comes from a callee and skips events here is reported here
+        escapes = [e for e in frame.escapes.values() if e.depth == 0 or not summary.events]
+        summary.escapes = tuple(escapes[:MOST_ESCAPES])
         summary.latents = (*frame.latents[: latent.MOST_LATENTS], *latent.of_summary(summary.trace))
 
     # ------------------------------------------------------------------ for the checks
@@ -401,8 +424,6 @@ def _events(trace: Trace) -> list[Event]:
                 if event.confidence > term.confidence:
                     event = event._replace(confidence=term.confidence)
                 found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
-        elif type(term) is Choice:
-            stack = [*term.body, *term.orelse, *stack]
-        elif type(term) is Loop:
-            stack = [*term.body, *stack]
+        else:
+            stack = [*parts(term), *stack]
     return list(found.values())

@@ -417,6 +417,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         items=None,
         const=None,
         shape=worse(known.shape, added.shape),
+        uneven_last=known.uneven_last or added.shape is not None,  # each item has a size of its own
     )
     frame.env[place] = merged
     frame.versions[place] = frame.versions.get(place, 0) + 1

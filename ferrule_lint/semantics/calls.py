@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import builtin_calls, first_rank, forwards, modelled, tensors
+from ferrule_lint.semantics import builtin_calls, exceptions, first_rank, forwards, modelled, tensors
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
 from ferrule_lint.semantics.lattice import (
@@ -39,11 +39,6 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.frame import Frame
 
 _MOST_ALTERNATIVES = 6
-#: calls that write files, by name
-_WRITES = frozenset(
-    "mkdir makedirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile copytree "
-    "rmtree symlink snapshot_download hf_hub_download extractall".split()
-)
 #: names of calls that store a callable for later
 _KEEPS = re.compile(
     r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
@@ -85,8 +80,8 @@ class Arguments(NamedTuple):
 
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
-    if last_name(e.func) in _WRITES and (path := frame.path_divergence()) is not None and path.kind == "rank":
-        frame.guarded_write, frame.write_waited_for = True, False
+    if (path := frame.path_divergence()) is not None and path.kind == "rank":
+        frame.files.write(e)
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     positional = tuple([frame.eval(a) for a in e.args])
@@ -95,17 +90,23 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
-    if not _LOOKS.match(last_name(e.func)):
+    if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
         for expr in (*e.args, *(v for _, v in e.keywords)):
-            _seen_by_others(frame, expr)
-    return dispatch(frame, function, arguments)
+            seen_by_others(frame, expr)
+    before = len(frame.terms)
+    result = dispatch(frame, function, arguments)
+    exceptions.after_call(frame, e, arguments.values, before)
+    return result
 
 
-def _seen_by_others(frame: Frame, expr: f.Expr) -> None:
-    """What is passed to a call may be wrapped there."""
+def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:
+    """What is passed to a call may be sharded there."""
     place = place_name(expr)
     value = frame.env.get(place) if place else None
-    if value is not None and value.unwrapped:
+    if value is None:
+        return
+    frame.wraps.update(p for p, _ in value.deps)
+    if value.unwrapped:
         frame.env[place] = value._replace(unwrapped=False)
 
 

@@ -15,14 +15,25 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.conditions import Atom, atoms, evaluate
+from ferrule_lint.semantics.conditions import Atom, atoms, deps_of, evaluate
 from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.summary import Summary
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace, choices_and_loops, has_exit
+from ferrule_lint.semantics.trace import (
+    Attempt,
+    CallTerm,
+    Choice,
+    Event,
+    Exit,
+    Loop,
+    Trace,
+    choices_and_loops,
+    has_exit,
+)
 
 MOST_ATOMS = 4
 BUDGET = 6000
 _LONGEST_CALL_SIGNATURE = 60
+_MOST_WAYS = 32
 
 Signature = tuple[object, ...]
 #: the signature of a way that ends in an exception: comparable with anything
@@ -62,13 +73,16 @@ class Comparison:
     collectives_only: bool = False
     #: the ranks differ in being members of some group: what they do inside a group is nobody else's business
     members: bool = False
-    #: what calls issue under a setting of their own that is not known does not count
+    #: what calls issue only if their arguments say so does not count
     surely: bool = False
     #: inside a call
     inside: bool = False
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
+    #: line of a handler -> the depth of loops it stands in, and what a rank issues that gets there
+    _handlers: dict[int, tuple[int, Signature]] = field(default_factory=dict)
+    _reached: set[int] = field(default_factory=set)
 
     def counts(self, event: Event) -> bool:
         if event.p2p and self.collectives_only:
@@ -81,7 +95,7 @@ class Comparison:
 
     def fresh(self) -> Comparison:
         """The same question with a budget of its own."""
-        return replace(self, budget=BUDGET, exhausted=False, _depth=0)
+        return replace(self, budget=BUDGET, exhausted=False, _depth=0, _handlers={}, _reached=set())
 
     # ------------------------------------------------------------------ signatures
     def signature(self, trace: Trace, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
@@ -104,19 +118,34 @@ class Comparison:
                 result = self._choice(term, result, assignment)
             elif type(term) is Loop:
                 result = self._loop(term, result, assignment)
+            elif type(term) is Attempt:
+                result = self._attempt(term, result, assignment)
             elif type(term) is Exit:
                 result = self._exit(term)
         return result
 
+    def _attempt(self, term: Attempt, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
+        before = dict(self._handlers)
+        for line, handler in term.handlers:
+            self._handlers[line] = (self._depth, self.signature(handler, rest, assignment))
+        result = self.signature(term.body, rest, assignment)
+        self._handlers = before
+        return result
+
     def _exit(self, term: Exit) -> Signature:
-        if term.kind == "return":
+        if term.kind in ("return", "leaves"):
             return (("return",),) if self._depth else ()
+        if term.kind == "caught":
+            depth, handled = self._handlers.get(term.line, (0, ()))
+            return handled if depth == self._depth else (("return", term.line),)
         if term.kind == "break":
             return (("break",),)
         return () if term.kind == "continue" else RAISES
 
     def _choice(self, term: Choice, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
         taken = evaluate(term.formula, assignment)
+        if taken is None and term.form == "exception":
+            taken = False
         if taken is not None:
             return self.signature(term.body if taken else term.orelse, rest, assignment)
         a = self.signature(term.body, rest, assignment)
@@ -129,7 +158,7 @@ class Comparison:
         while common < min(len(a), len(b)) and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
-        if self.surely and self.inside:
+        if self.surely and self.inside and deps_of(term.formula):
             return tail
         return (("either", a[: len(a) - common], b[: len(b) - common]), *tail)
 
@@ -176,13 +205,23 @@ class Comparison:
                         out.append(Occurrence(max(inner, key=lambda e: e.confidence), term))
             elif type(term) is Choice:
                 taken = evaluate(term.formula, assignment)
+                if taken is None and term.form == "exception":
+                    taken = False
                 left = taken is not False and self.occurrences(term.body, assignment, out)
                 right = taken is not True and self.occurrences(term.orelse, assignment, out)
                 if (left or taken is False) and (right or taken is True):
                     return True
             elif type(term) is Loop:
                 self.occurrences(term.body, assignment, out)
-            else:
+            elif type(term) is Attempt:
+                left = self.occurrences(term.body, assignment, out)
+                reached = [h for line, h in term.handlers if line in self._reached]
+                handled = [self.occurrences(h, assignment, out) for h in reached]
+                if left and all(handled):
+                    return True
+            elif type(term) is Exit:
+                if term.kind == "caught":
+                    self._reached.add(term.line)
                 return True
         return False
 
@@ -244,8 +283,8 @@ def difference(
 ) -> Difference | None:
     """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
 
-    `surely`: the ranks differ only under a setting that is not known, so that what calls issue under another such
-    setting is no evidence: the two may exclude each other.
+    `surely`: the ranks differ only under a setting that is not known, so that what calls issue only if an argument
+    says so is no evidence: the two settings may exclude each other.
     """
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
@@ -264,7 +303,7 @@ def difference(
         if signature is not RAISES:
             outcomes.append((assignment, signature))
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
-        if x == y or not (issues(x) or issues(y)):
+        if x == y or not (issues(x) or issues(y)) or _same_ways(x, y):
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
@@ -272,6 +311,33 @@ def difference(
         if found is not None:
             return found
     return None
+
+
+def _same_ways(x: Signature, y: Signature) -> bool:
+    """Whether two ranks may issue the same sequences, each by choices of its own: a sender tells how much follows.
+
+    Each has to issue something in any case, since the choices that both share are not told apart here.
+    """
+    if not (mentions(x, "either") and mentions(y, "either")):
+        return False
+    a, b = _ways(x), _ways(y)
+    return a is not None and a == b and () not in a
+
+
+def _ways(signature: Signature) -> frozenset[Signature] | None:
+    """Every sequence that a signature stands for; None if they are many."""
+    found: set[Signature] = {()}
+    for token in signature:
+        if isinstance(token, tuple) and token and token[0] == "either":
+            left, right = _ways(token[1]), _ways(token[2])
+            if left is None or right is None:
+                return None
+            found = {(*before, *way) for before in found for way in left | right}
+        else:
+            found = {(*before, token) for before in found}
+        if len(found) > _MOST_WAYS:
+            return None
+    return frozenset(found)
 
 
 def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:

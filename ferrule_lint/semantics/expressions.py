@@ -40,7 +40,7 @@ from ferrule_lint.semantics.ordering import (
     of_operator,
     round_order,
 )
-from ferrule_lint.semantics.predicates import condition
+from ferrule_lint.semantics.predicates import condition, reads_content
 from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice, Loop
@@ -110,6 +110,10 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
         issues, latents = len(frame.issues), len(frame.latents)
         with frame.recording():
             operands = frame.eval(e.values[-1])
+            if operands.divergence is None and value.divergence is not None and not reads_content(e.values[-1]):
+                # nobody asks for the truth of the last one: that it may be empty does not matter
+                first = e.values[0] if len(e.values) == 2 else e._replace(values=e.values[:-1])
+                value = value._replace(divergence=condition(frame, first)[1].divergence)
         del frame.issues[issues:], frame.latents[latents:]
         return value._replace(
             types=operands.types, data=worse(value.data, operands.data), module=operands.module, const=None
@@ -126,12 +130,21 @@ def _op(frame: Frame, e: f.Op) -> Value:
     if e.kind == "FString":
         return Value(uniform=all(v.uniform for v in values))
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
+    if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
+        return value._replace(external=_PATH)  # nothing else is divided by a string
     if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
         numbers = [v for v, o in zip(values, e.operands, strict=True) if type(o) is not f.Sequence]
         return _repeated(values, computed(numbers))
     if e.kind == "Capture":
         return value._replace(uniform=False, divergence=None)
     return value
+
+
+_PATH = "pathlib.Path"
+
+
+def _is_text(expr: f.Expr) -> bool:
+    return (type(expr) is f.Const and expr.text[:1] in "'\"") or (type(expr) is f.Op and expr.kind == "FString")
 
 
 def _repeated(values: list[Value], number: Value) -> Value:
@@ -454,8 +467,14 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     )  # fmt: skip
 
 
+#: wrappers around an iterable that show how far it is
+_SHOWS_PROGRESS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
+
+
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
+    while type(expr) is f.Call and expr.args and last_name(expr.func) in _SHOWS_PROGRESS:
+        expr = expr.args[0]
     if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":
         return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
     if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr == "items" and not expr.args:

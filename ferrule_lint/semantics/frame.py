@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
+from ferrule_lint.semantics.files import Files
 from ferrule_lint.semantics.lattice import (
     UNKNOWN,
     WORLD,
@@ -27,6 +28,7 @@ from ferrule_lint.semantics.trace import Event, Term, Trace
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.exceptions import Escape, OpenTry
 
 
 class CallIssue:
@@ -80,6 +82,8 @@ class Frame:
         self.returns: list[tuple[Value, tuple[Formula, ...]]] = []
         self.conditions: list[Formula] = []
         self.made_uniform: dict[str, Axes] = {}
+        #: parameters that are passed to something that shards, or to something unknown
+        self.wraps: set[str] = set()
         self.latents: list[Latent] = []
         self.issues: list[CallIssue] = []
         self.self_name: str | None = None
@@ -88,16 +92,17 @@ class Frame:
         self.in_module = False
         self.line = 0
         self.loop_depth = 0
+        #: how many enclosing tests ask whether all ranks have the same sizes
+        self.of_one_size = 0
         #: what the enclosing `for` loops iterate over
         self.rounds: list[Value] = []
+        #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
+        self.attempts: list[OpenTry] = []
+        self.escapes: dict[tuple[str, int], Escape] = {}
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()
-        #: sources that look at the file system, and whether something is written under a rank guard here
-        self.file_tests: set[Step] = set()
-        self.guarded_write = False
-        #: whether a collective came after the last such write: then all ranks see what was written
-        self.write_waited_for = False
+        self.files = Files()
         #: what `reveal_uniformity` was called on
         self.revealed: list[Revealed] = []
 

@@ -108,6 +108,16 @@ class Holders:
             known = self._stored[method.id] = frozenset(names)
         return known
 
+    def fixed(self, info: ClassInfo, writes: dict[str, Value]) -> tuple[tuple[str, Value], ...]:
+        """Of what a constructor writes, the constants that no other method writes."""
+        found = {n: v for n, v in writes.items() if v.const in ("True", "False", "None") and not v.deps}
+        for c in self._analysis.names.mro(info):
+            for method in c.methods.values():
+                if method.name != "__init__":
+                    for name in self._stored_in(method):
+                        found.pop(name, None)
+        return tuple((n, Value(uniform=True, const=found[n].const)) for n in sorted(found))
+
     def _method_writes(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
         key = (method.id, layer)
         if key in self._writes:
@@ -218,7 +228,9 @@ def enter(
                 frame.env[parameter.name] = Value(uniform=True, target=ClassTarget(info))
             else:
                 frame.self_name = parameter.name
-                frame.env[parameter.name] = receiver or Value(types=frozenset({info}))
+                fields = tuple((k[1:], v) for k, v in bound.items() if k.startswith("."))
+                frame.env[parameter.name] = receiver or Value(types=frozenset({info}), fields=fields)
+                frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
             continue
         if parameter.name in bound:
             frame.env[parameter.name] = bound[parameter.name]

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.lattice import (
     NO_DEPS,
     OBSERVED,
     PRESENT,
+    UNKNOWN_GROUP,
     Divergence,
     Value,
     contained,
@@ -75,10 +76,13 @@ def _is_open(call: f.Call | None) -> bool:
 def contexts_of(
     function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None
 ) -> tuple[tuple[str, Value], ...]:
-    """What the arguments fix of a function: None, True, False, "a group is given", callables."""
+    """What the arguments fix of a function: None, True, False, "a group is given", callables; ".x" is an attribute
+    of the receiver."""
     out: list[tuple[str, Value]] = []
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static:
+            receiver = bound.get(parameter.name)
+            out += [(f".{name}", value) for name, value in receiver.fields] if receiver is not None else []
             continue
         value = bound.get(parameter.name)
         if value is None:
@@ -146,7 +150,10 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
             )
             value = value._replace(length=length, length_deps=value.length_deps | passed | argument.length_deps)
     if value.divergence is not None:
-        value = value._replace(divergence=value.divergence.then(step))
+        divergence = value.divergence.then(step)
+        if divergence.axes == UNKNOWN_GROUP:
+            divergence = divergence.at_most(Confidence.LOW)  # what group the callee asked is not known out here
+        value = value._replace(divergence=divergence)
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
     return value

@@ -147,6 +147,8 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
 
 
 def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.Pos) -> None:
+    if frame.of_one_size:
+        return
     problems = shape_problems(value)
     for code, divergence in problems:
         if meets(value, divergence, latent.event.axes):

@@ -117,6 +117,8 @@ class Value(NamedTuple):
     filled: bool = False
     #: the rank itself, or the test for the first rank: see `first_rank`
     rank: str = ""
+    #: attributes that its constructor call has fixed for good: (name, constant)
+    fields: tuple[tuple[str, Value], ...] = ()
 
     @property
     def observed(self) -> Divergence | None:
@@ -197,6 +199,7 @@ def join2(a: Value, b: Value) -> Value:
         a.unwrapped and b.unwrapped,
         a.filled or b.filled,
         a.rank if a.rank == b.rank else "",
+        a.fields if a.fields == b.fields else (),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -53,7 +54,7 @@ def apply(
             f"`{render(e.func)}` issues {model.event}", model.p2p,
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
-        frame.write_waited_for = frame.guarded_write
+        frame.files.collective()
         _check_shapes(frame, model, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
@@ -103,7 +104,12 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     """The axes that a call's group spans, and a name for the group where its axes cannot be told."""
     default: Axes = frozenset(model.axes) or (UNKNOWN_GROUP if model.p2p == "both" else WORLD)
     if model.group is None:
-        return _receiver_axes(frame, arguments, receiver, model) or default, ""
+        axes = _receiver_axes(frame, arguments, receiver, model)
+        func = arguments.expr.func
+        silent = axes is None and model.receiver and not model.axes
+        if silent and type(func) is f.Attr and _IS_GROUP.search(last_name(func.base)):
+            return UNKNOWN_GROUP, render(func.base)  # the receiver is the group, and says no more of itself
+        return axes or default, ""
     expr = arguments.expression(model.group.name, model.group.position)
     if expr is None:
         axes = _receiver_axes(frame, arguments, receiver, model)
@@ -130,12 +136,15 @@ def _receiver_axes(frame: Frame, arguments: Arguments, receiver: Value | None, m
     return receiver.group or frame.axes_in(text)
 
 
+_IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$", re.IGNORECASE)
+
+
 # ---------------------------------------------------------------------- shapes
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
 def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> None:
-    if event.op in _TOLERANT:
+    if event.op in _TOLERANT or frame.of_one_size:
         return
     for argument in model.same_shape:
         expr = arguments.expression(argument.name, argument.position)
@@ -287,16 +296,14 @@ def _result(
         return Value(data=data)
     if model.returns == "argument":
         values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
-        return join(values).plain() if values else UNKNOWN
+        result = join(values).plain() if values else UNKNOWN
+        return result._replace(external=model.makes) if model.makes else result
     if model.creates_group:
         text = " ".join(render(v) for k, v in e.keywords if k in ("group_desc", "pg_options"))
         return Value(group=frame.axes_in(text) or UNKNOWN_GROUP, external=model.makes or None)
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
-
-
-_FILE_TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
 
 def _divergent(
@@ -314,12 +321,11 @@ def _divergent(
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
     library = model.name.partition(".")[0]
-    if model.random and (seeded := frame.analysis.seeding.axes(library)):
+    if model.random and (seeded := frame.analysis.seeding.axes(library, frame.self_class)):
         axes, confidence = seeded, Confidence.MEDIUM
         note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
-    if model.name.rpartition(".")[2] in _FILE_TESTS and not frame.write_waited_for:
-        frame.file_tests.update(divergence.why)
+    frame.files.test(model.name.rpartition(".")[2], e, divergence.why)
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2])
 
 

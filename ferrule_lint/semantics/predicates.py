@@ -134,7 +134,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
                     frame.step("flow", position(expr), f"whether `{shown(expr)}` is there differs between ranks")
                 )
             )
-        elif value.data is not None and not value.container and _reads_content(frame, expr):
+        elif value.data is not None and not value.container and reads_content(expr):
             value = observe(frame, value, position(expr), shown(expr))
         elif value.length is not None and value.items is None and value.emptiness is None:
             value = value._replace(divergence=value.length)
@@ -148,7 +148,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
 _MEMBERSHIP = re.compile(r"group|member|_in_|(^|_)pg(_|$)", re.IGNORECASE)
 
 
-def _reads_content(frame: Frame, expr: f.Expr) -> bool:
+def reads_content(expr: f.Expr) -> bool:
     """Whether the truth of a value of tensor data is its content: a computed predicate, not `if batch:`."""
     if type(expr) is f.Call:
         name = last_name(expr.func)
@@ -201,7 +201,10 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
     if asked is not None:
         return result(asked, value)
-    return result(_atom(frame, key_expr, value), value)
+    tested = value
+    if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
+        tested = observe(frame, value, e.pos, shown(e))
+    return result(_atom(frame, key_expr, tested), value)
 
 
 def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:
@@ -250,7 +253,8 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
     """`x is None`."""
     divergence = value.presence
     if divergence is None and value.divergence is not None and value.divergence.kind != "data":
-        divergence = value.divergence
+        # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular"
+        divergence = None if value.rank.startswith("#") else value.divergence
     if divergence is not None:
         note = f"whether `{shown(left)}` is there differs between ranks"
         if value.group is not None or _MEMBERSHIP.search(last_name(left)):
@@ -299,12 +303,22 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         return joined
     if any(v.const == "-1" for v in values):
         return Value()  # "is there a rank at all", "is this process in the group": the same for all it concerns
-    member = any(v.divergence is not None and v.divergence.member for v in values)
     if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":
-        member = True  # "is this process in the group at all"
+        return Value()  # likewise: no rank of the world is negative
+    if any(_is_parallel_size(x) and y.const in ("0", "1") for x, y in ((left, b), (right, a))):
+        return Value()  # "is there anybody to talk to": the members of a group agree on its size
+    member = any(v.divergence is not None and v.divergence.member for v in values)
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)
+
+
+_PARALLEL_SIZE = re.compile(r"(^|_)(dp|tp|pp|cp|ep|sp|etp|edp|parallel|group|world)_(world_)?size$")
+
+
+def _is_parallel_size(expr: f.Expr) -> bool:
+    """Whether something is, by its name, the number of ranks in a group."""
+    return _PARALLEL_SIZE.search(last_name(expr)) is not None
 
 
 def _range_of_ranks(e: f.Compare, values: list[Value], result: Value) -> Value:

@@ -5,11 +5,12 @@ Without that evidence random numbers are a `low` source: most programs seed all 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.lattice import NO_AXES, WORLD, Axes
-from ferrule_lint.semantics.names import External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.sharding import walk_calls
 from ferrule_lint.semantics.text import last_name
 
@@ -27,6 +28,8 @@ _ALL = frozenset({"random", "numpy", "torch"})
 _SEED_ALL = frozenset(
     {"set_seed", "seed_everything", "seed_all", "set_random_seed", "fix_seed", "setup_seed", "init_seeds"}
 )
+#: functions that seed the processes of a data loader
+_WORKER = re.compile(r"worker", re.IGNORECASE)
 
 
 class Seeding:
@@ -34,19 +37,30 @@ class Seeding:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._axes: dict[str, Axes] | None = None
+        #: generator -> (axes, the class whose method seeds it)
+        self._seeds: dict[str, list[tuple[Axes, ClassInfo | None]]] | None = None
 
-    def axes(self, library: str) -> Axes:
-        if self._axes is None:
-            self._axes = {}
+    def axes(self, library: str, user: ClassInfo | None) -> Axes:
+        """Along which axes a generator differs in a method of `user`; what another class does about it for itself (a
+        trainer that samples) is no evidence."""
+        if self._seeds is None:
+            self._seeds = {}
             for path in sorted(self._analysis.names.modules):
                 module = self._analysis.names.modules[path]
                 for function in module.functions.values():
                     self._look(module, function)
-        return self._axes.get(library, NO_AXES)
+        names = self._analysis.names
+        found = NO_AXES
+        for axes, owner in self._seeds.get(library, ()):
+            if owner is None or (user is not None and (owner in names.mro(user) or user in names.mro(owner))):
+                found |= axes
+        return found
 
     def _look(self, module: ModuleInfo, function: FunctionInfo) -> None:
-        assert self._axes is not None
+        assert self._seeds is not None
+        if _WORKER.search(function.name):
+            return
+        owner = module.classes.get(function.owner) if function.owner else None
         for call in walk_calls(function.body):
             name = last_name(call.func)
             if name not in _SEED_ALL and name not in ("seed", "manual_seed"):
@@ -56,7 +70,7 @@ class Seeding:
             libraries = _ALL if name in _SEED_ALL else _SEEDS.get(dotted, frozenset())
             axes = self._of_arguments(function, call) if libraries else NO_AXES
             for library in libraries if axes else ():
-                self._axes[library] = self._axes.get(library, NO_AXES) | axes
+                self._seeds.setdefault(library, []).append((axes, owner))
 
     def _of_arguments(self, function: FunctionInfo, call: f.Call) -> Axes:
         if ("device_specific", f.Const("True")) in call.keywords:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import exceptions
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame, Revealed
-from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, Value, join2
+from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, worse
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.text import place_name, position, shown
-from ferrule_lint.semantics.trace import Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
+from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, shown
+from ferrule_lint.semantics.trace import Attempt, Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
 
 _DEEPEST_SECOND_PASS = 2
+#: calls after which nothing runs, as after a `raise`
+_ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
+#: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers
+_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory", "Empty", "Full", "TimeoutError"})
+_OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 Env = dict[str, Value]
+#: words of a test that compares sizes
+_ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
 
 
 def execute(frame: Frame, body: f.Body) -> None:
@@ -43,9 +53,10 @@ def _exit_guard(frame: Frame, before: int, statement: f.Stmt) -> Formula | None:
     last = frame.terms[-1]
     if type(last) is not Choice or last.form != "if":
         return None
-    if ends(last.body):
+    # an exception ends the job: who is still there is everybody
+    if ends(last.body) and has_exit(last.body):
         return negate(last.formula)
-    if ends(last.orelse):
+    if ends(last.orelse) and has_exit(last.orelse):
         return last.formula
     return None
 
@@ -53,6 +64,8 @@ def _exit_guard(frame: Frame, before: int, statement: f.Stmt) -> Formula | None:
 # ---------------------------------------------------------------------- simple statements
 def _expr(frame: Frame, s: f.ExprStmt) -> None:
     frame.eval(s.value)
+    if type(s.value) is f.Call and dotted_name(s.value.func) in _ENDS_PROCESS:
+        frame.emit(Exit("raise", s.line))
     if type(s.value) is f.Call and type(s.value.func) is f.Name and s.value.func.id == "reveal_uniformity":
         _reveal(frame, s.line, s.value)
 
@@ -100,7 +113,7 @@ def _return(frame: Frame, s: f.Return) -> None:
 
 def _raise(frame: Frame, s: f.Raise) -> None:
     frame.eval(s.value)
-    frame.emit(Exit("raise", s.line))
+    frame.emit(exceptions.of_raise(frame, s))
 
 
 def _break(frame: Frame, s: f.Break) -> None:
@@ -140,17 +153,20 @@ def _scope(frame: Frame, s: f.ScopeDecl) -> None:
 
 # ---------------------------------------------------------------------- branches
 def _if(frame: Frame, s: f.If) -> None:
-    formula, _ = condition(frame, s.test)
+    formula, tested = condition(frame, s.test)
     known = evaluate(formula, {})
     if known is not None:
         execute(frame, s.body if known else s.orelse)
         return
+    about_sizes = (tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None) or _is_number_test(s.test)
     saved = dict(frame.env)
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     frame.conditions.append(formula)
     in_body = narrow(frame, s.test, True)
+    frame.of_one_size += about_sizes
     with frame.recording() as body_terms:
         execute(frame, s.body)
+    frame.of_one_size -= about_sizes
     body_env, frame.env = frame.env, dict(saved)
     frame.conditions[-1] = negate(formula)
     in_else = narrow(frame, s.test, False)
@@ -177,7 +193,11 @@ def _if(frame: Frame, s: f.If) -> None:
 
 def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
-    test = s.test
+    tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
+    return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:
     if type(test) is f.Not:
         place = place_name(test.operand)
     elif type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
@@ -185,7 +205,7 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     else:
         return False
     kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
-    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in s.body)
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in body)
 
 
 def _function_body(frame: Frame) -> f.Body:
@@ -204,6 +224,13 @@ def _padded_in_both(formula: Formula, before: Env, a: Env, b: Env) -> None:
                 continue
             if other.get(place) is None or other[place] is not before.get(place):
                 env[place] = value._replace(padded=None)
+
+
+def _is_number_test(test: f.Expr) -> bool:
+    """`x.ndim == 0`: a single number has no uneven dimension."""
+    if type(test) is not f.Compare or test.ops != ("==",) or test.rights != (f.Const("0"),):
+        return False
+    return last_name(test.left.func if type(test.left) is f.Call else test.left) in ("ndim", "dim", "ndimension")
 
 
 def _tested_for_presence(test: f.Expr) -> list[str]:
@@ -349,8 +376,16 @@ def _widen(before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value
 # ---------------------------------------------------------------------- try and with
 def _try(frame: Frame, s: f.Try) -> None:
     before = dict(frame.env)
-    execute(frame, s.body)
-    execute(frame, s.orelse)
+    attempt = exceptions.open_try(s)
+    with frame.recording() as inner:
+        frame.attempts.append(attempt)
+        execute(frame, s.body)
+        frame.attempts.pop()
+        execute(frame, s.orelse)
+    body = (*exceptions.expected(frame, attempt), *inner) if not frame.light else tuple(inner)
+    handlers: list[tuple[int, Trace]] = []
+    if not attempt.reached:
+        frame.terms.extend(body)
     after = frame.env
     for handler in s.handlers:
         frame.env = _widen(before, after)
@@ -358,15 +393,53 @@ def _try(frame: Frame, s: f.Try) -> None:
             frame.env[handler.name] = UNKNOWN
         with frame.recording() as terms:
             execute(frame, handler.body)
-        body = tuple(terms)
-        if body:
+        handled = tuple(terms)
+        handlers.append((handler.line, handled))
+        if handled and not attempt.reached:
             pos = (handler.line, 1, handler.line, 1)
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
-            frame.emit(Choice(atom, body, (), frame.module.path, pos, "except", "except"))
-        if not ends(body):
-            after = _widen(after, frame.env)
+            frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
+        if not ends(handled):
+            after = _widen(after, _raised_here(frame, handler, before, frame.env))
+    if attempt.reached and (inner or any(handled for _, handled in handlers)):
+        frame.emit(Attempt(body, tuple(handlers)))
     frame.env = after
-    execute(frame, s.final)
+    with frame.recording() as final:
+        execute(frame, s.final)
+    if not frame.light:
+        exceptions.in_finally(frame, s, body, tuple(final))
+    frame.terms.extend(final)
+
+
+def _raised_here(frame: Frame, handler: f.Handler, before: dict[str, Value], env: dict[str, Value]) -> dict[str, Value]:
+    """What a handler sets differs between ranks, if one can have the exception alone."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    name = next((last_name(t) for t in types if t is not None and last_name(t) in _LOCAL_EXCEPTIONS), "")
+    if not name and _speaks_of_memory(handler.body):
+        name = "out-of-memory error"
+    if not name:
+        return env
+    note = f"set where this rank had the exception: {name}"
+    divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
+    changed = dict(env)
+    for place, value in env.items():
+        if value is not before.get(place) and value.const is not None:
+            changed[place] = value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))
+    return changed
+
+
+def _speaks_of_memory(node: object) -> bool:
+    """Whether a handler of a general exception asks if memory ran out."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if type(item) is f.Const and _OUT_OF_MEMORY.search(item.text):
+            return True
+        if type(item) in (f.Name, f.Attr) and _OUT_OF_MEMORY.search(last_name(item)):  # type: ignore[arg-type]
+            return True
+        if isinstance(item, tuple):
+            stack.extend(item)
+    return False
 
 
 def _with(frame: Frame, s: f.With) -> None:
@@ -375,6 +448,10 @@ def _with(frame: Frame, s: f.With) -> None:
         value = frame.eval(expr)
         entered = value
         pos = position(expr) or (s.line, 1, s.line, 1)
+        if len(value.types) == 1 and not frame.light and _dunder(frame, next(iter(value.types)), ("__exit__",)):
+            issues, latents = len(frame.issues), len(frame.latents)
+            value = value._replace(fields=frame.analysis.fixed_fields(frame, expr, next(iter(value.types))))
+            del frame.issues[issues:], frame.latents[latents:]
         for info in sorted(value.types, key=lambda c: c.id)[:2]:
             enter = _dunder(frame, info, ("__enter__", "__aenter__"))
             leave = _dunder(frame, info, ("__exit__", "__aexit__"))
@@ -385,7 +462,12 @@ def _with(frame: Frame, s: f.With) -> None:
                 exits.append(lambda leave=leave, value=value, pos=pos: _leave(frame, leave, value, pos))  # type: ignore[misc]
         if target is not None:
             bind(frame, target, entered._replace(const=None))
+    if exits:
+        # an exception in the body passes the exits before any handler: not followed
+        frame.attempts.append(exceptions.OpenTry((), frozenset()))
     execute(frame, s.body)
+    if exits:
+        frame.attempts.pop()
     for leave_block in reversed(exits):
         leave_block()
 

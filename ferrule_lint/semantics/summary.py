@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.semantics.lattice import UNKNOWN, Axes, Deps, Divergence, Value
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.trace import CallTerm, Event, Trace
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.exceptions import Escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +48,12 @@ class Summary:
     in_context: tuple[tuple[Divergence, Latent], ...] = ()
     #: parameter -> axes along which it holds the same value afterwards
     made_uniform: dict[str, Axes] = field(default_factory=dict)
+    #: parameters that something in here may shard
+    wraps: frozenset[str] = frozenset()
     #: an item of each kind of event that the function may issue, itself or through calls
     events: tuple[Event, ...] = ()
+    #: exceptions that leave the function on some ranks
+    escapes: tuple[Escape, ...] = ()
     busy: bool = True
     #: signatures for callers, by axes and least confidence
     signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)

@@ -65,13 +65,21 @@ class CallTerm(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """`kind` is "return", "break", "continue" or "raise"."""
+    """`kind` is "return", "break", "continue" or "raise"; "caught" goes on at the handler in `line`, "leaves" is an
+    exception which somebody further up survives."""
 
     kind: str
     line: int
 
 
-Term: TypeAlias = Event | Choice | Loop | CallTerm | Exit
+class Attempt(NamedTuple):
+    """A `try` some of whose handlers are reached by caught exits in its body; `handlers` by their lines."""
+
+    body: Trace
+    handlers: tuple[tuple[int, Trace], ...]
+
+
+Term: TypeAlias = Event | Choice | Loop | CallTerm | Exit | Attempt
 Trace: TypeAlias = tuple[Term, ...]
 
 
@@ -85,6 +93,21 @@ def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
         elif type(term) is Loop:
             yield term
             yield from choices_and_loops(term.body)
+        elif type(term) is Attempt:
+            yield from choices_and_loops(term.body)
+            for _, handler in term.handlers:
+                yield from choices_and_loops(handler)
+
+
+def parts(term: Term) -> Trace:
+    """The terms within a term, calls not entered."""
+    if type(term) is Choice:
+        return (*term.body, *term.orelse)
+    if type(term) is Loop:
+        return term.body
+    if type(term) is Attempt:
+        return (*term.body, *(t for _, handler in term.handlers for t in handler))
+    return ()
 
 
 def weakened(trace: Trace) -> Trace:
@@ -99,6 +122,8 @@ def weakened(trace: Trace) -> Trace:
             term = term._replace(body=weakened(term.body), orelse=weakened(term.orelse))
         elif type(term) is Loop:
             term = term._replace(body=weakened(term.body))
+        elif type(term) is Attempt:
+            term = Attempt(weakened(term.body), tuple((line, weakened(handler)) for line, handler in term.handlers))
         out.append(term)
     return tuple(out)
 
@@ -117,7 +142,22 @@ def has_exit(trace: Trace) -> str:
                 return found
         if type(term) is Loop and has_exit(term.body) == "return":
             return "return"
+        if type(term) is Attempt:
+            found = has_exit(term.body)
+            found = has_exit(parts(term)[len(term.body) :]) if found in ("", "caught") else found
+            if found:
+                return found
     return ""
+
+
+def caught_at(trace: Trace) -> list[int]:
+    """The lines of the handlers that exits of a trace lead to."""
+    found: list[int] = []
+    for term in trace:
+        if type(term) is Exit and term.kind == "caught":
+            found.append(term.line)
+        found += caught_at(parts(term))
+    return found
 
 
 def ends(trace: Trace) -> bool:
@@ -126,5 +166,7 @@ def ends(trace: Trace) -> bool:
         if type(term) is Exit:
             return True
         if type(term) is Choice and ends(term.body) and ends(term.orelse):
+            return True
+        if type(term) is Attempt and ends(term.body) and all(ends(handler) for _, handler in term.handlers):
             return True
     return False

@@ -1,0 +1,333 @@
+"""Exceptions as control flow: what a `raise`, a call that may raise and a handler that carries on do to the trace.
+
+Only exceptions that some rank may have and another may not are followed: raised under a divergent condition, here or in
+a callee; memory that runs out; work on local data inside a `try` whose handler carries on. Where one is caught, an
+`Attempt` holds the handlers, and a choice whose arm ends in a *caught* exit leads there. One that the project catches
+elsewhere, so that it belongs to normal operation, but not here, *leaves* the function.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.conditions import Atom
+from ferrule_lint.semantics.frame import CallIssue
+from ferrule_lint.semantics.lattice import NO_DEPS, WORLD, Divergence, Value
+from ferrule_lint.semantics.names import ClassInfo
+from ferrule_lint.semantics.text import dotted_name, last_name, shown
+from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Trace, parts
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.frame import Frame
+    from ferrule_lint.semantics.summary import Summary
+
+#: calls through which an exception is followed
+_DEEPEST = 3
+#: handlers of these expect anything that the data may bring
+_BROAD = frozenset("Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError".split())
+_MEMORY = frozenset(["OutOfMemoryError"])
+_ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
+
+
+class Escape(NamedTuple):
+    """An exception that leaves a function on some ranks. `info` is its class, if the project defines it."""
+
+    name: str
+    info: ClassInfo | None
+    divergence: Divergence
+    depth: int
+
+
+@dataclass(slots=True)
+class OpenTry:
+    """A `try` whose body is being walked."""
+
+    handlers: tuple[f.Handler, ...]
+    #: lines of the handlers that carry on
+    swallows: frozenset[int]
+    #: lines of the handlers that something in the body leads to
+    reached: set[int] = field(default_factory=set)
+    #: whether a call on local data was seen
+    fallible: bool = False
+
+
+def open_try(s: f.Try) -> OpenTry:
+    return OpenTry(s.handlers, frozenset(h.line for h in s.handlers if _carries_on(h.body)))
+
+
+def _carries_on(body: f.Body) -> bool:
+    """Whether a handler's code goes on with the program on some way."""
+    return bool(_ways(body) & {"on", "through"})
+
+
+def _ways(body: f.Body) -> set[str]:
+    """How a block may end: "raise", "on" (it leaves for another place of the function) or "through"."""
+    ways: set[str] = set()
+    for s in body:
+        if type(s) is f.Raise:
+            return ways | {"raise"}
+        if type(s) in (f.Return, f.Continue, f.Break):
+            return ways | {"on"}
+        if type(s) is f.ExprStmt and type(s.value) is f.Call and last_name(s.value.func) in _ENDS:
+            return ways | {"raise"}
+        if type(s) is f.If:
+            inner = _ways(s.body) | _ways(s.orelse)
+            ways |= inner - {"through"}
+            if "through" not in inner:
+                return ways
+    return ways | {"through"}
+
+
+def names_of(handler: f.Handler) -> tuple[str, ...]:
+    """The last names of the classes that a handler catches; nothing for a bare `except`."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    return tuple(last_name(t) for t in types if t is not None)
+
+
+def _is_broad(handler: f.Handler) -> bool:
+    names = names_of(handler)
+    return not names or any(n in _BROAD for n in names)
+
+
+def _matches(frame: Frame, handler: f.Handler, name: str, info: ClassInfo | None) -> bool:
+    """Whether a handler catches exceptions of a class."""
+    caught = names_of(handler)
+    if not caught or "BaseException" in caught or "Exception" in caught or name in caught:
+        return True
+    bases = [c.name for c in frame.analysis.names.mro(info)] if info is not None else []
+    outer = [b.rpartition(".")[2] for b in frame.analysis.names.external_bases(info)] if info is not None else [name]
+    for base in outer:
+        known = getattr(builtins, base, None)
+        if isinstance(known, type):
+            bases += [c.__name__ for c in known.__mro__]
+    return any(b in caught for b in bases)
+
+
+# ---------------------------------------------------------------------- what raises
+def of_raise(frame: Frame, s: f.Raise) -> Exit:
+    """The exit that a `raise` is: into a handler that carries on, or out of the function."""
+    expr = s.value.func if type(s.value) is f.Call else s.value
+    name = last_name(expr)
+    if not name or frame.light:
+        return Exit("raise", s.line)
+    entity = frame.analysis.names.resolve(expr, frame.module)
+    info = entity if isinstance(entity, ClassInfo) else None
+    line = _handler(frame, name, info)
+    if line:
+        return Exit("caught", line)
+    divergence = frame.path_divergence()
+    if divergence is not None:
+        pos = (s.line, 1, s.line, 1)
+        divergence = divergence.then(frame.step("flow", pos, f"raises `{name}` there"))
+        frame.escapes[(name, s.line)] = Escape(name, info, divergence, 0)
+    return Exit("raise", s.line)
+
+
+def _handler(frame: Frame, name: str, info: ClassInfo | None) -> int:
+    """The line of the handler which catches an exception here and carries on, or 0."""
+    for attempt in reversed(frame.attempts):
+        for handler in attempt.handlers:
+            if _matches(frame, handler, name, info):
+                if handler.line not in attempt.swallows or attempt is not frame.attempts[-1]:
+                    return 0
+                attempt.reached.add(handler.line)
+                return handler.line
+    return 0
+
+
+def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
+    """Before the events of a call: what its callee may raise."""
+    for escape in summary.escapes:
+        if escape.depth >= _DEEPEST:
+            continue
+        step = frame.step("call", pos, f"`{summary.display}` raises `{escape.name}`")
+        divergence = escape.divergence.then(step)
+        line = _handler(frame, escape.name, escape.info)
+        text = f"{escape.name} from {summary.display}"
+        if line:
+            _emit(frame, divergence, Exit("caught", line), pos, text)
+            continue
+        if escape.info is not None and _belongs_to_normal_operation(frame, escape):
+            _emit(frame, divergence, Exit("leaves", pos[0]), pos, text)
+        frame.escapes[(escape.name, pos[0])] = escape._replace(divergence=divergence, depth=escape.depth + 1)
+
+
+def _belongs_to_normal_operation(frame: Frame, escape: Escape) -> bool:
+    """Whether an exception tells of the local batch and is survived: what validates raises to end the job."""
+    divergence = escape.divergence
+    if divergence.kind not in ("data", "structure") or divergence.confidence == Confidence.LOW or escape.info is None:
+        return False
+    return frame.analysis.exceptions.is_survived(escape.info)
+
+
+def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) -> None:
+    """A call on local data inside a `try` whose handler carries on: it may fail on one rank only."""
+    if not frame.attempts or frame.light:
+        return
+    attempt = frame.attempts[-1]
+    if attempt.fallible or any(type(t) is Event and not t.hidden for t in frame.terms[before:]):
+        return
+    source = next((d for v in values if (d := v.data or _of_data(v)) is not None), None)
+    if source is None or dotted_name(e.func).startswith("torch.") or _harmless(e):
+        return
+    for handler in attempt.handlers:
+        if handler.line in attempt.swallows and _is_broad(handler):
+            attempt.fallible = True
+            attempt.reached.add(handler.line)
+            note = f"`{shown(e.func)}` works on the rank's own data, and may fail on one rank only"
+            divergence = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            _emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
+            return
+
+
+def _of_data(value: Value) -> Divergence | None:
+    return value.divergence if value.divergence is not None and value.divergence.kind == "data" else None
+
+
+_HARMLESS = frozenset(
+    "len print info debug warning error exception append add extend update isinstance str repr format get items keys "
+    "values item to cuda cpu detach clone size numel set list tuple dict range zip enumerate hasattr getattr".split()
+)
+
+
+def _harmless(e: f.Call) -> bool:
+    return last_name(e.func) in _HARMLESS
+
+
+def _emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> None:
+    atom = Atom(f"exception at {frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
+    choice = Choice(atom, (way,), (), frame.module.path, pos, text, "exception")
+    frame.terms.insert(len(frame.terms) if at is None else at, choice)
+
+
+def in_finally(frame: Frame, s: f.Try, body: Trace, final: Trace) -> None:
+    """Events of a `finally` that a rank with an exception reaches alone, while the others are still in the body."""
+    first = _first(final)
+    if first is None or not body:
+        return
+    event, pos = first
+    inner = _first(body)
+    if event.op != "destroy_process_group" and (inner is None or inner[0].confidence < Confidence.MEDIUM):
+        return
+    # the job is lost anyway, it only takes longer to end, and its traceback comes late
+    note = "an exception on one rank leaves this"
+    divergence = frame.source(WORLD, "host", (s.line, 1, s.line, 1), note, Confidence.LOW)
+    message = f"`{event.op}` in a `finally`: a rank with an exception waits here for the others, which are elsewhere"
+    frame.issues.append(CallIssue("FER105", pos, divergence, event, message))
+
+
+def _first(trace: Trace) -> tuple[Event, f.Pos] | None:
+    """The first event of a trace, and where it is reached."""
+    stack = list(trace)
+    while stack:
+        term = stack.pop(0)
+        if type(term) is Event:
+            return term, term.pos
+        if type(term) is CallTerm and term.summary.events:
+            return term.summary.events[0], term.pos
+        stack = [*parts(term), *stack]
+    return None
+
+
+# ---------------------------------------------------------------------- what a handler says
+def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
+    """What the handlers themselves tell of exceptions in the body that only some ranks have."""
+    for handler in attempt.handlers:
+        if handler.line in attempt.reached or handler.line not in attempt.swallows:
+            continue
+        divergence = _told_by(frame, handler)
+        if divergence is not None:
+            attempt.reached.add(handler.line)
+            pos = (handler.line, 1, handler.line, 1)
+            text = "except " + ", ".join(names_of(handler))
+            atom = Atom(f"exception at {frame.module.path}:{handler.line}", divergence, NO_DEPS)
+            yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
+
+
+def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
+    pos = (handler.line, 1, handler.line, 1)
+    names = names_of(handler)
+    if any(n in _MEMORY for n in names) or ("RuntimeError" in names and _mentions(handler.body, "out of memory")):
+        return frame.source(WORLD, "host", pos, "memory runs out on one rank only", Confidence.MEDIUM)
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    for expr in types:
+        entity = frame.analysis.names.resolve(expr, frame.module) if expr is not None else None
+        if isinstance(entity, ClassInfo):
+            divergence = frame.analysis.exceptions.raised(entity)
+            if divergence is not None:
+                return divergence.at_most(Confidence.MEDIUM)
+    return None
+
+
+def _mentions(node: object, text: str) -> bool:
+    """Whether a string constant somewhere in facts holds a text."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if type(item) is f.Const:
+            if text in item.text:
+                return True
+        elif isinstance(item, tuple):
+            stack.extend(item)
+    return False
+
+
+class Exceptions:
+    """What the whole project does with its own exception classes, looked up when it is first asked."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._survived: frozenset[str] | None = None
+        self._raisers: dict[str, list[tuple[str, str]]] = {}
+        self._raised: dict[str, Divergence | None] = {}
+
+    def is_survived(self, info: ClassInfo) -> bool:
+        """Whether some handler in the project names the class and carries on."""
+        self._scan()
+        assert self._survived is not None
+        return info.name in self._survived
+
+    def raised(self, info: ClassInfo) -> Divergence | None:
+        """Why only some ranks raise the class, where the project raises it under a divergent condition."""
+        if info.id not in self._raised:
+            self._raised[info.id] = None
+            self._scan()
+            for path, qualname in self._raisers.get(info.name, ())[:4]:
+                function = self._analysis.names.modules[path].functions[qualname]
+                known = self._analysis.frame_of(function)
+                found = known[1].escapes.values() if known is not None else ()
+                divergence = next((e.divergence for e in found if e.info is info and e.depth == 0), None)
+                if divergence is not None:
+                    self._raised[info.id] = divergence
+                    break
+        return self._raised[info.id]
+
+    def _scan(self) -> None:
+        if self._survived is not None:
+            return
+        survived: set[str] = set()
+        for path, module in self._analysis.names.modules.items():
+            for qualname, function in module.functions.items():
+                stack: list[object] = list(function.body)
+                while stack:
+                    s = stack.pop()
+                    if type(s) is f.Try:
+                        stack += [*s.body, *s.orelse, *s.final]
+                        for handler in s.handlers:
+                            stack += handler.body
+                            if _carries_on(handler.body):
+                                survived.update(names_of(handler))
+                    elif type(s) is f.Raise:
+                        expr = s.value.func if type(s.value) is f.Call else s.value
+                        self._raisers.setdefault(last_name(expr), []).append((path, qualname))
+                    elif type(s) is f.If or type(s) is f.For or type(s) is f.While:
+                        stack += [*s.body, *s.orelse]
+                    elif type(s) is f.With:
+                        stack += s.body
+        self._survived = frozenset(survived)

@@ -1,0 +1,54 @@
+"""Files that one rank writes and all ranks look for, in one function.
+
+By itself a test of a file is a weak source: most of the time all ranks see the same disk. Where the same code writes
+files under a rank guard, ranks may look before or after. Once a collective came after the write all of them look after.
+"""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Step
+from ferrule_lint.semantics.text import last_name, render
+
+#: calls that write files, by name
+_WRITES = frozenset(
+    "mkdir makedirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile copytree "
+    "rmtree symlink snapshot_download hf_hub_download extractall".split()
+)
+#: calls whose names do not tell what is written: only the path that is looked for counts
+_WRITES_TO = frozenset("save savez save_file open write remove unlink replace move copy".split())
+_TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
+
+
+class Files:
+    """What a function tests and writes."""
+
+    def __init__(self) -> None:
+        self._tests: list[tuple[Step, str]] = []
+        self._paths: set[str] = set()
+        self._something = False
+        self._waited_for = False
+
+    def test(self, name: str, call: f.Call, source: tuple[Step, ...]) -> None:
+        """A call that asks about the file system."""
+        if name not in _TESTS or self._waited_for:
+            return
+        path = call.args[0] if call.args else call.func.base if type(call.func) is f.Attr else None
+        self._tests.extend((step, render(path)) for step in source if path is not None)
+
+    def write(self, call: f.Call) -> None:
+        """A call under a rank guard."""
+        name = last_name(call.func)
+        if name in _WRITES:
+            self._something, self._waited_for = True, False
+        if name in _WRITES or name in _WRITES_TO:
+            self._paths.update(render(a) for a in call.args)
+            self._waited_for = False
+
+    def collective(self) -> None:
+        """Ranks have waited for each other."""
+        self._waited_for = self._something or bool(self._paths)
+
+    def suspicious(self) -> frozenset[Step]:
+        """The tests whose outcome the function's own writes may change."""
+        return frozenset(step for step, path in self._tests if self._something or path in self._paths)
