@@ -14,6 +14,7 @@ import click
 
 from ferrule_lint.cli.baseline import baseline_options, check_options, with_baseline
 from ferrule_lint.cli.changes import change_options, only_concerned, read_changes
+from ferrule_lint.cli.completion import complete_codes, complete_path
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.output import output_options, write
 from ferrule_lint.cli.rules import load_rules
@@ -33,7 +34,7 @@ def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 
 def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
-    return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text)
+    return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text, shell_complete=complete_codes)
 
 
 class _Check(click.Command):
@@ -42,7 +43,7 @@ class _Check(click.Command):
 
 
 @click.command(cls=_Check, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=str), shell_complete=complete_path)
 @_code_option("--select", "Report only these rules: codes or beginnings of codes, with commas between.")
 @_code_option("--ignore", "Do not report these rules.")
 @_code_option("--extend-select", "Report these rules besides those that the settings select.")

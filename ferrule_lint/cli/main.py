@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import click
 
 import ferrule_lint
+from ferrule_lint.cli.completion import completion
+from ferrule_lint.cli.config import config
 from ferrule_lint.cli.lint import check
 from ferrule_lint.cli.rules import explain, rules
 from ferrule_lint.cli.server import server
@@ -79,6 +81,8 @@ cli.add_command(explain)
 cli.add_command(rules)
 cli.add_command(why)
 cli.add_command(server)
+cli.add_command(config)
+cli.add_command(completion)
 
 
 def main(args: Sequence[str] | None = None) -> None:
