@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,8 @@ from ferrule_lint.findings import Confidence, Finding, LintError, NotebookCells,
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.discovery import NOTEBOOK, Discovery, discover
+from ferrule_lint.project.results import Results, ResultsCache
+from ferrule_lint.project.results import key as results_key
 from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
 
 if TYPE_CHECKING:
@@ -69,35 +71,64 @@ def lint(
     start = time.perf_counter()
     contents = contents or {}
     discovery = discover(paths, settings, contents)
-    cache = FactsCache(settings.cache_dir or discovery.root / FOLDER) if use_cache else None
+    folder = settings.cache_dir or discovery.root / FOLDER if use_cache else None
     given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
-    run = _Run(discovery, cache, progress or _silent, given)
-    run.errors.extend(discovery.errors)
-    run.count("unreadable_elsewhere", discovery.unreadable)
-    with _frozen_garbage() as freeze:
-        _convert_notebooks(run)
+    run = _Run(discovery, FactsCache(folder) if folder is not None else None, progress or _silent, given)
+    _convert_notebooks(run)
+    # a notebook that is broken is in no cache
+    if folder is None or run.findings or run.errors:
+        results = _analyse(run, settings, jobs)
+    else:
+        results = _known_or_analyse(run, settings, jobs, ResultsCache(folder))
+    statistics = dict(results.statistics)
+    if discovery.unreadable:
+        statistics["unreadable_elsewhere"] = statistics.get("unreadable_elsewhere", 0) + discovery.unreadable
+    return Report(
+        findings=results.findings,
+        suppressed=results.suppressed,
+        errors=tuple(
+            sorted({*discovery.errors, *run.errors}, key=lambda error: (error.path, error.line, error.message))
+        ),
+        files=len(discovery.report),
+        lines=results.lines,
+        seconds=time.perf_counter() - start,
+        statistics=statistics,
+        paths=discovery.report,
+        contents=run.contents,
+        notebooks=run.notebooks,
+    )
+
+
+def _known_or_analyse(run: _Run, settings: Settings, jobs: int, cache: ResultsCache) -> Results:
+    """The results of an earlier run over the same project, else of an analysis now."""
+    key = results_key(run.discovery, settings, run.contents)
+    known = cache.load(key) if key is not None else None
+    if known is not None:
+        return replace(known, statistics={**known.statistics, "results_cached": 1})
+    results = _analyse(run, settings, jobs)
+    # what failed may not fail again; and what was read has to be what the key was made of
+    if key is not None and not run.errors and results_key(run.discovery, settings, run.contents) == key:
+        cache.store(key, results)
+    if run.cache is not None and run.cache.hits:
+        return replace(results, statistics={**results.statistics, "cache_hits": run.cache.hits})
+    return results
+
+
+def _analyse(run: _Run, settings: Settings, jobs: int) -> Results:
+    with _uncollected():
         _read(run, jobs)
-        freeze()
         _check(run, settings)
     selection = Selection(settings)
     _suppress(run, settings, selection)
     run.findings = [selection.graded(finding) for finding in run.findings if selection.asks_for(finding)]
     run.suppressed = [selection.graded(finding) for finding in run.suppressed if selection.asks_for(finding)]
     _flag(run)
-    if cache is not None:
-        run.count("cache_hits", cache.hits)
-    reported = set(discovery.report)
-    return Report(
+    reported = set(run.discovery.report)
+    return Results(
         findings=tuple(sorted(run.findings, key=lambda finding: finding.sort_key)),
         suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
-        errors=tuple(sorted(set(run.errors), key=lambda error: (error.path, error.line, error.message))),
-        files=len(reported),
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
-        seconds=time.perf_counter() - start,
         statistics=run.statistics,
-        paths=run.discovery.report,
-        contents=run.contents,
-        notebooks=run.notebooks,
     )
 
 
@@ -106,23 +137,13 @@ def _silent(stage: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def _frozen_garbage() -> Iterator[Callable[[], None]]:
-    """Pause the cyclic garbage collector; the function it gives starts it again, without what is there already.
-
-    Facts are large and have no cycles: going through them again and again takes more time than making them.
-    """
+def _uncollected() -> Iterator[None]:
+    """Pause the cyclic garbage collector: facts and values are many and make next to no cycles."""
     enabled = gc.isenabled()
     gc.disable()
-
-    def freeze() -> None:
-        gc.freeze()
-        if enabled:
-            gc.enable()
-
     try:
-        yield freeze
+        yield
     finally:
-        gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -191,8 +191,8 @@ def test_deep_json() -> None:
 # ---------------------------------------------------------------------- not facts
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "null", "0", "[]", "{}", "[0, 1, 2, 3]", '["ferrule-facts 1"]', "not json", "\x00", "é", "\ud800",
-     '["ferrule-facts 1","00000000",[],[]]', "\x80\x04}", "[" * 100_000],
+    ["", " ", "null", "0", "[]", "{}", "[0, 1, 2, 3]", '["ferrule-facts 2"]', "not json", "\x00", "é", "\ud800",
+     '["ferrule-facts 2","00000000",[],[]]', "\x80\x04}", "[" * 100_000],
 )  # fmt: skip
 def test_foreign_texts(text: str) -> None:
     with pytest.raises(CodecError):

@@ -30,7 +30,7 @@ ALLOWED = {
     "suppressions": {"facts", "findings", "frontend", "project"},
     # `checks` for the types of what `why` shows
     "reporters": {"findings", "resources", "rulebook", "checks"},
-    "project": {"findings", "models", "facts"},
+    "project": {"findings", "models", "resources", "facts"},
     "extraction": {"project", "frontend", "facts"},
     "engine": {
         "extraction",
@@ -71,6 +71,7 @@ ALLOWED = {
         "fixes",
         "suppressions",
         "baseline",
+        "harness",
     },
     "__main__": {"cli"},
     "__init__": set(),

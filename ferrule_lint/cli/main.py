@@ -12,11 +12,14 @@ from collections.abc import Sequence
 import click
 
 import ferrule_lint
+from ferrule_lint.cli.clean import clean
 from ferrule_lint.cli.completion import completion
 from ferrule_lint.cli.config import config
 from ferrule_lint.cli.lint import check
 from ferrule_lint.cli.rules import explain, rules
 from ferrule_lint.cli.server import server
+from ferrule_lint.cli.trace import trace
+from ferrule_lint.cli.triage import triage
 from ferrule_lint.cli.why import why
 
 #: it could not run, or not over everything
@@ -77,8 +80,11 @@ def cli() -> None:
 
 
 cli.add_command(check)
+cli.add_command(clean)
 cli.add_command(explain)
 cli.add_command(rules)
+cli.add_command(trace)
+cli.add_command(triage)
 cli.add_command(why)
 cli.add_command(server)
 cli.add_command(config)

@@ -3,7 +3,7 @@
 A text says nothing but data: reading it builds the classes of `types.NODES` and nothing else, whoever wrote it. It is
 laid out for speed, so that reading is a few calls of C code per class instead of Python code per node:
 
-    ["ferrule-facts 1", "<crc32 of all that follows>", [string, ...], [[[tag, column, ...], ...], ...]]
+    ["ferrule-facts 2", "<crc32 of all that follows>", [string, ...], [[[tag, column, ...], ...], ...]]
 
 A level holds the nodes of one height (their children all lie in earlier levels, so nothing recurses, however deep the
 source), grouped by class; a group has the class's index in `types.NODES` and then its fields column by column. A node

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 Pos: TypeAlias = tuple[int, int, int, int]
 
 #: changes whenever the meaning or form of facts changes; part of every cache key
-FACTS_VERSION = 1
+FACTS_VERSION = 2
 
 
 class Name(NamedTuple):
@@ -361,6 +361,8 @@ class FileFacts(NamedTuple):
     functions: tuple[FunctionFacts, ...]
     body: Body
     suppressions: tuple[SuppressionComment, ...] = ()
+    #: every identifier that stands in an expression, attributes and imported names included; sorted
+    names: tuple[str, ...] = ()
 
 
 #: every node class, by which the codec tags what it writes

@@ -46,6 +46,7 @@ def extract(source: bytes) -> f.FileFacts:
         functions=tuple(fn for fn in lowering.functions if fn is not None),
         body=body,
         suppressions=suppression_comments(source, tree),
+        names=tuple(sorted(lowering.mentioned)),
     )
 
 
@@ -102,6 +103,7 @@ class _Lowering:
         # places are kept in order of appearance, filled when the body is done
         self.classes: list[f.ClassFacts | None] = []
         self.functions: list[f.FunctionFacts | None] = []
+        self.mentioned: set[str] = set()
         self._column = _Columns(source)
         self._qualname = ""
         self._owner: str | None = None
@@ -130,9 +132,11 @@ class _Lowering:
         return f.Op(type(node).__name__, self.exprs(children))
 
     def _name(self, n: ast.Name) -> f.Expr:
+        self.mentioned.add(n.id)
         return f.Name(n.id, self.pos(n))
 
     def _attribute(self, n: ast.Attribute) -> f.Expr:
+        self.mentioned.add(n.attr)
         return f.Attr(self.expr(n.value), n.attr, self.pos(n))
 
     def _call(self, n: ast.Call) -> f.Expr:
@@ -323,9 +327,11 @@ class _Lowering:
         return f.ClassDef(s.lineno, s.name, qualname)
 
     def _import(self, s: ast.Import) -> None:
+        self.mentioned.update(a.name.rpartition(".")[2] for a in s.names)
         self.imports += [f.Import(a.name, None, a.asname, 0, s.lineno) for a in s.names]
 
     def _import_from(self, s: ast.ImportFrom) -> None:
+        self.mentioned.update(a.name for a in s.names)
         self.imports += [f.Import(s.module or "", a.name, a.asname, s.level, s.lineno) for a in s.names]
 
     def _match(self, s: ast.Match) -> f.Stmt | None:

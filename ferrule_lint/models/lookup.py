@@ -67,6 +67,7 @@ class ModelSet:
         self._aliases.sort(key=lambda pair: -len(pair[0]))
         self.convention = lru_cache(maxsize=None)(self._convention)
         self.canonical = lru_cache(maxsize=None)(self._canonical)
+        self._libraries = frozenset(file.library.partition(".")[0] for file in self.files)
 
     def _canonical(self, dotted: str) -> str:
         for prefix, target in self._aliases:
@@ -99,8 +100,7 @@ class ModelSet:
 
     def knows_library(self, dotted: str) -> bool:
         """Whether some model speaks of the package that this dotted name starts with."""
-        head = dotted.partition(".")[0]
-        return any(file.library.partition(".")[0] == head for file in self.files)
+        return dotted.partition(".")[0] in self._libraries
 
     def _convention(self, what: str, name: str) -> tuple[str, ...] | None:
         """Axes of the first convention of this sort that the whole `name` matches (maybe empty), else None."""

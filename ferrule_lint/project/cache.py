@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import sys
 import tempfile
 from functools import cache
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
 
 FOLDER = ".ferrule_cache"
+#: folders in it: facts by version, results of runs
+_ENTRIES = re.compile(r"[0-9a-f]{16}|results")
 _PACKAGE = Path(ferrule_lint.__file__).parent
 
 
@@ -76,7 +79,7 @@ class FactsCache:
             if self._writable is None:
                 self._prepare()
             path.parent.mkdir(exist_ok=True)
-            _write(path, codec.dump(facts))
+            write_entry(path, codec.dump(facts))
         except OSError:
             self._writable = False
         except (codec.CodecError, RecursionError, ValueError):
@@ -84,14 +87,42 @@ class FactsCache:
             return
 
     def _prepare(self) -> None:
-        self._entries.mkdir(parents=True, exist_ok=True)
-        ignore = self.folder / ".gitignore"
-        if not ignore.exists():
-            _write(ignore, "*\n")
+        prepare(self.folder)
+        self._entries.mkdir(exist_ok=True)
         self._writable = True
 
 
-def _write(path: Path, text: str) -> None:
+def prepare(folder: Path) -> None:
+    """Make the folder of a cache, which version control is to ignore."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        write_entry(ignore, "*\n")
+
+
+def clean(folder: Path) -> int:
+    """Delete what a cache has in `folder`, and the folder if nothing else is in it; how many entries there were.
+
+    Raises OSError.
+    """
+    count = 0
+    for part in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if not _ENTRIES.fullmatch(part.name) or part.is_symlink() or not part.is_dir():
+            continue
+        for entry in sorted(part.rglob("*"), reverse=True):
+            if entry.is_dir() and not entry.is_symlink():
+                entry.rmdir()
+            else:
+                entry.unlink()
+                count += 1
+        part.rmdir()
+    if folder.is_dir() and [path.name for path in folder.iterdir()] == [".gitignore"]:
+        (folder / ".gitignore").unlink()
+        folder.rmdir()
+    return count
+
+
+def write_entry(path: Path, text: str) -> None:
     """Write `path` as a whole or not at all, also when two runs write it at once."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
     try:

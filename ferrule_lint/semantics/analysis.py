@@ -18,7 +18,7 @@ from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics import decorators, exceptions, latent
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
-from ferrule_lint.semantics.expressions import evaluate_expr
+from ferrule_lint.semantics.expressions import EVALUATORS
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
@@ -47,6 +47,8 @@ class Analysis:
     def __init__(self, files: Mapping[str, f.FileFacts], models: ModelSet, sharded: Setting = "auto") -> None:
         self.names = Names(files)
         self.models = models
+        #: for frames, which cannot import it
+        self.evaluators = EVALUATORS
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
         self.exceptions = exceptions.Exceptions(self)
@@ -69,9 +71,6 @@ class Analysis:
         self.counters[what] += 1
 
     # ------------------------------------------------------------------ small questions
-    def evaluate(self, frame: Frame, expr: f.Expr) -> Value:
-        return evaluate_expr(frame, expr)
-
     def axes_in(self, text: str) -> Axes | None:
         if text not in self._axes:
             self._axes[text] = axes_in(self.models, text)

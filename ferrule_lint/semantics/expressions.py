@@ -46,10 +46,6 @@ from ferrule_lint.semantics.text import last_name, place_name, position, render,
 from ferrule_lint.semantics.trace import Choice, Loop
 
 
-def evaluate_expr(frame: Frame, expr: f.Expr) -> Value:
-    return _EVALUATORS[type(expr)](frame, expr)
-
-
 # ---------------------------------------------------------------------- names
 def _name(frame: Frame, e: f.Name) -> Value:
     value = frame.read(e.id)
@@ -527,7 +523,8 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
         frame.write(place, value)
 
 
-_EVALUATORS: dict[type, Callable[[Frame, Any], Value]] = {
+#: how each kind of expression is evaluated
+EVALUATORS: dict[type, Callable[[Frame, Any], Value]] = {
     f.Name: _name,
     f.Attr: attributes.attribute,
     f.Call: calls.call,

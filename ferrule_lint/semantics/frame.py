@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
@@ -55,6 +53,24 @@ class Revealed(NamedTuple):
     value: Value
 
 
+class Recording:
+    """Terms of a frame that are collected apart while the block runs; a class, since generators cost far more."""
+
+    __slots__ = ("_frame", "_saved")
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._saved = frame.terms
+
+    def __enter__(self) -> list[Term]:
+        terms: list[Term] = []
+        self._frame.terms = terms
+        return terms
+
+    def __exit__(self, *error: object) -> None:
+        self._frame.terms = self._saved
+
+
 class Frame:
     """Environment, trace and side results of one function (or module) body."""
 
@@ -70,6 +86,7 @@ class Frame:
     ) -> None:
         self.analysis = analysis
         self.models = analysis.models
+        self._evaluators = analysis.evaluators
         self.module = module
         self.function = function
         self.depth = depth
@@ -119,9 +136,11 @@ class Frame:
     def write(self, place: str, value: Value) -> None:
         self.env[place] = value
         self.versions[place] = self.versions.get(place, 0) + 1
-        stale = [k for k in self.env if k.startswith((place + ".", place + "["))]
-        for k in stale:
-            del self.env[k]
+        # searching one text is several times as fast as asking every place, and most have no parts
+        places = "\0" + "\0".join(self.env)
+        if f"\0{place}." in places or f"\0{place}[" in places:
+            for k in [k for k in self.env if k.startswith((place + ".", place + "["))]:
+                del self.env[k]
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
             name = place.partition(".")[2]
             known = self.self_writes.get(name)
@@ -137,14 +156,9 @@ class Frame:
     def emit(self, term: Term) -> None:
         self.terms.append(term)
 
-    @contextmanager
-    def recording(self) -> Iterator[list[Term]]:
+    def recording(self) -> Recording:
         """Collect the terms of a piece of code apart; the list is complete when the block ends."""
-        saved, self.terms = self.terms, []
-        try:
-            yield self.terms
-        finally:
-            self.terms = saved
+        return Recording(self)
 
     def trace(self) -> Trace:
         return tuple(self.terms)
@@ -194,7 +208,7 @@ class Frame:
 
     # ------------------------------------------------------------------ shortcuts
     def eval(self, expr: f.Expr | None) -> Value:
-        return UNKNOWN if expr is None else self.analysis.evaluate(self, expr)
+        return UNKNOWN if expr is None else self._evaluators[type(expr)](self, expr)
 
     def axes_in(self, text: str) -> Axes | None:
         """Axes named by the identifiers in a piece of text, or None."""

@@ -123,12 +123,18 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     items = None
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
+    value = _without_guesses(result, bound)
+    if items is not None:
+        value = value._replace(items=items)
+    if not (result.deps or result.length_deps or value.divergence or value.length):
+        return value
     step = frame.step("call", pos, f"returned by `{summary.display}`")
-    # what depends on a parameter of an enclosing function still does at the call of the nested one
-    own = {p.name for p in summary.function.parameters} if summary.function else set()
-    outer = frozenset(d for d in result.deps if d[0] not in own)
-    outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own)
-    value = _without_guesses(result, bound)._replace(deps=outer, length_deps=outer_lengths, items=items)
+    if result.deps or result.length_deps:
+        # what depends on a parameter of an enclosing function still does at the call of the nested one
+        own = {p.name for p in summary.function.parameters} if summary.function else set()
+        outer = frozenset(d for d in result.deps if d[0] not in own)
+        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own)
+        value = value._replace(deps=outer, length_deps=outer_lengths)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed
         for name, how in sorted(result.deps):

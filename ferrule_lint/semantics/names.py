@@ -103,8 +103,8 @@ class ClassInfo:
 class ModuleInfo:
     """A file of the project."""
 
-    __slots__ = ("body", "classes", "functions", "global_assigns", "imports", "is_package", "name", "parts", "path",
-                 "stars")  # fmt: skip
+    __slots__ = ("body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings", "mentions",
+                 "name", "parts", "path", "stars")  # fmt: skip
 
     def __init__(self, path: str, facts: f.FileFacts) -> None:
         self.path = path
@@ -113,11 +113,15 @@ class ModuleInfo:
         self.parts = tuple(parts[:-1] if self.is_package else parts)
         self.name = ".".join(self.parts)
         self.body = facts.body
+        #: every identifier that stands in an expression of the file
+        self.mentions = frozenset(facts.names)
         self.imports: dict[str, tuple[str, bool]] = {}
         self.stars: list[tuple[str, bool]] = []
         self.classes: dict[str, ClassInfo] = {}
         self.functions: dict[str, FunctionInfo] = {}
         self.global_assigns: dict[str, list[f.Expr]] | None = None
+        #: what names have been found to mean at module level
+        self.meanings: dict[str, Entity | None] = {}
         for imported in facts.imports:
             self._add_import(imported)
 
@@ -223,6 +227,13 @@ class Names:
 
     def lookup(self, module: ModuleInfo, name: str, seen: frozenset[tuple[str, str]] = frozenset()) -> Entity | None:
         """What a name means at module level, or None."""
+        if not seen:
+            if name not in module.meanings:
+                module.meanings[name] = self._lookup(module, name, seen)
+            return module.meanings[name]
+        return self._lookup(module, name, seen)
+
+    def _lookup(self, module: ModuleInfo, name: str, seen: frozenset[tuple[str, str]]) -> Entity | None:
         key = (module.path, name)
         if key in seen or len(seen) > _DEEPEST_REEXPORT:
             return None

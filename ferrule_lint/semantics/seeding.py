@@ -30,6 +30,7 @@ _SEED_ALL = frozenset(
 )
 #: functions that seed the processes of a data loader
 _WORKER = re.compile(r"worker", re.IGNORECASE)
+_NAMES = _SEED_ALL | {"seed", "manual_seed"}
 
 
 class Seeding:
@@ -47,6 +48,8 @@ class Seeding:
             self._seeds = {}
             for path in sorted(self._analysis.names.modules):
                 module = self._analysis.names.modules[path]
+                if module.mentions.isdisjoint(_NAMES):
+                    continue
                 for function in module.functions.values():
                     self._look(module, function)
         names = self._analysis.names
@@ -63,7 +66,7 @@ class Seeding:
         owner = module.classes.get(function.owner) if function.owner else None
         for call in walk_calls(function.body):
             name = last_name(call.func)
-            if name not in _SEED_ALL and name not in ("seed", "manual_seed"):
+            if name not in _NAMES:
                 continue
             entity = self._analysis.names.resolve(call.func, module)
             dotted = entity.dotted if isinstance(entity, External) else ""

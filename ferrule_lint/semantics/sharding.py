@@ -140,7 +140,8 @@ def walk_calls(node: Any) -> Iterator[f.Call]:
     stack = [node]
     while stack:
         item = stack.pop()
-        if isinstance(item, tuple):
-            if type(item) is f.Call:
-                yield item
-            stack.extend(item)
+        if type(item) is f.Call:
+            yield item
+        for child in item:
+            if isinstance(child, tuple):
+                stack.append(child)

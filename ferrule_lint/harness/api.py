@@ -1,0 +1,246 @@
+"""`run`: one call from code and a number of ranks to what they did."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import importlib.util
+import inspect
+import os
+import pickle
+import socket
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ferrule_lint.harness.backend import Choice, choose, hardware
+from ferrule_lint.harness.errors import HarnessError
+from ferrule_lint.harness.explain import explain
+from ferrule_lint.harness.fresh import fresh_command, fresh_environment
+from ferrule_lint.harness.launch import LocalProcesses, fork_ranks, preload, spawn_ranks, torch_modules_in
+from ferrule_lint.harness.rank.body import Script, Setup, run_rank
+from ferrule_lint.harness.result import Result
+from ferrule_lint.harness.server import Limits, Outcome, Server
+from ferrule_lint.harness.supervisor import Supervisor
+from ferrule_lint.harness.wire import new_token
+
+MODES = ("lockstep", "trace", "simulate")
+
+Target = Callable[..., Any] | Script
+
+
+def run(
+    target: Callable[..., Any] | str | os.PathLike[str],
+    *,
+    ranks: int = 2,
+    args: Sequence[Any] = (),
+    mode: str = "lockstep",
+    backend: str = "auto",
+    strict: bool = False,
+    timeout: float = 0.0,
+    flow: bool = True,
+    fresh: bool = False,
+    hash_seeds: Sequence[int] | None = None,
+    start_group: bool | None = None,
+    capture: bool = True,
+    limits: Limits | None = None,
+    describe: Callable[[BaseException], str] | None = None,
+) -> Result:
+    """Run `target` on every rank and compare what the ranks do.
+
+    `target` is a function, the path of a script, or `"-m module"`; `args` are its arguments. For a function the harness
+    starts the default process group, a script does that itself (`start_group` says otherwise). What the function
+    returns comes back in `Result.values` if it can be pickled.
+
+    `mode`: `lockstep` holds every operation until all members have come to the same one, so that nothing wrong is ever
+    issued; `trace` records and lets go; `simulate` runs one rank after the other without communication, for any number
+    of ranks. `strict` (lockstep) holds asynchronous operations as well, whatever happens: opposite orders on two
+    groups, which NCCL may hang on, show as a deadlock.
+
+    Ranks are forks of this process, unless it has started CUDA, or `fresh` asks for interpreters of their own;
+    `hash_seeds` (one a rank, implies `fresh`) makes the order of sets differ as it does between machines. `timeout` in
+    seconds ends the run; 0 never. `flow` records which lines the ranks ran. HarnessError if the run cannot be done.
+    """
+    if mode not in MODES:
+        raise HarnessError(f"unknown mode {mode!r}: expected {', '.join(MODES)}")
+    if ranks < 1:
+        raise HarnessError(f"ranks={ranks}: at least one is needed")
+    body = _target(target, args)
+    require_torch()
+    if start_group is None:
+        start_group = not isinstance(body, Script)
+    if mode == "simulate":
+        from ferrule_lint.harness.simulate import simulate
+
+        return simulate(body, args, ranks, start_group=start_group, flow=flow, timeout=timeout, describe=describe)
+    found = hardware()
+    choice = choose(backend, ranks, found)
+    fresh = fresh or hash_seeds is not None or found.cuda_initialised
+    if hash_seeds is not None and len(hash_seeds) != ranks:
+        raise HarnessError(f"{len(hash_seeds)} hash seeds for {ranks} ranks")
+    plan = _Plan(body, tuple(args), ranks, choice, mode == "lockstep", flow, start_group, backend == "gloo", describe)
+    supervisor = Supervisor(ranks, lockstep=mode == "lockstep", strict=strict)
+    chosen = limits or Limits(timeout=timeout)
+    with tempfile.TemporaryDirectory(prefix="ferrule-") as folder, _store() as port:
+        listener = socket.socket(socket.AF_UNIX)
+        with listener, contextlib.ExitStack() as stack:
+            outputs = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(ranks if capture else 0)]
+            address = os.path.join(folder, "supervisor")
+            listener.bind(address)
+            listener.listen(4 * ranks + 16)
+            setups = plan.setups(f"unix:{address}", new_token(), port)
+            files: list[int | None] = [output.fileno() for output in outputs] if outputs else [None] * ranks
+            processes = plan.spawn(setups, files, hash_seeds) if fresh else plan.fork(setups, files, listener)
+            try:
+                outcome = Server(listener, setups[0].token, supervisor, processes, chosen).serve()
+            finally:
+                processes.kill()
+            texts = {rank: _read(output) for rank, output in enumerate(outputs)}
+    return result_of(supervisor, outcome, mode, choice.backend, texts)
+
+
+def require_torch() -> None:
+    """HarnessError unless torch is installed and the recorder works with it. Leaves torch imported."""
+    if importlib.util.find_spec("torch") is None:
+        raise HarnessError("torch is not installed: `pip install 'ferrule-lint[harness]'`, or torch of your choice")
+    from ferrule_lint.harness.rank import dispatcher
+
+    dispatcher.check()
+
+
+class _Plan:
+    """How the ranks of one run are made."""
+
+    def __init__(
+        self,
+        target: Target,
+        args: tuple[Any, ...],
+        ranks: int,
+        choice: Choice,
+        lockstep: bool,
+        flow: bool,
+        start_group: bool,
+        gloo_only: bool,
+        describe: Callable[[BaseException], str] | None,
+    ) -> None:
+        self._target, self._args, self._ranks, self._choice = target, args, ranks, choice
+        self._gloo_only = gloo_only
+        self._lockstep, self._flow, self._start_group, self._describe = lockstep, flow, start_group, describe
+
+    def setups(self, address: str, token: str, port: int) -> list[Setup]:
+        backend = self._choice.backend if self._start_group else ""
+        return [
+            Setup(
+                rank=rank,
+                world=self._ranks,
+                address=address,
+                token=token,
+                environment={**rank_environment(rank, self._ranks, port), **self._choice.environment},
+                lockstep=self._lockstep,
+                flow=self._flow,
+                backend=backend,
+                gloo_only=self._gloo_only,
+            )
+            for rank in range(self._ranks)
+        ]
+
+    def fork(self, setups: list[Setup], files: Sequence[int | None], listener: socket.socket) -> LocalProcesses:
+        target, args = self._target, self._args
+        if isinstance(target, Script) and not target.is_module:
+            preload(torch_modules_in(target.name))
+
+        def body(rank: int) -> NoReturn:
+            listener.close()
+            if (file := files[rank]) is not None:
+                os.dup2(file, 1)
+                os.dup2(file, 2)
+                _reopen_streams()
+            run_rank(setups[rank], target if isinstance(target, Script) else lambda: target(*args), self._describe)
+            raise AssertionError("a rank never returns")
+
+        return fork_ranks(self._ranks, body)
+
+    def spawn(self, setups: list[Setup], files: Sequence[int | None], seeds: Sequence[int] | None) -> LocalProcesses:
+        command = fresh_command(self._target, self._args)
+        environments = [
+            fresh_environment(setup, None if seeds is None else seeds[rank]) for rank, setup in enumerate(setups)
+        ]
+        return spawn_ranks([command] * self._ranks, environments, files)
+
+
+def rank_environment(rank: int, world: int, port: int) -> dict[str, str]:
+    """What torchrun sets, as far as programs look at it."""
+    return {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "GROUP_RANK": "0",
+        "WORLD_SIZE": str(world),
+        "LOCAL_WORLD_SIZE": str(world),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        # the store is this process', so that no port has to be guessed
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "TORCHELASTIC_RESTART_COUNT": "0",
+        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
+    }
+
+
+@contextlib.contextmanager
+def _store() -> Iterator[int]:
+    """The port of a rendezvous store that lives as long as the run."""
+    import torch.distributed as dist
+
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    try:
+        yield store.port
+    finally:
+        del store
+
+
+def _target(target: Callable[..., Any] | str | os.PathLike[str], args: Sequence[Any]) -> Target:
+    if callable(target):
+        if inspect.iscoroutinefunction(target):
+            raise HarnessError("coroutine functions cannot be run on ranks")
+        return target
+    name = os.fspath(target)
+    words = tuple(str(word) for word in args)
+    if name.startswith("-m "):
+        return Script(name[3:].strip(), words, is_module=True)
+    if not Path(name).is_file():
+        raise HarnessError(f"{name}: there is no such file")
+    return Script(name, words)
+
+
+def _reopen_streams() -> None:
+    """Python's own streams on the redirected descriptors, whatever a test runner has put in their place."""
+    import faulthandler
+    import io
+    import sys
+
+    sys.stdout = io.TextIOWrapper(os.fdopen(os.dup(1), "wb"), encoding="utf-8", errors="replace", line_buffering=True)
+    sys.stderr = io.TextIOWrapper(os.fdopen(os.dup(2), "wb"), encoding="utf-8", errors="replace", line_buffering=True)
+    if faulthandler.is_enabled():
+        faulthandler.enable(sys.stderr)
+
+
+def _read(file: Any) -> str:
+    file.seek(0)
+    data: bytes = file.read()
+    return data.decode("utf-8", errors="replace")
+
+
+def result_of(supervisor: Supervisor, outcome: Outcome, mode: str, backend: str, outputs: Mapping[int, str]) -> Result:
+    """What the supervisor and the server have learned, as a result."""
+    return Result(
+        world=supervisor.world,
+        mode=mode,
+        backend=backend,
+        events=tuple(tuple(log) for log in supervisor.logs),
+        endings=supervisor.endings,
+        divergence=explain(supervisor, outcome.where, outcome.flows, outcome.latency),
+        # from this program's own ranks only: who runs ranks elsewhere passes no values on
+        values={rank: pickle.loads(base64.b64decode(text)) for rank, text in outcome.values.items()},
+        outputs=outputs,
+        seconds=outcome.seconds,
+    )

@@ -1,0 +1,124 @@
+"""The pytest plugin: `@pytest.mark.ferrule(ranks=2)` runs a test's body on several ranks.
+
+    @pytest.mark.ferrule(ranks=4)
+    def test_step(): ...                    # one rank; the default process group is there
+
+    @pytest.mark.ferrule(ranks=2, expect="divergence")
+    def test_known_bug(): ...               # passes if the ranks diverge; a kind such as "shape" can be named
+
+Fixtures and parameters are made once, in the test process, and every rank is a fork of it: nothing is pickled. What the
+ranks print is shown if the test fails. Until a marked test runs, this module imports nothing but pytest; torch and the
+harness come with the first one.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from ferrule_lint.harness.result import Result
+    from ferrule_lint.harness.supervisor import Ending
+
+#: seconds that a test may take if it does not say otherwise
+TIMEOUT = 120.0
+
+_MARK = "ferrule"
+_ADDRESS = re.compile(r"0x[0-9a-f]+")
+_OPTIONS = {"ranks", "backend", "mode", "strict", "timeout", "expect", "flow", "limits"}
+_LINE = (
+    "ferrule(ranks=2, backend='auto', mode='lockstep', strict=False, timeout=120, expect=None, flow=True): "
+    "run the test on this many ranks and fail if they diverge"
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", _LINE)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a marked test on its ranks instead of here."""
+    mark = pyfuncitem.get_closest_marker(_MARK)
+    if mark is None:
+        return None
+    options = _options(mark)
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    expect = options.pop("expect", None)
+    result = _run(pyfuncitem, options)
+    for rank, text in result.outputs.items():
+        if text:
+            pyfuncitem.add_report_section("call", f"rank {rank}", text)
+    _judge(result, expect)
+    return True
+
+
+def _options(mark: pytest.Mark) -> dict[str, Any]:
+    options = dict(mark.kwargs)
+    if len(mark.args) > 1 or (mark.args and "ranks" in options):
+        pytest.fail("ferrule takes one positional argument, the number of ranks", pytrace=False)
+    if mark.args:
+        options["ranks"] = mark.args[0]
+    if unknown := sorted(set(options) - _OPTIONS):
+        pytest.fail(f"ferrule has no option {', '.join(unknown)}", pytrace=False)
+    options.setdefault("timeout", TIMEOUT)
+    return options
+
+
+def _run(item: pytest.Function, options: dict[str, Any]) -> Result:
+    from ferrule_lint.harness.api import run
+    from ferrule_lint.harness.errors import HarnessError
+
+    arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
+
+    def body() -> None:
+        item.obj(**arguments)
+
+    def describe(error: BaseException) -> str:
+        if isinstance(error, pytest.skip.Exception):
+            return f"skipped: {error.msg}"
+        found = pytest.ExceptionInfo.from_exception(error)
+        # the frames between here and the test are not the reader's
+        return str(item.repr_failure(found))
+
+    try:
+        return run(body, describe=describe, **options)
+    except HarnessError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+def _judge(result: Result, expect: str | None) -> None:
+    from ferrule_lint.harness.lint import notes
+
+    divergence = result.divergence
+    if expect is not None:
+        if divergence is None:
+            pytest.fail(f"expected {expect}, but the ranks did not diverge\n{result.report()}", pytrace=False)
+        if expect not in ("divergence", divergence.kind):
+            pytest.fail(f"expected {expect}, but:\n{result.report()}", pytrace=False)
+        return
+    raised = [one for one in result.failed if one.status == "raised"]
+    if raised and all(one.error.startswith("Skipped") for one in result.endings.values()):
+        pytest.skip(raised[0].traceback.removeprefix("skipped: "))
+    if divergence is not None:
+        shown = result.with_notes(notes(divergence))
+        pytest.fail(f"{shown.report()}{_tracebacks(raised)}", pytrace=False)
+    if result.failed:
+        pytest.fail(_tracebacks(list(result.failed)), pytrace=False)
+
+
+def _tracebacks(endings: list[Ending]) -> str:
+    """What was raised, once for all ranks that raised the same."""
+    from ferrule_lint.harness.render import ranks_text
+
+    alike: dict[tuple[str, str], list[Ending]] = {}
+    for one in endings:
+        alike.setdefault((str(one), _ADDRESS.sub("0x...", one.traceback)), []).append(one)
+    texts = []
+    for (words, _), same in alike.items():
+        texts.append(f"{ranks_text([one.rank for one in same])} {words}\n{same[0].traceback}".rstrip())
+    return "\n\n".join(texts)

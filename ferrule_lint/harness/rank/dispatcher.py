@@ -1,0 +1,118 @@
+"""The one place that leans on torch's internals: a kernel in front of every `c10d` operation.
+
+A kernel at the dispatch key `BackendSelect` sees what a patched `torch.distributed` cannot: what DDP's reducer issues
+in C++, what DTensor issues within its dispatch, functional collectives, and names imported before. Four private calls
+are needed. `check` issues one operation on a process group that does nothing and says, with torch's version, if it is
+not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from ferrule_lint.harness.errors import HarnessError
+
+#: tested; others from the oldest on are tried, and refused by `check` if something is missing
+TESTED = ("2.13.0",)
+OLDEST = (2, 4)
+
+#: called before each operation with its name and arguments by name; what it returns is called afterwards
+OnOperation = Callable[[str, Mapping[str, Any]], Callable[[], None]]
+
+_NOT_COLLECTIVE = {"check_for_nan"}
+
+
+def version() -> tuple[int, int]:
+    words = torch.__version__.split("+")[0].split(".")
+    return int(words[0]), int(words[1])
+
+
+def operations() -> list[str]:
+    """The names of all `c10d` operations of this torch, without namespace."""
+    names = {name for name in torch._C._dispatch_get_all_op_names() if name.startswith("c10d::")}
+    return sorted({name[len("c10d::") :].split(".")[0] for name in names} - _NOT_COLLECTIVE)
+
+
+def install(on_operation: OnOperation) -> Any:
+    """Put a kernel in front of every operation until the returned library is removed with `remove`."""
+    after = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
+    library = torch.library.Library("c10d", "IMPL")
+    for name in operations():
+        library.impl(name, _kernel(name, after, on_operation), "BackendSelect", with_keyset=True)
+    return library
+
+
+def _kernel(name: str, after: Any, on_operation: OnOperation) -> Callable[..., Any]:
+    operation = getattr(torch.ops.c10d, name).default
+    names = [argument.name for argument in operation._schema.arguments]
+
+    def kernel(keys: Any, *arguments: Any, **named: Any) -> Any:
+        done = on_operation(name, {**dict(zip(names, arguments, strict=False)), **named})
+        try:
+            return operation.redispatch(keys & after, *arguments, **named)
+        finally:
+            done()
+
+    return kernel
+
+
+def remove(library: Any) -> None:
+    library._destroy()
+
+
+def process_group(arguments: Mapping[str, Any]) -> Any:
+    return dist.ProcessGroup.unbox(arguments["process_group"])
+
+
+def reduce_op(arguments: Mapping[str, Any]) -> str:
+    """`SUM`, `MAX`, ...; empty if the operation reduces nothing."""
+    boxed = arguments.get("reduce_op")
+    return "" if boxed is None else str(dist.ReduceOp.RedOpType(boxed.op()).name)
+
+
+def check() -> None:
+    """Issue one operation on a fake group and see that it is seen, else HarnessError. Leaves nothing behind."""
+    found = torch.__version__
+    if not dist.is_available():
+        raise HarnessError(f"torch {found} was built without torch.distributed")
+    if version() < OLDEST:
+        raise HarnessError(f"torch {found} is too old: the harness needs {OLDEST[0]}.{OLDEST[1]} or newer")
+    try:
+        seen = _probe()
+    except Exception as error:
+        raise HarnessError(_untested(found, f"{type(error).__name__}: {error}")) from error
+    if seen != ("allreduce_", "MAX", 1):
+        raise HarnessError(_untested(found, f"an all_reduce was recorded as {seen}"))
+
+
+def _untested(found: str, what: str) -> str:
+    return f"the recorder does not work with torch {found} (tested: {', '.join(TESTED)}): {what}"
+
+
+def _probe() -> Any:
+    from torch._C._distributed_c10d import FakeProcessGroup
+
+    seen: list[Any] = []
+
+    def on_operation(name: str, arguments: Mapping[str, Any]) -> Callable[[], None]:
+        group = process_group(arguments)
+        seen.append((name, reduce_op(arguments), group.size()))
+        return lambda: None
+
+    make = getattr(FakeProcessGroup, "_create_internal", FakeProcessGroup)
+    fake = make(0, 1)
+    group = dist.ProcessGroup(dist.HashStore(), 0, 1)
+    group._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.CUSTOM, fake)
+    options = dist.AllreduceOptions()
+    options.reduceOp = dist.ReduceOp.MAX
+    library = install(on_operation)
+    try:
+        group.allreduce([torch.zeros(1)], options)
+    finally:
+        remove(library)
+    group.allreduce([torch.zeros(1)], options)
+    return seen[0] if len(seen) == 1 else seen

@@ -1,0 +1,128 @@
+"""Python-level patches: what is a collective without being an operation, and where Python waits.
+
+`new_group`, `split_group` and `init_process_group` have to be called by the same ranks in the same order, but pass the
+dispatcher by. They are announced before they do anything, so that a rank that stays away is seen before the rendezvous.
+Every module that holds the original function under its name gets the patched one.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch.distributed as dist
+from torch.distributed import distributed_c10d as c10d
+
+from ferrule_lint.harness.rank.client import Line
+from ferrule_lint.harness.rank.recorder import START_GROUP, Recorder
+
+
+def patch(recorder: Recorder, line: Line, *, gloo_only: bool = False) -> Callable[[], None]:
+    """Put the patches in place; the result takes them away. `gloo_only`: who asks for NCCL gets gloo."""
+    undo = [
+        _replace(c10d, "_new_group_with_tag", _new_group(recorder)),
+        _replace(c10d, "split_group", _split_group(recorder)) if hasattr(c10d, "split_group") else _nothing,
+        _replace(c10d, "init_process_group", _init_process_group(recorder, gloo_only)),
+        _wait(line),
+    ]
+
+    def restore() -> None:
+        for one in reversed(undo):
+            one()
+
+    return restore
+
+
+def _nothing() -> None:
+    pass
+
+
+def _replace(module: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], None]:
+    """Replace a function in every module that has it by its name."""
+    original = getattr(module, name)
+    replacement = make(original)
+    holders = [one for one in list(sys.modules.values()) if getattr(one, "__dict__", {}).get(name) is original]
+    for holder in holders:
+        setattr(holder, name, replacement)
+
+    def restore() -> None:
+        for holder in holders:
+            setattr(holder, name, original)
+
+    return restore
+
+
+def _new_group(recorder: Recorder) -> Callable[[Any], Any]:
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def new_group(ranks: Any = None, *arguments: Any, **named: Any) -> Any:
+            world = tuple(dist.get_process_group_ranks(c10d._get_default_group()))
+            wanted = tuple(sorted(ranks)) if ranks is not None else world
+            name = str(c10d._get_default_group().group_name)
+            # with local synchronisation only the members call, and only they have to agree
+            if named.get("use_local_synchronization"):
+                if dist.get_rank() in wanted:
+                    recorder.announce("new_group", "local new_group", wanted, f"ranks={list(wanted)}", sys._getframe(1))
+            else:
+                recorder.announce("new_group", name, world, f"ranks={list(wanted)}", sys._getframe(1))
+            return original(ranks, *arguments, **named)
+
+        return new_group
+
+    return make
+
+
+def _split_group(recorder: Recorder) -> Callable[[Any], Any]:
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def split_group(parent_pg: Any = None, split_ranks: Any = None, *arguments: Any, **named: Any) -> Any:
+            name, members = recorder.group_of(parent_pg or c10d._get_default_group())
+            recorder.announce("split_group", name, members, f"split_ranks={split_ranks}", sys._getframe(1))
+            return original(parent_pg, split_ranks, *arguments, **named)
+
+        return split_group
+
+    return make
+
+
+def _init_process_group(recorder: Recorder, gloo_only: bool) -> Callable[[Any], Any]:
+    def make(original: Any) -> Any:
+        @functools.wraps(original)
+        def init_process_group(*arguments: Any, **named: Any) -> Any:
+            # who names another world than the launcher's has something else in mind
+            if named.get("world_size", -1) in (-1, int(os.environ.get("WORLD_SIZE", "-1"))):
+                members = tuple(range(int(os.environ["WORLD_SIZE"])))
+                recorder.announce("init_process_group", START_GROUP, members, "", sys._getframe(1))
+            if gloo_only:
+                arguments = tuple("gloo" if "nccl" in str(one) else one for one in arguments[:1]) + arguments[1:]
+                if "nccl" in str(named.get("backend", "")):
+                    named["backend"] = "gloo"
+                named.pop("device_id", None)
+            return original(*arguments, **named)
+
+        return init_process_group
+
+    return make
+
+
+def _wait(line: Line) -> Callable[[], None]:
+    """`Work.wait` from Python: note that the thread waits for other ranks while it is in there."""
+    work = c10d.Work
+    original = work.wait
+
+    def wait(self: Any, *arguments: Any, **named: Any) -> Any:
+        line.inside("wait")
+        try:
+            return original(self, *arguments, **named)
+        finally:
+            line.inside(None)
+
+    work.wait = wait
+
+    def restore() -> None:
+        work.wait = original
+
+    return restore

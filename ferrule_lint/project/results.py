@@ -1,0 +1,163 @@
+"""What a run found, kept under all that it depends on: an unchanged project is not analysed again.
+
+The key is a digest of the files that are read (names and contents), of those that are reported, of the settings, of the
+model files, and of the tool itself with the Python it runs on. An entry is JSON with a checksum, read back into the
+types of `findings` and nothing else; whatever is wrong with it, the project is analysed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import hashlib
+import json
+import sys
+import types
+import typing
+import zlib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import ferrule_lint
+from ferrule_lint.findings import Finding
+from ferrule_lint.project.cache import prepare, write_entry
+from ferrule_lint.project.config import Settings
+from ferrule_lint.project.discovery import Discovery
+from ferrule_lint.resources import rules_dir
+
+_PACKAGE = Path(ferrule_lint.__file__).parent
+#: settings that decide where things are read and shown, not what is found
+_ELSEWHERE = ("root", "source", "output_format", "cache_dir", "models")
+#: entries that are kept: branches that one goes back and forth between, and subsets that are linted
+MOST = 32
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Results:
+    """The part of a report that comes from the analysis."""
+
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Finding, ...]
+    lines: int
+    statistics: dict[str, int]
+
+
+@cache
+def tool_version() -> str:
+    """What results depend on besides the project: every file of the tool, and the Python it runs on."""
+    digest = hashlib.sha256(f"{ferrule_lint.__version__} {sys.version_info[:3]}".encode())
+    for folder, pattern in ((_PACKAGE, "**/*.py"), (Path(str(rules_dir())) / "models", "*.toml")):
+        for path in sorted(folder.glob(pattern)):
+            with contextlib.suppress(OSError):
+                digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def key(discovery: Discovery, settings: Settings, contents: Mapping[str, bytes]) -> str | None:
+    """The name of the entry for a run; None if some file cannot be read. `contents` stand in for files."""
+    digest = hashlib.sha256(tool_version().encode())
+    for name in (field.name for field in dataclasses.fields(settings) if field.name not in _ELSEWHERE):
+        digest.update(f"{name}={getattr(settings, name)!r}\n".encode())
+    try:
+        for model in settings.models:
+            digest.update(hashlib.sha256(model.read_bytes()).digest())
+        reported = set(discovery.report)
+        for path in discovery.read:
+            content = contents.get(path)
+            if content is None:
+                with open(f"{discovery.root}/{path}", "rb") as file:
+                    content = file.read()
+            digest.update(f"\n{path}\0{path in reported}".encode() + hashlib.sha256(content).digest())
+    except OSError:
+        return None
+    return digest.hexdigest()
+
+
+class ResultsCache:
+    """The entries in `folder`, which is that of the facts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._entries = folder / "results"
+
+    def load(self, name: str) -> Results | None:
+        """The results kept under `name`, if there is a whole entry."""
+        try:
+            head, _, body = self._entries.joinpath(f"{name}.json").read_text("utf-8").partition("\n")
+            if head != _head(body):
+                return None
+            results = _decode(Results, json.loads(body))
+        except Exception:
+            # a damaged or foreign entry can fail in any way
+            return None
+        return typing.cast(Results, results)
+
+    def store(self, name: str, results: Results) -> None:
+        """Keep `results`; silently not, if the folder cannot be written or the disk is full."""
+        try:
+            body = json.dumps(_encode(results), separators=(",", ":"))
+            prepare(self.folder)
+            self._entries.mkdir(exist_ok=True)
+            write_entry(self._entries / f"{name}.json", f"{_head(body)}\n{body}")
+            self._forget()
+        except (OSError, ValueError, RecursionError):
+            return
+
+    def _forget(self) -> None:
+        """Drop the oldest entries."""
+        entries = sorted(self._entries.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in entries[MOST:]:
+            path.unlink(missing_ok=True)
+
+
+def _head(body: str) -> str:
+    return f"ferrule-results {zlib.crc32(body.encode('utf-8')):08x}"
+
+
+# ---------------------------------------------------------------------- values <-> JSON, by their types
+def _encode(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return [_encode(getattr(value, field.name)) for field in dataclasses.fields(value)]
+    if isinstance(value, tuple | list):
+        return [_encode(item) for item in value]
+    return int(value) if isinstance(value, enum.IntEnum) else value
+
+
+@cache
+def _fields(cls: Any) -> tuple[Any, ...]:
+    notes = typing.get_type_hints(cls)
+    return tuple([notes[field.name] for field in dataclasses.fields(cls)])
+
+
+def _decode(kind: Any, value: Any) -> Any:
+    """`value` as a `kind`; ValueError or TypeError if it is none."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return kind(*_all(_fields(kind), value))
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is tuple:
+        _expect(isinstance(value, list))
+        return tuple([_decode(arguments[0], item) for item in value])
+    if origin is dict:
+        _expect(isinstance(value, dict) and all(type(item) is arguments[1] for item in value.values()))
+        return value
+    if origin in (types.UnionType, typing.Union):
+        if value is None and type(None) in arguments:
+            return None
+        return _decode(next(a for a in arguments if a is not type(None)), value)
+    if isinstance(kind, type) and issubclass(kind, enum.IntEnum):
+        return kind(value)
+    _expect(type(value) is kind)
+    return value
+
+
+def _all(kinds: Iterable[Any], values: Any) -> list[Any]:
+    _expect(isinstance(values, list))
+    return [_decode(kind, value) for kind, value in zip(kinds, values, strict=True)]
+
+
+def _expect(holds: bool) -> None:
+    if not holds:
+        raise ValueError("not what is kept here")

@@ -1,0 +1,48 @@
+"""The tables that the programs enter themselves in."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Program:
+    function: Callable[[], Any]
+    ranks: int
+    kind: str = ""
+    #: further arguments of `run`
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    def marked(self, mark: str) -> str:
+        """`path:line` of the line with this comment; empty without one."""
+        lines, first = inspect.getsourcelines(self.function)
+        found = [first + offset for offset, line in enumerate(lines) if line.rstrip().endswith(f"# {mark}")]
+        assert len(found) <= 1
+        return f"{inspect.getsourcefile(self.function)}:{found[0]}" if found else ""
+
+
+BUGS: list[Program] = []
+HEALTHY: list[Program] = []
+
+
+def bug(kind: str, ranks: int = 2, **options: Any) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+    def enter(function: Callable[[], Any]) -> Callable[[], Any]:
+        BUGS.append(Program(function, ranks, kind, options))
+        return function
+
+    return enter
+
+
+def healthy(ranks: int = 2, **options: Any) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+    def enter(function: Callable[[], Any]) -> Callable[[], Any]:
+        HEALTHY.append(Program(function, ranks, "", options))
+        return function
+
+    return enter

@@ -1,0 +1,18 @@
+"""A scene in an interpreter of its own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+
+def act(source: str, entries: list[str], spread: bool) -> Any:
+    """Play the scene of the first of these entry points that has one."""
+    from proof.doubles import load
+    from proof.scenes import SCENES
+
+    scene = next(SCENES[name] for name in entries if name in SCENES)
+    return scene.play(load(source, "example"), spread)

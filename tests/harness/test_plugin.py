@@ -1,0 +1,171 @@
+"""The pytest plugin, used as its users do: a test file in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SUITE = """
+import pytest
+import torch
+import torch.distributed as dist
+
+
+@pytest.fixture(scope="module")
+def weights():
+    return torch.arange(4.0)
+
+
+@pytest.mark.ferrule(ranks=2)
+def test_fixture(weights, tmp_path):
+    x = weights.clone()
+    dist.all_reduce(x)
+    assert x.tolist() == [0.0, 2.0, 4.0, 6.0]
+    assert tmp_path.exists()
+
+
+@pytest.mark.ferrule(3)
+@pytest.mark.parametrize("root", [0, 2])
+def test_parameters(root):
+    x = torch.full((1,), float(dist.get_rank()))
+    dist.broadcast(x, root)
+    assert x.item() == root
+
+
+@pytest.mark.ferrule(ranks=2, expect="divergence")
+@pytest.mark.parametrize("is_first", [lambda: dist.get_rank() == 0])
+def test_known_bug(is_first):
+    if is_first():
+        dist.all_reduce(torch.ones(1))
+
+
+@pytest.mark.ferrule(ranks=2, expect="shape")
+def test_known_kind():
+    dist.all_reduce(torch.ones(1 + dist.get_rank()))
+
+
+@pytest.mark.ferrule(ranks=2)
+def test_skipped():
+    pytest.skip("not here")
+
+
+class TestMethods:
+    @pytest.mark.ferrule(ranks=2, mode="trace")
+    def test_method(self, weights):
+        dist.barrier()
+
+
+@pytest.mark.ferrule(ranks=2)
+def test_diverges():
+    print("before the branch on", dist.get_rank())
+    if dist.get_rank() == 0:
+        dist.all_reduce(torch.ones(3))
+    else:
+        dist.barrier()
+
+
+@pytest.mark.ferrule(ranks=2)
+def test_fails_on_both():
+    total = torch.ones(1)
+    dist.all_reduce(total)
+    assert total.item() == 3
+
+
+@pytest.mark.ferrule(ranks=2, expect="op")
+def test_expected_in_vain():
+    dist.barrier()
+
+
+@pytest.mark.ferrule(ranks=2, timeout=0.5)
+def test_too_slow():
+    while True:
+        pass
+
+
+@pytest.mark.ferrule(ranks=2, colour="red")
+def test_wrong_option():
+    pass
+"""
+
+
+def pytest_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-ra", "--color=no", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("suite")
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "test_ranks.py").write_text(SUITE)
+    return pytest_run(folder, *_plugin())
+
+
+def _plugin() -> list[str]:
+    """In a checkout without an installation the entry point is missing."""
+    from importlib.metadata import entry_points
+
+    known = any(entry.value == "ferrule_lint.harness.plugin" for entry in entry_points(group="pytest11"))
+    return [] if known else ["-p", "ferrule_lint.harness.plugin"]
+
+
+def test_outcomes(done: subprocess.CompletedProcess[str]) -> None:
+    assert "5 failed, 6 passed, 1 skipped" in done.stdout, done.stdout
+
+
+def test_divergence_is_explained_with_what_the_ranks_printed(done: subprocess.CompletedProcess[str]) -> None:
+    assert "DIVERGENCE (op): rank 0 issues all_reduce, rank 1 barrier" in done.stdout
+    assert "the ranks parted after" in done.stdout
+    assert "before the branch on 0" in done.stdout and "before the branch on 1" in done.stdout
+    # the linter's word on the same line
+    assert "lint: FER102 collective-in-divergent-branch" in done.stdout
+
+
+def test_failed_assertion_is_shown_as_pytest_does(done: subprocess.CompletedProcess[str]) -> None:
+    assert "ranks 0-1 raised AssertionError: assert 2.0 == 3" in done.stdout
+    assert "where 2.0 = " in done.stdout
+
+
+def test_other_outcomes_are_said(done: subprocess.CompletedProcess[str]) -> None:
+    assert "expected op, but the ranks did not diverge" in done.stdout
+    assert "not done after 0.5 s" in done.stdout
+    assert "not here" in done.stdout
+    assert "ferrule has no option colour" in done.stdout
+
+
+def test_works_under_xdist(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("xdist")
+    (tmp_path / "test_ranks.py").write_text(SUITE)
+    done = pytest_run(tmp_path, *_plugin(), "-n", "2", "-k", "fixture or parameters or known")
+    assert "5 passed" in done.stdout, done.stdout
+
+
+def test_projects_without_marked_tests_pay_nothing(tmp_path: Path) -> None:
+    source = (
+        "import sys\n\ndef test_nothing_is_loaded():\n"
+        "    loaded = [name for name in sys.modules if name.startswith('ferrule_lint')]\n"
+        "    assert sorted(loaded) == ['ferrule_lint', 'ferrule_lint.harness', 'ferrule_lint.harness.plugin']\n"
+        "    assert 'torch' not in sys.modules\n"
+    )
+    (tmp_path / "test_plain.py").write_text(source)
+    done = pytest_run(tmp_path, *_plugin())
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_without_torch_marked_tests_are_skipped_and_say_why(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "import importlib.util\nfound = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *rest: None if name == 'torch' else found(name, *rest)\n"
+    )
+    (tmp_path / "test_marked.py").write_text("import pytest\n\n@pytest.mark.ferrule(ranks=2)\ndef test_it(): ...\n")
+    done = pytest_run(tmp_path, *_plugin())
+    assert "1 skipped" in done.stdout and "torch is not installed" in done.stdout

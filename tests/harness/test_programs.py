@@ -1,0 +1,55 @@
+"""Every bug is found, with its kind and its line; every healthy program runs through, in lockstep."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from programs import bugs, healthy  # noqa: F401
+from programs.models import mask_line
+from programs.table import BUGS, HEALTHY, Program
+
+from ferrule_lint.harness import run
+
+
+@pytest.mark.parametrize("program", BUGS, ids=lambda program: program.name)
+def test_bug_is_found(program: Program) -> None:
+    result = run(program.function, ranks=program.ranks, **{"timeout": 60, **program.options})
+    assert result.divergence is not None, result.endings
+    assert result.divergence.kind == program.kind, result.report()
+    assert result.exit_code == 86
+    if cause := program.marked("cause"):
+        assert result.divergence.cause == cause, result.report()
+    if site := program.marked("site"):
+        assert result.divergence.site == site, result.report()
+
+
+@pytest.mark.parametrize("program", HEALTHY, ids=lambda program: program.name)
+def test_healthy_program_is_let_through(program: Program) -> None:
+    result = run(program.function, ranks=program.ranks, **{"timeout": 60, **program.options})
+    assert result.ok, result.report() + "".join(result.outputs.values())
+    assert all(result.events), "nothing was recorded"
+
+
+def test_skipped_turn_is_named_behind_the_loop() -> None:
+    """The ranks part visibly at the end of the loop, two steps after the `continue`."""
+    for name in ("fsdp2_skips_a_step", "ddp_skips_a_step"):
+        (program,) = (one for one in BUGS if one.name == name)
+        divergence = run(program.function).divergence
+        assert divergence is not None and divergence.out_of_step is not None and divergence.parting is not None
+        lines = Path(bugs.__file__).read_text().splitlines()
+        assert "# cause" in lines[divergence.out_of_step.site.line - 1]
+        assert "for step in range(4)" in lines[divergence.parting.site.line - 1]
+
+
+def test_hidden_module_is_named_with_the_branch_before_it() -> None:
+    (program,) = (one for one in BUGS if one.name == "fsdp2_submodule_on_some_ranks")
+    divergence = run(program.function).divergence
+    assert divergence is not None
+    assert {one.module for one in divergence.behaviours} == {"base", "vision"}
+    assert divergence.cause.endswith(f"models.py:{mask_line()}")
