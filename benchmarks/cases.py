@@ -262,8 +262,13 @@ def shown(mirror: pathlib.Path, case: Case) -> Iterable[str]:
 
 
 def tree_at(mirror: pathlib.Path, trees: pathlib.Path, case: Case, commit: str) -> pathlib.Path:
-    """The Python files and pyproject.toml files of a commit, extracted once."""
+    """The Python files and pyproject.toml files of a commit, extracted once.
+
+    An empty `.git` folder marks the root, as in a clone: without it the linter takes a file outside any project for a
+    lone script and reads little of what is around it.
+    """
     out = trees / f"{case.repo.replace('/', '+')}@{commit[:12]}"
+    (out / ".git").mkdir(parents=True, exist_ok=True)
     if (out / ".complete").exists():
         return out
     names = git(mirror, case, "ls-tree", "-r", "--name-only", "-z", commit).decode(errors="replace").split("\0")
@@ -271,6 +276,7 @@ def tree_at(mirror: pathlib.Path, trees: pathlib.Path, case: Case, commit: str) 
     out.mkdir(parents=True, exist_ok=True)
     with tarfile.open(fileobj=io.BytesIO(git(mirror, case, "archive", commit, "--", *specs))) as archive:
         archive.extractall(out, members=[m for m in archive if m.isfile()], filter="data")
+    (out / ".git").mkdir(exist_ok=True)
     (out / ".complete").touch()
     return out
 
@@ -292,10 +298,18 @@ def lint(tool: str, root: pathlib.Path, path: str, confidence: str | None) -> li
 
 
 def lines_of(finding: dict[str, Any], path: str) -> set[int]:
-    """Lines of `path` that a finding names: its own, its events', and its witness's conditions, events and calls."""
+    """Lines of `path` that a finding names: its own, its events', and its witness's conditions, events and calls.
+
+    The linter's paths start at its project root, which may be a folder inside the repository.
+    """
     places = [finding, *(finding.get("events") or [])]
     places += [w for w in finding.get("witness") or [] if w.get("role") in ("condition", "event", "call")]
-    return {place["line"] for place in places if place["path"].endswith(path)}
+    return {place["line"] for place in places if same_file(place["path"], path)}
+
+
+def same_file(found: str, path: str) -> bool:
+    """Whether a finding's path is `path`: it is relative to the project, which may be a folder below the repository."""
+    return f"/{path}".endswith(f"/{found}") or f"/{found}".endswith(f"/{path}")
 
 
 def touches(lines: Collection[int], wanted: Collection[int]) -> bool:

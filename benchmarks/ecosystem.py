@@ -445,6 +445,11 @@ def pick(repositories: Sequence[Repository], name: str) -> Repository:
 
 
 def run_one(repository: Repository, args: argparse.Namespace, tree: pathlib.Path | None) -> Result:
+    if args.reports is not None:
+        try:
+            return parse((args.reports / f"{repository.folder}.json").read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise CannotRun(f"report: {error}") from error
     with tempfile.TemporaryDirectory(prefix="ferrule-ecosystem-") as folder:
         root = pathlib.Path(folder, repository.folder)
         root.mkdir()
@@ -473,6 +478,7 @@ def options(argv: Sequence[str] | None) -> argparse.Namespace:
     add("--timeout", type=float, default=1800.0, metavar="SECONDS", help="for one repository (default: %(default)g)")
     add("--record", type=pathlib.Path, default=RECORD, metavar="FILE", help="default: ecosystem.toml beside this file")
     add("--save", type=pathlib.Path, metavar="DIR", help="keep the linter's reports as DIR/owner+name.json")
+    add("--reports", type=pathlib.Path, metavar="DIR", help="lint nothing: compare what --save DIR has kept")
     add("--update", action="store_true", help="write the record anew; judgements stay with their fingerprints")
     by_place = (
         "with --update, where the fingerprint itself has changed and the commit has not: a new finding takes over "
@@ -480,8 +486,8 @@ def options(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add("--by-place", action="store_true", help=by_place)
     args = parser.parse_args(argv)
-    if args.mirror is None and not args.tree:
-        parser.error("say where the repositories are: --mirror DIR or --tree NAME=PATH")
+    if args.mirror is None and args.reports is None and not args.tree:
+        parser.error("say where the repositories are: --mirror DIR, --tree NAME=PATH or --reports DIR")
     if args.by_place and not args.update:
         parser.error("--by-place needs --update")
     return args
@@ -501,7 +507,7 @@ def run(args: argparse.Namespace) -> int:
         trees[pick(repositories, name).name] = pathlib.Path(path)
     # without a mirror, the trees say which repositories are meant
     chosen = {pick(repositories, n).name for n in args.only} or {
-        r.name for r in repositories if args.mirror is not None or r.name in trees
+        r.name for r in repositories if args.mirror is not None or args.reports is not None or r.name in trees
     }
     results: dict[str, tuple[Repository, Result, Comparison]] = {}
     failures: list[str] = []

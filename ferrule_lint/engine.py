@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,6 +27,8 @@ from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Sel
 
 if TYPE_CHECKING:
     from ferrule_lint.facts.types import FileFacts
+    from ferrule_lint.fixes.rounds import Repair
+    from ferrule_lint.fixes.verify import Dropped
 
 #: called with what is being done, how much of it is done, and how much there is
 Progress = Callable[[str, int, int], None]
@@ -47,10 +49,30 @@ class _Run:
     suppressed: list[Finding] = field(default_factory=list)
     errors: list[LintError] = field(default_factory=list)
     statistics: dict[str, int] = field(default_factory=dict)
+    #: files with findings as they were when their findings were anchored
+    sources: dict[str, bytes] = field(default_factory=dict)
+    #: fixes that did not hold
+    dropped: list[Dropped] = field(default_factory=list)
+
+    def read(self, path: str) -> bytes:
+        """The content of a file, always the same in one run; raises OSError."""
+        if path not in self.sources:
+            given = self.contents.get(path)
+            self.sources[path] = (self.discovery.root / path).read_bytes() if given is None else given
+        return self.sources[path]
 
     def count(self, what: str, number: int = 1) -> None:
         if number:
             self.statistics[what] = self.statistics.get(what, 0) + number
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What `fix` came to: the report of what is left, and the repair with old and new contents by path."""
+
+    report: Report
+    repair: Repair
+    before: dict[str, bytes]
 
 
 def lint(
@@ -69,18 +91,67 @@ def lint(
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
+    run = _start(paths, settings, use_cache, progress, contents)
+    # a notebook that is broken is in no cache
+    if run.cache is None or run.findings or run.errors:
+        results = _analyse(run, settings, jobs)
+    else:
+        results = _known_or_analyse(run, settings, jobs, ResultsCache(run.cache.folder))
+    return _report(run, results, start)
+
+
+def fix(
+    paths: Sequence[Path | str],
+    settings: Settings,
+    *,
+    use_cache: bool = True,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    contents: Mapping[Path, bytes] | None = None,
+    accepted: Callable[[Report], Iterable[Finding]] | None = None,
+) -> Fixed:
+    """Lint `paths`, and apply in memory the fixes that the settings allow. Nothing is written: see `fixes.write`.
+
+    `accepted` says which findings of the first report are left as they are (a baseline has them).
+    """
+    from ferrule_lint.fixes.rounds import repair
+    from ferrule_lint.project.selection import may_apply
+
+    start = time.perf_counter()
+    run = _start(paths, settings, use_cache, progress, contents)
+    report = _report(run, _analyse(run, settings, jobs), start)
+    left = {(finding.path, finding.fingerprint) for finding in (accepted(report) if accepted is not None else ())}
+    with _uncollected():
+        result = repair(
+            run.findings,
+            run.read,
+            lambda contents: _recheck(run, settings, contents),
+            lambda finding: may_apply(settings, finding) and (finding.path, finding.fingerprint) not in left,
+        )
+    run.findings = result.findings
+    result.dropped[:0] = run.dropped
+    before = {path: run.read(path) for path in result.contents}
+    return Fixed(_report(run, _results(run, settings), start), result, before)
+
+
+def _start(
+    paths: Sequence[Path | str],
+    settings: Settings,
+    use_cache: bool,
+    progress: Progress | None,
+    contents: Mapping[Path, bytes] | None,
+) -> _Run:
     contents = contents or {}
     discovery = discover(paths, settings, contents)
     folder = settings.cache_dir or discovery.root / FOLDER if use_cache else None
     given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
     run = _Run(discovery, FactsCache(folder) if folder is not None else None, progress or _silent, given)
     _convert_notebooks(run)
-    # a notebook that is broken is in no cache
-    if folder is None or run.findings or run.errors:
-        results = _analyse(run, settings, jobs)
-    else:
-        results = _known_or_analyse(run, settings, jobs, ResultsCache(folder))
-    statistics = dict(results.statistics)
+    return run
+
+
+def _report(run: _Run, results: Results, start: float) -> Report:
+    discovery, statistics = run.discovery, dict(results.statistics)
     if discovery.unreadable:
         statistics["unreadable_elsewhere"] = statistics.get("unreadable_elsewhere", 0) + discovery.unreadable
     return Report(
@@ -118,14 +189,23 @@ def _analyse(run: _Run, settings: Settings, jobs: int) -> Results:
     with _uncollected():
         _read(run, jobs)
         _check(run, settings)
-    selection = Selection(settings)
-    _suppress(run, settings, selection)
-    run.findings = [selection.graded(finding) for finding in run.findings if selection.asks_for(finding)]
-    run.suppressed = [selection.graded(finding) for finding in run.suppressed if selection.asks_for(finding)]
-    _flag(run)
+        run.findings, run.suppressed = _selected(run.findings, run.facts, run.discovery.report, settings)
+        _flag(run)
+        _offer(run, settings)
+    return _results(run, settings)
+
+
+def _results(run: _Run, settings: Settings) -> Results:
+    """What there is to show; of each fix, how safe the settings say it is."""
+    from ferrule_lint.project.selection import safety
+
+    findings = [
+        finding if finding.fix is None else replace(finding, fix=replace(finding.fix, safety=safety(settings, finding)))
+        for finding in run.findings
+    ]
     reported = set(run.discovery.report)
     return Results(
-        findings=tuple(sorted(run.findings, key=lambda finding: finding.sort_key)),
+        findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
         suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
         lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
         statistics=run.statistics,
@@ -228,25 +308,29 @@ def _check(run: _Run, settings: Settings) -> None:
         run.count(name, number)
 
 
-def _suppress(run: _Run, settings: Settings, selection: Selection) -> None:
-    """Findings that comments suppress, and comments that suppress nothing."""
-    reported = set(run.discovery.report)
-    comments = {
-        path: facts.suppressions for path, facts in run.facts.items() if facts.suppressions and path in reported
-    }
-    if settings.ignore_suppressions or not comments:
-        return
-    from ferrule_lint.checks.build import NAMES
-    from ferrule_lint.suppressions.match import match
+def _selected(
+    findings: Sequence[Finding], facts: Mapping[str, FileFacts], reported: Iterable[str], settings: Settings
+) -> tuple[list[Finding], list[Finding]]:
+    """What is shown of `findings`, and what would be but for a comment. What is not shown is never fixed."""
+    selection = Selection(settings)
+    kept, suppressed = list(findings), list[Finding]()
+    comments = {path: facts[path].suppressions for path in reported if path in facts and facts[path].suppressions}
+    if comments and not settings.ignore_suppressions:
+        from ferrule_lint.checks.build import NAMES
+        from ferrule_lint.suppressions.match import match
 
-    matched = match(
-        run.findings,
-        comments,
-        known=NAMES,
-        looked_for=selection.looks_for,
-        require_reason=settings.rule(UNUSED_SUPPRESSION).require_reason,
+        matched = match(
+            findings,
+            comments,
+            known=NAMES,
+            looked_for=selection.looks_for,
+            require_reason=settings.rule(UNUSED_SUPPRESSION).require_reason,
+        )
+        kept, suppressed = matched.kept, matched.suppressed
+    return (
+        [selection.graded(finding) for finding in kept if selection.asks_for(finding)],
+        [selection.graded(finding) for finding in suppressed if selection.asks_for(finding)],
     )
-    run.findings, run.suppressed = matched.kept, matched.suppressed
 
 
 def _flag(run: _Run) -> None:
@@ -265,9 +349,7 @@ def _flag(run: _Run) -> None:
     for done, (path, findings) in enumerate(sorted(by_path.items())):
         run.progress("flagging", done, len(by_path))
         try:
-            content = run.contents.get(path)
-            source = (run.discovery.root / path).read_bytes() if content is None else content
-            flagged.extend(flag(source, findings))
+            flagged.extend(flag(run.read(path), findings))
         except OSError:
             # gone since it was read: the analysis' own ranges stand
             flagged.extend(findings)
@@ -277,3 +359,41 @@ def _flag(run: _Run) -> None:
     run.progress("flagging", len(by_path), len(by_path))
     run.findings = [finding for finding in flagged if finding.suppression is None]
     run.suppressed = [finding for finding in flagged if finding.suppression is not None]
+
+
+def _offer(run: _Run, settings: Settings) -> None:
+    """A fix for each finding that has one which holds."""
+    if all(finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION) for finding in run.findings):
+        return
+    from ferrule_lint.fixes.rounds import offer
+
+    run.progress("fixing", 0, 1)
+    # edits are of a file's text; a notebook's is JSON
+    in_files = [finding for finding in run.findings if finding.path not in run.notebooks]
+    in_notebooks = [finding for finding in run.findings if finding.path in run.notebooks]
+    try:
+        offered, run.dropped = offer(in_files, run.read, lambda contents: _recheck(run, settings, contents))
+        run.findings = [*offered, *in_notebooks]
+    except Exception as error:
+        run.errors.append(LintError("", 0, describe_crash(error)))
+        return
+    run.count("fixes_dropped", len(run.dropped))
+    run.progress("fixing", 1, 1)
+
+
+def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> list[Finding]:
+    """The findings that the files in `contents` would have with these contents, the rest of the project as it is."""
+    from ferrule_lint.checks.result import CheckOptions
+    from ferrule_lint.checks.run import check
+    from ferrule_lint.flagger.anchor import flag
+    from ferrule_lint.frontend.lower import extract
+    from ferrule_lint.models.loader import load_models
+
+    facts = {**run.facts, **{path: extract(data) for path, data in contents.items()}}
+    options = CheckOptions(sharded=settings.sharded)
+    result = check(facts, frozenset(contents), load_models(settings.models), options)
+    kept, _ = _selected([finding for finding in result.findings if finding.path in contents], facts, contents, settings)
+    found: list[Finding] = []
+    for path in contents:
+        found += flag(contents[path], [finding for finding in kept if finding.path == path])
+    return found

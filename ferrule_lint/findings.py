@@ -63,12 +63,52 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class EventSite:
-    """A collective that some ranks issue and others do not (or issue differently)."""
+    """A collective that some ranks issue and others do not (or issue differently).
+
+    `axes`: of its group. `hidden`: issued without saying so, by a forward, say. `through`: the project function that is
+    called here and issues it, or "" if the call here is the collective.
+    """
 
     op: str
     path: str
     line: int
     column: int
+    axes: tuple[str, ...] = ()
+    hidden: bool = False
+    through: str = ""
+
+
+class Safety(enum.IntEnum):
+    """What applies a fix: nothing (it is only shown), `--unsafe-fixes`, or `--fix`."""
+
+    SHOWN = 1
+    UNSAFE = 2
+    SAFE = 3
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """`text` in place of a range of the file as it was read; an empty range is an insertion. Lines end in `\\n`."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A rewrite that makes a finding go away: edits of the finding's file, sorted, none over another.
+
+    `form` is the name of the rewrite, `message` says what it does and what it assumes.
+    """
+
+    form: str
+    message: str
+    safety: Safety
+    edits: tuple[Edit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +140,7 @@ class Finding:
     function: str = ""
     witness: tuple[Step, ...] = ()
     events: tuple[EventSite, ...] = ()
-    fix: None = None
+    fix: Fix | None = None
     #: ranges the flagger has read from the concrete syntax tree, where it has
     condition_span: Span | None = None
     statement_span: Span | None = None
@@ -159,6 +199,7 @@ class Report:
     errors: tuple[LintError, ...] = ()
     files: int = 0
     lines: int = 0
+    fixed: int = 0
     #: what would be reported but for a comment or the baseline; each says which
     suppressed: tuple[Finding, ...] = ()
     seconds: float = 0.0

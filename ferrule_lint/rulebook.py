@@ -15,6 +15,8 @@ from ferrule_lint.resources import rules_dir
 
 ExampleKind = Literal["bad", "good"]
 
+#: says which fixes are safe, and what the others assume; a rule without fixes may do without
+FIX_SAFETY = "Fix safety"
 #: what every page has, in this order
 HEADINGS = (
     "What it does",
@@ -22,6 +24,7 @@ HEADINGS = (
     "A real case",
     "Examples",
     "Fix",
+    FIX_SAFETY,
     "Configuration",
     "References",
 )
@@ -102,7 +105,7 @@ def parse_page(source: str, path: str) -> Rule:
     lines = source.splitlines()
     matter, end = _front_matter(lines, path)
     body = lines[end:]
-    title = _check_body(body, end, path)
+    title = _check_body(body, end, path, fixable=matter["fix"] != "none")
     return Rule(title=title, text="\n".join(body) + "\n", text_line=end + 1, **matter)
 
 
@@ -151,8 +154,9 @@ def _check_value(key: str, matter: dict[str, str], line: int, path: str) -> None
         raise RulePageError(path, line, f"{key} {value!r}: expected {' or '.join(allowed)}")
 
 
-def _check_body(body: list[str], offset: int, path: str) -> str:
+def _check_body(body: list[str], offset: int, path: str, *, fixable: bool) -> str:
     """Check title, headings and fences; the title. `offset` lines of the file come before the body."""
+    expected = [one for one in HEADINGS if one != FIX_SAFETY or fixable or f"## {FIX_SAFETY}" in body]
     in_fence = [False] * len(body)
     for info, source, start in _fences(body, path, offset):
         language, *tags = info.split() or [""]
@@ -172,14 +176,14 @@ def _check_body(body: list[str], offset: int, path: str) -> str:
             title = line[2:].strip()
         elif line.startswith("## "):
             heading = line[3:].strip()
-            if len(headings) == len(HEADINGS) or heading != HEADINGS[len(headings)]:
-                expected = "no more" if len(headings) == len(HEADINGS) else f"`## {HEADINGS[len(headings)]}`"
-                raise RulePageError(path, number, f"unexpected heading `## {heading}`: expected {expected}")
+            if len(headings) == len(expected) or heading != expected[len(headings)]:
+                wanted = "no more" if len(headings) == len(expected) else f"`## {expected[len(headings)]}`"
+                raise RulePageError(path, number, f"unexpected heading `## {heading}`: expected {wanted}")
             headings.append(heading)
     if not title:
         raise RulePageError(path, offset + 1, "the page has no title (`# ...`)")
-    if len(headings) < len(HEADINGS):
-        raise RulePageError(path, offset + len(body), f"the page lacks `## {HEADINGS[len(headings)]}`")
+    if len(headings) < len(expected):
+        raise RulePageError(path, offset + len(body), f"the page lacks `## {expected[len(headings)]}`")
     return title
 
 

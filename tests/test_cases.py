@@ -189,7 +189,8 @@ def test_a_run_lints_both_commits_of_the_chosen_half(
 ) -> None:
     linter = tmp_path / "linter.py"
     linter.write_text(
-        "import json, sys\n"
+        "import json, pathlib, sys\n"
+        "assert pathlib.Path('.git').is_dir(), 'not a project'\n"
         "lines = enumerate(open(sys.argv[-1]).read().splitlines(), 1)\n"
         "print(json.dumps({'findings': [\n"
         "    {'code': line[-6:], 'path': sys.argv[-1], 'line': n} for n, line in lines if '# FER' in line]}))\n"
@@ -200,6 +201,13 @@ def test_a_run_lints_both_commits_of_the_chosen_half(
     assert "all" in capsys.readouterr().out
     assert call(tmp_path, *run, "--half", "unseen", "--ids", ENTRY["id"]) == 2
     assert "no such case in unseen" in capsys.readouterr().err
+
+
+def test_a_finding_below_the_repository_keeps_its_file() -> None:
+    assert cases.same_file("pkg/a.py", "pkg/a.py")
+    assert cases.same_file("a.py", "pkg/a.py"), "the project is the folder pkg"
+    assert cases.same_file("clone/pkg/a.py", "pkg/a.py")
+    assert not cases.same_file("data.py", "pkg/a.py") and not cases.same_file("ta.py", "pkg/a.py")
 
 
 def test_a_missing_clone_is_an_error_not_a_miss(

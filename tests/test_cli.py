@@ -123,13 +123,13 @@ def test_json(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert document["summary"]["lines"] == 3
 
 
-def test_json_paths_are_relative_to_the_project(
+def test_paths_are_relative_to_the_current_folder(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "sub").mkdir()
     monkeypatch.chdir(here / "sub")
     cli_main.run(["../train.py", "--output-format", "json"])
-    assert json.loads(capsys.readouterr().out)["findings"][0]["path"] == "train.py"
+    assert json.loads(capsys.readouterr().out)["findings"][0]["path"] == "../train.py"
     cli_main.run(["../train.py", "--output-format", "concise"])
     assert capsys.readouterr().out.startswith("../train.py:2:5: FER102")
 

@@ -211,7 +211,7 @@ def test_foreign_bodies(body: str) -> None:
 
 
 def test_an_empty_file_by_hand() -> None:
-    body = f"[],[[[{f.NODES.index(f.FileFacts)},[3],[0],[],[0],[],[0],[],[0],[],[0],[]]]]]"
+    body = f"[],[[[{f.NODES.index(f.FileFacts)},[3],[0],[],[0],[],[0],[],[0],[],[0],[],[0],[]]]]]"
     assert load(sealed(body)) == f.FileFacts(3, (), (), (), ())
 
 

@@ -64,6 +64,19 @@ def test_lone_script_reads_its_folder_but_not_everything_below(tmp_path: Path) -
     assert found.report == ("script.py",)
 
 
+def test_lone_script_below_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("top.py", "tools/deep/script.py", "tools/deep/helper.py", "tools/lib/__init__.py", "other/b.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.chdir(tmp_path)
+    if find_root([tmp_path / "script.py"]) != tmp_path:
+        pytest.skip("the folder for temporary files lies in a project")
+    found = discover(["tools/deep/script.py"], Settings())
+    assert found.root == tmp_path
+    assert found.report == ("tools/deep/script.py",)
+    assert found.read == ("tools/deep/helper.py", "tools/deep/script.py", "tools/lib/__init__.py", "top.py")
+
+
 def test_default_excludes(tmp_path: Path) -> None:
     excluded = [".venv", "venv", "env", "build", "dist", "node_modules", "__pycache__", "lib/site-packages", ".git"]
     project(tmp_path, {"a.py": "", **{f"{name}/x.py": "" for name in excluded}})

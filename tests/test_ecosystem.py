@@ -272,6 +272,18 @@ def test_save_keeps_the_reports_and_the_tree_is_left_alone(
     assert sorted(tree.rglob("*")) == before
 
 
+def test_kept_reports_are_compared_without_linting(
+    run: Run, tree: pathlib.Path, record: pathlib.Path, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reports = tmp_path / "reports"
+    run("--save", str(reports))
+    (tmp_path / "linter.py").unlink()
+    assert run("--reports", str(reports), "--update", tree=None) == 0
+    assert len(findings_of(record)) == 2
+    assert run("--reports", str(tmp_path / "none"), tree=None) == 2
+    assert "own+proj.json" in capsys.readouterr().err
+
+
 NASTY = "a\"b\\c\n\t\r\x00\x1b\x7f\u2028é\U0001f600 # [x] = '''"
 
 

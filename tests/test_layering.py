@@ -29,7 +29,7 @@ ALLOWED = {
     "baseline": {"findings"},
     "suppressions": {"facts", "findings", "frontend", "project"},
     # `checks` for the types of what `why` shows
-    "reporters": {"findings", "resources", "rulebook", "checks"},
+    "reporters": {"findings", "fixes", "resources", "rulebook", "checks"},
     "project": {"findings", "models", "resources", "facts"},
     "extraction": {"project", "frontend", "facts"},
     "engine": {

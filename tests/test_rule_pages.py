@@ -112,6 +112,10 @@ def test_good_page():
     assert rule.text.startswith("\n# Title\n")
 
 
+def test_a_rule_without_fixes_may_do_without_their_safety():
+    assert parse_page(page(BODY.replace("## Fix safety\n\ntext\n\n", "")), "FER199.md").fix == "none"
+
+
 def test_headings_inside_code_do_not_count():
     shown = "```python good\n# Not a title\n## not a heading\n```\n"
     rule = parse_page(page(BODY.replace("## Examples\n", f"## Examples\n\n{shown}")), "FER199.md")
@@ -137,9 +141,10 @@ def test_headings_inside_code_do_not_count():
         (page(BODY.replace("# Title\n", "", 1)), 9, "no title"),
         (page(BODY + "## More\n"), 10 + 4 * len(HEADINGS) + 2, "unexpected heading `## More`"),
         (page(BODY.replace("## Fix", "## Repair")), 28, "expected `## Fix`"),
-        (page(BODY.partition("## References")[0]), 35, "lacks `## References`"),
-        (page(BODY + "```python worse\n```\n"), 40, "unknown example tag 'worse'"),
-        (page(BODY + "```python bad\nx = 1\n"), 40, "never closed"),
+        (page(BODY.replace("## Fix safety\n\ntext\n\n", ""), fix="safe"), 32, "expected `## Fix safety`"),
+        (page(BODY.partition("## References")[0]), 39, "lacks `## References`"),
+        (page(BODY + "```python worse\n```\n"), 44, "unknown example tag 'worse'"),
+        (page(BODY + "```python bad\nx = 1\n"), 44, "never closed"),
     ],
 )
 def test_malformed_page(source, line, message):

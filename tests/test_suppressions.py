@@ -430,7 +430,7 @@ def test_per_file_ignores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.chdir(tmp_path)
     # nothing of FER102 in the tests, so a comment about it is not unused there
     assert cli_main.run(["--output-format", "concise"]) == 1
-    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()[:-1]] == ["a.py"]
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines() if " FER" in line] == ["a.py"]
     assert cli_main.run(["tests"]) == 0
     # from another folder the patterns mean the same
     monkeypatch.chdir(tmp_path / "tests")

@@ -6,13 +6,20 @@ from collections.abc import Collection, Iterator
 
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.compare import Difference, difference
+from ferrule_lint.semantics.compare import Difference, branch_code, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
 from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
+
+_BRANCH = {
+    "FER101": "the forward of a sharded module{reached} is reached by some ranks only",
+    "FER102": "`{op}`{reached} is reached by some ranks only",
+    "FER107": "the forward of a sharded module{reached} is run only where an optional input is there",
+    "FER401": "`{op}`{reached} is reached by some ranks only, but every rank has to create every group",
+}
 
 
 def check(root: Trace, function: str, trusted: Collection[Step] = ()) -> Iterator[Finding]:
@@ -53,7 +60,6 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     confidence = min(
         confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH
     )
-    hidden = all(o.event.hidden for o in found.occurrences)
     op = found.occurrences[0].event.op
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
     why = _WHAT.get(divergence.kind, "differs between ranks")
@@ -67,12 +73,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         code = "FER103"
         kind = has_exit(choice.body) or has_exit(choice.orelse) or ("break" if choice.form == "loop else" else "return")
         message = f"`{op}`{reached} is skipped by ranks that {kind} earlier: `{choice.text}` {why}"
-    elif hidden and all(o.event.op == "forward" for o in found.occurrences):
-        code = "FER101"
-        message = f"the forward of a sharded module{reached} is reached by some ranks only: `{choice.text}` {why}"
     else:
-        code = "FER102"
-        message = f"`{op}`{reached} is reached by some ranks only: `{choice.text}` {why}"
+        code = branch_code(found.occurrences, divergence.kind)
+        message = _BRANCH[code].format(op=op, reached=reached) + f": `{choice.text}` {why}"
     condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
     middle = [condition]
     if code == "FER105":

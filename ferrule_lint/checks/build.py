@@ -17,11 +17,13 @@ NAMES = {
     "FER102": "collective-in-divergent-branch",
     "FER103": "collective-after-divergent-exit",
     "FER104": "collective-in-divergent-loop",
+    "FER107": "optional-input-forward",
     "FER105": "collective-skipped-by-exception",
     "FER106": "divergent-iteration-order",
     "FER201": "unpadded-tensor-in-gather",
     "FER202": "rank-local-padding",
     "FER301": "stage-branch-missing-broadcast",
+    "FER401": "group-created-on-some-ranks",
 }
 _MOST_EVENTS = 20
 
@@ -97,7 +99,8 @@ def finding(
     sites = []
     for occurrence in occurrences[:_MOST_EVENTS]:
         where, at = place(occurrence)
-        sites.append(EventSite(occurrence.event.op, where, at[0], at[1]))
+        event, through = occurrence.event, "" if occurrence.call is None else occurrence.call.summary.display
+        sites.append(EventSite(event.op, where, at[0], at[1], tuple(sorted(event.axes)), event.hidden, through))
     return Finding(
         code=code,
         name=NAMES[code],

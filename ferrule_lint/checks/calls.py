@@ -48,5 +48,5 @@ def _finding(frame: Frame, issue: CallIssue, function: str) -> Finding:
         kind=issue.divergence.kind,
         function=function,
         witness=(*issue.divergence.why, *steps),
-        events=(EventSite(event.op, event.path, event.pos[0], event.pos[1]),),
+        events=(EventSite(event.op, event.path, event.pos[0], event.pos[1], tuple(sorted(event.axes)), event.hidden),),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ferrule_lint.cli import fixing
 from ferrule_lint.cli.baseline import baseline_options, check_options, with_baseline
 from ferrule_lint.cli.changes import change_options, only_concerned, read_changes
 from ferrule_lint.cli.completion import complete_codes, complete_path
 from ferrule_lint.cli.failure import Failure
+from ferrule_lint.cli.fixing import fix_options
 from ferrule_lint.cli.output import output_options, write
 from ferrule_lint.cli.rules import load_rules
 from ferrule_lint.cli.stdin import from_stdin, stdin_option
@@ -24,7 +26,8 @@ from ferrule_lint.cli.suppressions import add_suppressions, suppression_options,
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
-    from ferrule_lint.findings import Report
+    from ferrule_lint.engine import Fixed
+    from ferrule_lint.findings import Finding, Report
     from ferrule_lint.project.config import Settings
 
 
@@ -53,6 +56,7 @@ class _Check(click.Command):
     help="Report findings from this confidence on.  [default: medium]",
 )
 @output_options
+@fix_options
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
 @suppression_options
 @baseline_options
@@ -98,18 +102,35 @@ def check(
         return
     run = partial(_lint, paths, settings, use_cache=not no_cache, quiet=quiet)
     changes = read_changes(settings, options, from_stdin=bool(contents))
-    report = with_baseline(run(contents), settings, options, quiet=quiet)
+    changed = False
+    if settings.fix or options["fix_only"] or options["diff"]:
+        if contents and not options["diff"]:
+            raise click.UsageError("--fix writes files, so it cannot be used with the standard input; --diff can")
+        if changes is not None:
+            raise click.UsageError(
+                "--since and --changed choose what is reported; they go neither with --fix nor --diff"
+            )
+        fixed = _fix(paths, settings, contents, options, use_cache=not no_cache, quiet=quiet)
+        changed = bool(fixed.repair.contents)
+        report = fixing.apply(fixed, settings, diff=options["diff"], quiet=quiet)
+    else:
+        report = run(contents)
+    report = with_baseline(report, settings, options, quiet=quiet)
     if changes is not None:
         report = only_concerned(report, changes, run, settings.root or Path.cwd())
     if options["add_suppressions"] is not None:
         written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
         ctx.exit(0 if written and not report.errors else 2)
-    write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
+    if options["fix_only"]:
+        report = replace(report, findings=())
+    if not options["diff"]:
+        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
     if verbose:
         _details(report, settings)
     if report.errors:
         ctx.exit(2)
-    ctx.exit(1 if report.findings and not exit_zero else 0)
+    left = report.findings and not options["diff"] and not exit_zero
+    ctx.exit(1 if left or (changed and (options["diff"] or options["exit_non_zero_on_fix"])) else 0)
 
 
 def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
@@ -143,6 +164,7 @@ def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
         for switch in ("force_exclude", "ignore_suppressions"):
             if options[switch]:
                 changes[switch] = True
+        changes |= {name: options[name] for name in ("fix", "unsafe_fixes") if options[name] is not None}
         settings = replace(settings, **changes)
         check_codes(settings, load_rules())
     except ConfigError as error:
@@ -176,6 +198,39 @@ def _lint(
         with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
             return engine.lint(
                 paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress, contents=contents
+            )
+    except ModelError as error:
+        raise Failure(error.message, error.path, error.line) from None
+
+
+def _fix(
+    paths: tuple[str, ...],
+    settings: Settings,
+    contents: dict[Path, bytes],
+    options: dict[str, Any],
+    *,
+    use_cache: bool,
+    quiet: bool,
+) -> Fixed:
+    from ferrule_lint import engine
+    from ferrule_lint.cli.progress import progress_bar
+    from ferrule_lint.models.loader import ModelError
+
+    def accepted(report: Report) -> Iterable[Finding]:
+        """What the baseline has: known, and left as it is."""
+        reading = {**options, "write_baseline": False, "prune_baseline": False}
+        return with_baseline(report, settings, reading, quiet=True).suppressed
+
+    try:
+        with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
+            return engine.fix(
+                paths,
+                settings,
+                use_cache=use_cache,
+                jobs=_processors(),
+                progress=progress,
+                contents=contents,
+                accepted=accepted,
             )
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None

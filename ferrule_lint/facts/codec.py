@@ -260,6 +260,7 @@ def _load(text: str) -> f.FileFacts:
     # interning also refuses all but strings
     texts: list[str | None] = [None, *map(sys.intern, strings)]
     nodes: list[Any] = [None]
+    numbers: dict[int, int] = {}
     for level in levels:
         made: list[Any] = []
         for group in level:
@@ -268,7 +269,7 @@ def _load(text: str) -> f.FileFacts:
                 raise CodecError("wrong number of columns")
             if layout.parallel and group[layout.parallel[0]] != group[layout.parallel[1]]:
                 raise CodecError("fields that do not pair up")
-            columns = _read(layout, group, nodes, texts)
+            columns = _read(layout, group, nodes, texts, numbers)
             made += map(layout.make, zip(*columns, strict=True))
         nodes += made
     root = nodes[-1]
@@ -283,7 +284,9 @@ def _tag(value: object) -> int:
     return value
 
 
-def _read(layout: _Layout, group: list[Any], nodes: list[Any], texts: list[str | None]) -> Iterator[_Column]:
+def _read(
+    layout: _Layout, group: list[Any], nodes: list[Any], texts: list[str | None], numbers: dict[int, int]
+) -> Iterator[_Column]:
     place = 1
     for kind in layout.kinds:
         if isinstance(kind, _Many):
@@ -295,7 +298,8 @@ def _read(layout: _Layout, group: list[Any], nodes: list[Any], texts: list[str |
             for quarter in quarters:
                 _check(quarter, _INT)
             place += 4
-            yield zip(*quarters, strict=True)
+            # equal numbers become one: most stand in the same few lines
+            yield zip(*[map(numbers.setdefault, quarter, quarter) for quarter in quarters], strict=True)
         else:
             yield _resolved(kind, group[place], nodes, texts)
             place += 1

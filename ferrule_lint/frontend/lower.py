@@ -7,6 +7,7 @@ characters here, and only in lines that are not ASCII.
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -105,6 +106,9 @@ class _Lowering:
         self.functions: list[f.FunctionFacts | None] = []
         self.mentioned: set[str] = set()
         self._column = _Columns(source)
+        # one number for all that stand in a line: the parser makes a new one each time
+        self._lines = list(range(source.count(b"\n") + source.count(b"\r") + 2))
+        self._ascii = source.isascii()
         self._qualname = ""
         self._owner: str | None = None
         self._parent: str | None = None
@@ -114,9 +118,17 @@ class _Lowering:
 
     # ------------------------------------------------------------------ expressions
     def pos(self, n: ast.expr) -> f.Pos:
+        lines = self._lines
+        if self._ascii:
+            return (lines[n.lineno], n.col_offset + 1, lines[n.end_lineno or 0], (n.end_col_offset or 0) + 1)
         column = self._column
         end_line = n.end_lineno or n.lineno
-        return (n.lineno, column(n.lineno, n.col_offset), end_line, column(end_line, n.end_col_offset or 0))
+        return (
+            lines[n.lineno],
+            column(n.lineno, n.col_offset),
+            lines[end_line],
+            column(end_line, n.end_col_offset or 0),
+        )
 
     def exprs(self, nodes: Iterable[ast.expr]) -> tuple[f.Expr, ...]:
         return tuple([self.expr(n) for n in nodes])
@@ -149,7 +161,7 @@ class _Lowering:
             value = value[:_LONGEST_STRING]
         if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
             return f.Const("<int>")  # repr of a huge int may raise
-        return f.Const(repr(value))
+        return f.Const(sys.intern(repr(value)))
 
     def _boolop(self, n: ast.BoolOp) -> f.Expr:
         return f.BoolOp("and" if type(n.op) is ast.And else "or", self.exprs(n.values), self.pos(n))

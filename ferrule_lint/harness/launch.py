@@ -22,12 +22,13 @@ from typing import NoReturn
 _PR_SET_PDEATHSIG = 1
 
 
-def preload(names: Iterable[str]) -> None:
-    """Import modules of torch here, once, that forked ranks would otherwise import one after the other."""
-    for name in names:
-        if name.startswith("torch.") and name not in sys.modules:
-            with contextlib.suppress(Exception):
-                importlib.import_module(name)
+def preload(names: Iterable[str]) -> bool:
+    """Import modules of torch here, once, that forked ranks would otherwise import each. Were there any?"""
+    missing = [name for name in names if name.startswith("torch.") and name not in sys.modules]
+    for name in missing:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    return bool(missing)
 
 
 def torch_modules_in(path: str) -> list[str]:

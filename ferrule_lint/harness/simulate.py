@@ -44,7 +44,7 @@ def simulate(
 ) -> Result:
     """Run `target` as each rank of a world of `ranks`, and compare. `timeout` in seconds is for each rank; 0: none."""
     from ferrule_lint.harness.rank.body import Script
-    from ferrule_lint.harness.rank.fake import run_alone
+    from ferrule_lint.harness.rank.fake import find_faked, run_alone
 
     preload(["torch.testing._internal.distributed.fake_pg"])
     supervisor = Supervisor(ranks, lockstep=False)
@@ -52,12 +52,21 @@ def simulate(
     flows: dict[int, Any] = {}
     outputs: dict[int, str] = {}
     start = time.monotonic()
+    holders = find_faked()
     call = target if isinstance(target, Script) else (lambda: target(*args))
     for rank in range(ranks):
         with tempfile.TemporaryFile() as output:
             messages = _run_one(
-                lambda send, rank=rank: run_alone(  # type: ignore[misc]
-                    call, rank, ranks, values, send, start_group=start_group, flow=flow, describe=describe
+                lambda send, rank=rank, holders=holders: run_alone(  # type: ignore[misc]
+                    call,
+                    rank,
+                    ranks,
+                    values,
+                    send,
+                    holders=holders,
+                    start_group=start_group,
+                    flow=flow,
+                    describe=describe,
                 ),
                 output,
                 timeout,
@@ -81,7 +90,8 @@ def simulate(
                     Site(*site) if site else None,
                 )
                 flows[rank] = flow_from_wire(message["flow"])
-                preload(message["modules"])
+                if preload(message["modules"]):
+                    holders = find_faked()
         supervisor.end(ending)
     supervisor.look()
     _look_for_unpaired(supervisor)

@@ -68,6 +68,13 @@ class Settings:
     #: further model files
     models: tuple[Path, ...] = ()
     output_format: str = "full"
+    #: apply fixes, as `--fix` does
+    fix: bool = False
+    #: apply those, too, that rest on an assumption
+    unsafe_fixes: bool = False
+    #: rules whose fixes count as safe, or as unsafe, whatever they say of themselves
+    extend_safe_fixes: tuple[str, ...] = ()
+    extend_unsafe_fixes: tuple[str, ...] = ()
     cache_dir: Path | None = None
     #: the file of findings that were there before; None: the usual one, if it is there
     baseline: Path | None = None

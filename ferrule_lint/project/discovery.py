@@ -63,8 +63,15 @@ def discover(paths: Sequence[Path | str], settings: Settings, given_content: Col
 
     around = _Found()
     for folder, project in zip(folders, projects, strict=True):
-        # a lone script's folder may be /tmp or somebody's home: only it and the packages in it are read
-        walker.walk(project or folder, around, packages_only=project is None)
+        if project is not None:
+            walker.walk(project, around)
+            continue
+        # the folder of a lone script may be /tmp or somebody's home: only it and the packages in it are read,
+        # and those of the folders up to the root
+        for above in (folder, *folder.parents):
+            if not above.is_relative_to(root):
+                break
+            walker.walk(above, around, packages_only=True)
 
     reported = _Found()
     for path in given:
@@ -90,10 +97,12 @@ def discover(paths: Sequence[Path | str], settings: Settings, given_content: Col
 def find_root(paths: Sequence[Path | str]) -> Path:
     """The folder that a run over `paths` is relative to.
 
-    The project of the first path, or its folder, if all others lie in it; else the folder that holds all of them.
+    The project of the first path, if all others lie in it; else the folder that holds all of them. Without a project
+    it is the current folder, as for other linters, or that of the path where this lies elsewhere.
     """
     folders = [_folder(path) for path in _absolute(paths)]
-    roots = [project_root(folder) or folder for folder in folders]
+    here = Path.cwd()
+    roots = [project_root(folder) or (here if folder.is_relative_to(here) else folder) for folder in folders]
     first = roots[0]
     if all(root.is_relative_to(first) for root in roots):
         return first

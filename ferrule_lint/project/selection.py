@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-from ferrule_lint.findings import Finding
+from ferrule_lint.findings import Finding, Safety
 from ferrule_lint.models.locate import line_of
 from ferrule_lint.project.config import TABLE, ConfigError, Settings, line_in
 from ferrule_lint.project.ignore import PatternSet
@@ -69,10 +69,30 @@ def _inside(path: str, patterns: PatternSet) -> bool:
     return any(patterns.decide(name) for name in (*folders, path))
 
 
+def safety(settings: Settings, finding: Finding) -> Safety:
+    """How safe the fix of a finding counts, by what the settings say of its rule; SHOWN if it has none.
+
+    A fix that is only shown stays that: no setting makes it one to apply.
+    """
+    fix = finding.fix
+    if fix is None or fix.safety == Safety.SHOWN:
+        return Safety.SHOWN
+    safe = _specificity(finding.code, settings.extend_safe_fixes)
+    unsafe = _specificity(finding.code, settings.extend_unsafe_fixes)
+    if safe < 0 and unsafe < 0:
+        return fix.safety
+    return Safety.SAFE if safe > unsafe else Safety.UNSAFE
+
+
+def may_apply(settings: Settings, finding: Finding) -> bool:
+    """Whether `--fix` applies the fix of a finding."""
+    return safety(settings, finding) >= (Safety.UNSAFE if settings.unsafe_fixes else Safety.SAFE)
+
+
 def check_codes(settings: Settings, known: Collection[str]) -> None:
     """ConfigError for a code in the settings that no rule has."""
     codes = sorted(known)
-    for key in ("select", "ignore", "extend-select"):
+    for key in ("select", "ignore", "extend-select", "extend-safe-fixes", "extend-unsafe-fixes"):
         for prefix in getattr(settings, key.replace("-", "_")):
             if not _is_known(prefix, codes):
                 raise _unknown(settings, key, prefix, codes)

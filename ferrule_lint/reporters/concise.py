@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from ferrule_lint.findings import Finding, Report
+from ferrule_lint.findings import Finding, Report, Safety
 from ferrule_lint.reporters.paths import shown_path
 from ferrule_lint.reporters.text import Fragment, Line, visible
 from ferrule_lint.resources import rules_dir
@@ -20,12 +20,13 @@ def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
 
 
 def head(finding: Finding, root: Path, cwd: Path) -> Line:
-    """`path:line:column: CODE [confidence] message`."""
+    """`path:line:column: CODE [confidence] message`, with `[*]` where `--fix` helps."""
     return [
         (visible(shown_path(finding.path, root, cwd)), "bold"),
         (f":{finding.span.line}:{finding.span.column}: ", ""),
         code_fragment(finding.code),
         (f" [{finding.confidence.label}] ", ""),
+        *([("[*] ", "bold cyan")] if finding.fix is not None and finding.fix.safety == Safety.SAFE else []),
         (visible(finding.message), ""),
     ]
 
@@ -50,13 +51,29 @@ def summary(report: Report) -> Iterator[Line]:
     if report.findings:
         count = Counter(finding.severity for finding in report.findings)
         parts = ", ".join(_plural(number, severity) for severity, number in sorted(count.items()))
-        yield [(f"Found {_plural(len(report.findings), 'problem')} ({parts}) in {files}{suppressed}.", "bold")]
+        fixed = f", {report.fixed} fixed" if report.fixed else ""
+        yield [(f"Found {_plural(len(report.findings), 'problem')} ({parts}) in {files}{suppressed}{fixed}.", "bold")]
+        yield from _fixable(report)
+    elif report.fixed:
+        yield [(f"Fixed {_plural(report.fixed, 'problem')} in {files}{suppressed}, none left.", "bold green")]
     elif report.errors:
         yield [(f"No problems found in {files}, but not all of it could be checked{suppressed}.", "bold")]
     elif not report.files:
         yield [("No Python files found.", "bold yellow")]
     else:
         yield [(f"No problems found in {files}{suppressed}.", "bold green")]
+
+
+def _fixable(report: Report) -> Iterator[Line]:
+    """How many of the findings a fix helps."""
+    count = Counter(finding.fix.safety for finding in report.findings if finding.fix is not None)
+    safe, unsafe = count[Safety.SAFE], count[Safety.UNSAFE]
+    if safe and unsafe:
+        yield [(f"[*] {safe} fixable with --fix ({unsafe} more with --unsafe-fixes).", "")]
+    elif safe:
+        yield [(f"[*] {safe} fixable with --fix.", "")]
+    elif unsafe:
+        yield [(f"No fixes without assumptions; {unsafe} with --fix --unsafe-fixes.", "")]
 
 
 def _suppressed(report: Report) -> str:

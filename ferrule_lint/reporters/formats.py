@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ferrule_lint.findings import Report
+from ferrule_lint.reporters.paths import relocated
 from ferrule_lint.reporters.text import Line
 
 #: for people: lines with styles
@@ -17,8 +18,8 @@ DOCUMENTS = ("json", "json-lines", "sarif", "github", "gitlab", "junit", "azure"
 KNOWING_CELLS = (*TEXTS, "json", "json-lines", "html")
 #: documents that have no place for what could not be checked
 WITHOUT_ERRORS = ("json-lines", "pylint")
-#: documents whose paths are relative to the project, and not to the current folder
-_PROJECT_RELATIVE = ("json", "json-lines")
+#: documents that take no folders: they are given paths relative to the current one
+_PLAIN = ("json", "json-lines")
 
 
 def lines(name: str, report: Report, root: Path, cwd: Path) -> Iterable[Line]:
@@ -30,5 +31,5 @@ def lines(name: str, report: Report, root: Path, cwd: Path) -> Iterable[Line]:
 def document(name: str, report: Report, root: Path, cwd: Path) -> str:
     """The report in one of the formats for programs; it may be empty."""
     module = import_module(f"ferrule_lint.reporters.{name.replace('-', '_')}")
-    text: str = module.render(report) if name in _PROJECT_RELATIVE else module.render(report, root, cwd)
+    text: str = module.render(relocated(report, root, cwd)) if name in _PLAIN else module.render(report, root, cwd)
     return text

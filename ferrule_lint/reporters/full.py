@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ferrule_lint.findings import Finding, Report, Span
+from ferrule_lint.findings import Finding, Fix, Report, Span
 from ferrule_lint.reporters.concise import error_lines, head
+from ferrule_lint.reporters.patch import changed_lines
 from ferrule_lint.reporters.paths import shown_path
 from ferrule_lint.reporters.source import Sources
 from ferrule_lint.reporters.text import Line, expand, visible, width
@@ -15,14 +16,22 @@ from ferrule_lint.reporters.text import Line, expand, visible, width
 LONGEST = 120
 #: lines of a call that are shown before it is cut
 MOST_LINES = 4
+#: lines of a fix that are shown; `--diff` shows all
+MOST_FIX_LINES = 30
 _BAR = "bold blue"
 
 
 def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
     """The report, line by line."""
     sources = Sources(root, report.contents)
+    shown: set[tuple[str, Fix]] = set()
     for finding in report.findings:
         yield from finding_lines(finding, sources, root, cwd)
+        if finding.fix is not None:
+            # one fix can be for several findings
+            again = (finding.path, finding.fix) in shown
+            shown.add((finding.path, finding.fix))
+            yield from _fix(finding.fix, b"" if again else sources.read(finding.path), _gutter(finding))
         yield []
     yield from error_lines(report, root, cwd)
 
@@ -30,7 +39,7 @@ def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
 def finding_lines(finding: Finding, sources: Sources, root: Path, cwd: Path) -> Iterator[Line]:
     """One finding: what, where, and why."""
     yield head(finding, root, cwd)
-    gutter = max([len(str(finding.span.end_line)), *(len(str(step.line)) for step in finding.witness)])
+    gutter = _gutter(finding)
     yield from _frame(finding, sources, gutter)
     for number, step in enumerate(finding.witness, 1):
         # the place of a step in the finding's own file is its line; elsewhere it needs the path
@@ -47,6 +56,29 @@ def finding_lines(finding: Finding, sources: Sources, root: Path, cwd: Path) -> 
         if source is not None and source.strip():
             indent = " " * (len(mark) + 1)
             yield [(f"{step.line:>{gutter}} | ", _BAR), (indent, ""), (_cut(expand(source.strip())), "dim")]
+
+
+def _gutter(finding: Finding) -> int:
+    """The width of the line numbers in front of a finding's sources."""
+    return max([len(str(finding.span.end_line)), *(len(str(step.line)) for step in finding.witness)])
+
+
+def _fix(fix: Fix, source: bytes, gutter: int) -> Iterator[Line]:
+    """What the fix is, and the lines that it changes; no `source` if they have been shown before."""
+    if not source:
+        yield [(" " * gutter + " = ", _BAR), (f"fix ({fix.safety.label}): ", "green"), ("the same as above", "")]
+        return
+    yield [
+        (" " * gutter + " = ", _BAR),
+        (f"fix ({fix.safety.label}): ", "green"),
+        (visible(fix.message), ""),
+    ]
+    changed = changed_lines(source, fix)
+    for line in changed[:MOST_FIX_LINES]:
+        style = {"+": "green", "-": "red"}.get(line[:1], "dim")
+        yield [(" " * gutter + " | ", _BAR), (_cut(expand(line)), style)]
+    if len(changed) > MOST_FIX_LINES:
+        yield [(" " * gutter + " | ", _BAR), (f"... {len(changed) - MOST_FIX_LINES} more lines", "dim")]
 
 
 def _frame(finding: Finding, sources: Sources, gutter: int) -> Iterator[Line]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import ferrule_lint
-from ferrule_lint.findings import EventSite, Finding, LintError, Report, Step
+from ferrule_lint.findings import EventSite, Finding, Fix, LintError, Report, Step
 from ferrule_lint.reporters.cells import split
 
 #: of the contract; raised when a field changes its meaning or goes away
@@ -52,8 +52,26 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "function": finding.function,
         "witness": [_step(step) for step in finding.witness],
         "events": [_event(event) for event in finding.events],
-        "fix": finding.fix,
+        "fix": None if finding.fix is None else _fix(finding.fix),
         "fingerprint": finding.fingerprint,
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "form": fix.form,
+        "message": fix.message,
+        "safety": fix.safety.label,
+        "edits": [
+            {
+                "line": edit.span.line,
+                "column": edit.span.column,
+                "end_line": edit.span.end_line,
+                "end_column": edit.span.end_column,
+                "text": edit.text,
+            }
+            for edit in fix.edits
+        ],
     }
 
 

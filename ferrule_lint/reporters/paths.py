@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
+
+from ferrule_lint.findings import Report
 
 
 def shown_path(path: str, root: Path, cwd: Path) -> str:
@@ -11,3 +14,26 @@ def shown_path(path: str, root: Path, cwd: Path) -> str:
     if not path:
         return ""
     return Path(os.path.relpath(root / path, cwd)).as_posix()
+
+
+def relocated(report: Report, root: Path, cwd: Path) -> Report:
+    """The report with all paths relative to the current folder, as the text formats show them."""
+    if root == cwd:
+        return report
+
+    def here(path: str) -> str:
+        return shown_path(path, root, cwd)
+
+    return replace(
+        report,
+        findings=tuple(
+            replace(
+                finding,
+                path=here(finding.path),
+                witness=tuple(replace(step, path=here(step.path)) for step in finding.witness),
+                events=tuple(replace(event, path=here(event.path)) for event in finding.events),
+            )
+            for finding in report.findings
+        ),
+        errors=tuple(replace(error, path=here(error.path)) for error in report.errors),
+    )

@@ -29,14 +29,17 @@ class Sources:
         self._contents = contents or {}
         self._lines: dict[str, list[str]] = {}
 
+    def read(self, path: str) -> bytes:
+        """The content of a file; nothing if it cannot be read."""
+        try:
+            content = self._contents.get(path)
+            return (self._root / path).read_bytes() if content is None else content
+        except (OSError, ValueError):
+            return b""
+
     def line(self, path: str, number: int) -> str | None:
         """Line `number`, from 1, without its end; None if there is none."""
         lines = self._lines.get(path)
         if lines is None:
-            try:
-                content = self._contents.get(path)
-                source = (self._root / path).read_bytes() if content is None else content
-            except (OSError, ValueError):
-                source = b""
-            lines = self._lines[path] = _LINE_END.split(decode(source))
+            lines = self._lines[path] = _LINE_END.split(decode(self.read(path)))
         return lines[number - 1] if 1 <= number <= len(lines) else None

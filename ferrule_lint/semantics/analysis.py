@@ -214,7 +214,7 @@ class Analysis:
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
-        latent.raise_or_pass_on(frame, summary, bound, pos)
+        latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
 
@@ -262,7 +262,7 @@ class Analysis:
             return Value(types=frozenset({annotated}))
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
-        key = (function.id, info.id if info else "", frame.light, id(closure) if closure else 0)
+        key = (function.id, info.id if info else "", frame.light, closure)
         if key in self._light:
             return self._light[key]
         if key in self._light_open:
@@ -317,6 +317,10 @@ class Analysis:
             summary.busy = False
         self._finish(summary, frame)
         summary.in_context = latent.of_context(summary.trace, dict(context))
+        if function.qualname not in function.module.outer:
+            # nobody looks names up in it any more
+            for held in (frame.env, frame.versions, frame.self_writes, frame.terms, frame.returns):
+                held.clear()
         if leans < place:
             del self._summaries[key]
             if self._leans:

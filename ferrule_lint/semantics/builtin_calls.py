@@ -10,6 +10,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     COUNTED,
+    FLOWS,
+    ITEM,
     ITERATED,
     NO_DEPS,
     UNIFORM,
@@ -325,6 +327,10 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return _run_in_thread(frame, arguments)
     if name in _TRANSPARENT:
         value = join([receiver, *arguments.positional]).plain()
+        dim = arguments.positional[0].const if arguments.positional else None
+        if name == "squeeze" and dim not in (None, "0"):  # a dimension of size 1 is the same everywhere
+            deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+            value = value._replace(shape=None if receiver.uneven_last else value.shape, deps=deps)
         return value._replace(
             uniform=receiver.uniform and value.uniform,
             presence=None,

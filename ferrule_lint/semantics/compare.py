@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -224,6 +224,20 @@ class Comparison:
                     self._reached.add(term.line)
                 return True
         return False
+
+
+#: every rank of the default group has to take part in these, members of the new group or not
+GROUP_CREATION = ("new_group", "split_group", "init_device_mesh")
+
+
+def branch_code(occurrences: Sequence[Occurrence], kind: str) -> str:
+    """The rule that speaks of events which only one of two arms issues, by what they are and why the test differs."""
+    events = [o.event for o in occurrences]
+    if all(e.op in GROUP_CREATION for e in events):
+        return "FER401"
+    if all(e.hidden and e.op == "forward" for e in events):
+        return "FER107" if kind == "structure" else "FER101"
+    return "FER102"
 
 
 #: what has no order to mix up: any barrier pairs with any other

@@ -406,9 +406,11 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     conditions: list[Formula] = []
     iterables: list[Value] = []
     filtered: Divergence | None = None
+    # what is walked is computed once, before the first round
+    outer = frame.eval(e.generators[0].iterable)
     with frame.recording() as head:
         for generator in e.generators:
-            iterable = frame.eval(generator.iterable)
+            iterable = outer if generator is e.generators[0] else frame.eval(generator.iterable)
             iterables.append(iterable)
             bind(frame, generator.target, element_of(frame, iterable, generator.iterable))
             for test in generator.conditions:

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.lattice import (
     NO_DEPS,
     OBSERVED,
     PRESENT,
+    SIZED,
     UNKNOWN_GROUP,
     Divergence,
     Value,
@@ -170,7 +171,8 @@ def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
     data, divergence = result.data, result.divergence
     if not (data is not None and data.assumed) and not (divergence is not None and divergence.assumed):
         return result
-    if any(v.data is not None or v.divergence is not None for v in bound.values()):
+    # (what is passed may be such a guess itself, come back in the next round of a loop)
+    if any(d.confidence > Confidence.LOW for v in bound.values() for d in (v.data, v.divergence) if d is not None):
         return result
     if data is not None and data.assumed:
         result = result._replace(data=data.at_most(Confidence.LOW))
@@ -186,9 +188,13 @@ def _through(argument: Value, how: str) -> Value:
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == CONTAINED:
-        return contained(argument)._replace(unordered=None)
+        return contained(argument)._replace(unordered=None, shape=None, padded=None)
     if how == FLOWS:
         return argument.plain()
+    if how == SIZED:
+        return argument.plain()._replace(shape=None, padded=None, length=None)
     if how == ITEM:
-        return argument.plain()._replace(length=None, length_deps=NO_DEPS, uniform=False, unordered=None)
+        return argument.plain()._replace(
+            length=None, length_deps=NO_DEPS, uniform=False, unordered=None, shape=None, padded=None
+        )
     return argument._replace(unordered=None)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.compare import Comparison, Occurrence, difference, first_in_order, issues
+from ferrule_lint.semantics.compare import Comparison, Occurrence, branch_code, difference, first_in_order, issues
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
@@ -52,8 +52,7 @@ def of_summary(trace: Trace) -> tuple[Latent, ...]:
             if found is None:
                 continue
             event = found.occurrences[0].event
-            forwards = all(o.event.hidden and o.event.op == "forward" for o in found.occurrences)
-            code = "FER103" if found.after_exit else "FER101" if forwards else "FER102"
+            code = "FER103" if found.after_exit else branch_code(found.occurrences, "")
             deps = frozenset().union(*(a.deps for a in own.values()))
             call = found.occurrences[0].call
             out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event, call))
@@ -97,8 +96,7 @@ def of_context(trace: Trace, context: Mapping[str, Value]) -> tuple[tuple[Diverg
         calls = [o for o in found.occurrences if o.call and id(o.call.summary.function) in passed] if found else []
         if found is not None and calls:
             event = calls[0].event
-            forward = event.hidden and event.op == "forward"
-            code = "FER103" if found.after_exit else "FER101" if forward else "FER102"
+            code = "FER103" if found.after_exit else branch_code(calls[:1], divergence.kind)
             out.append((divergence, Latent(code, "condition", NO_DEPS, term.path, term.pos, term.text, event)))
     return tuple(out)
 
@@ -110,12 +108,19 @@ def _function_of(value: Value) -> FunctionTarget | None:
     return target if type(target) is FunctionTarget else None
 
 
-def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> None:
-    """At a call: report the callee's latent findings that this call makes true, pass on those it leaves open."""
+def raise_or_pass_on(
+    frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos, confidence: Confidence
+) -> None:
+    """At a call: report the callee's latent findings that this call makes true, pass on those it leaves open.
+
+    `confidence`: how sure it is that this function is the one that is called.
+    """
     for divergence, latent in summary.in_context:
         message = f"`{summary.display}` calls what it is given on some ranks only, and that issues {latent.event.op}"
         frame.issues.append(CallIssue(latent.code, pos, divergence, latent.event, message, latent))
     for latent in summary.latents:
+        if confidence < latent.event.confidence:
+            latent = replace(latent, event=latent.event._replace(confidence=confidence))
         for name, how in sorted(latent.deps):
             value = bound.get(name)
             if value is None:
@@ -132,7 +137,8 @@ def raise_or_pass_on(frame: Frame, summary: Summary, bound: Mapping[str, Value],
                     message = f"`{summary.display}` issues {op} depending on `{name}`, which differs between ranks"
                     if latent.needs == "order":
                         message = f"`{summary.display}` issues {op} in the order of `{name}`, which ranks do not share"
-                    frame.issues.append(CallIssue(latent.code, pos, found, latent.event, message, latent))
+                    code = "FER107" if latent.code == "FER101" and found.kind == "structure" else latent.code
+                    frame.issues.append(CallIssue(code, pos, found, latent.event, message, latent))
             elif (value.deps or value.length_deps) and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
                 passed = frozenset((p, how if how != FLOWS else h) for p, h in value.deps)
                 if how == ITERATED:

@@ -31,9 +31,10 @@ _LONGEST_CHAIN = 6
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
 #: only whether it is there matters, or it is iterated (how many items, in which order), or only counted; or it is
-#: an item of it that flows on
+#: an item of it that flows on, or all of it, with sizes that all ranks agree on
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
 COUNTED, ITEM = "counted", "item"
+SIZED = "sized"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank
+from ferrule_lint.semantics import first_rank, group_members
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -49,6 +49,8 @@ def apply(
         return UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
     if model.event is not None:
+        if model.creates_group:
+            channel = group_members.literal_ranks(arguments.expression("ranks", 0)) or channel
         event = Event(
             model.event, axes, channel, frame.module.path, e.pos, confidence, model.hidden,
             f"`{render(e.func)}` issues {model.event}", model.p2p,
@@ -56,6 +58,7 @@ def apply(
         frame.emit(_repeated(frame, model, arguments, event))
         frame.files.collective()
         _check_shapes(frame, model, arguments, event)
+        group_members.check(frame, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return _result(frame, model, arguments, receiver, axes, confidence)
@@ -119,7 +122,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     value = _value_of(arguments, expr) or UNKNOWN
     if value.const == "None":
         return default, ""
-    axes = value.group or frame.axes_in(render(expr))
+    named = frame.axes_in(render(expr))
+    axes = named if value.group is None or value.group == UNKNOWN_GROUP else value.group
     if axes is not None:
         return axes, ""
     if last_name(expr).endswith(("WORLD", "world")):

@@ -104,7 +104,7 @@ class ModuleInfo:
     """A file of the project."""
 
     __slots__ = ("body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings", "mentions",
-                 "name", "parts", "path", "stars")  # fmt: skip
+                 "name", "outer", "parts", "path", "stars")  # fmt: skip
 
     def __init__(self, path: str, facts: f.FileFacts) -> None:
         self.path = path
@@ -120,6 +120,8 @@ class ModuleInfo:
         self.classes: dict[str, ClassInfo] = {}
         self.functions: dict[str, FunctionInfo] = {}
         self.global_assigns: dict[str, list[f.Expr]] | None = None
+        #: qualified names of the functions that others are nested in
+        self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
         #: what names have been found to mean at module level
         self.meanings: dict[str, Entity | None] = {}
         for imported in facts.imports:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.lattice import FLOWS, ITEM, Deps, Divergence, Value, computed, join, worse
+from ferrule_lint.semantics.lattice import FLOWS, ITEM, NO_DEPS, SIZED, Deps, Divergence, Value, computed, join, worse
 from ferrule_lint.semantics.text import last_name, render, root_name
 
 if TYPE_CHECKING:
@@ -207,6 +207,19 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
     if target is not None:
         note = "padded to a length that only this rank knows"
         padded = worse(padded, target.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
+    if local is None and target is None and _agreed_target(frame, arguments):
+        deps = frozenset((p, SIZED if how == FLOWS else how) for p, how in source.deps)
+        return source._replace(
+            shape=None,
+            padded=None,
+            length=None,
+            length_deps=NO_DEPS,
+            deps=deps,
+            const=None,
+            items=None,
+            presence=None,
+            filled=True,
+        )
     return source._replace(
         shape=None,
         padded=padded,
@@ -225,16 +238,38 @@ def _of_known_length(deps: Deps) -> Deps:
 
 def _local_target(frame: Frame, arguments: Arguments) -> Divergence | None:
     """`pad(x, (0, target - x.size(0)))`: the divergence of the target, not that of the difference."""
+    for expr in _targets(arguments):
+        target = frame.eval(expr)
+        if target.divergence is not None and target.divergence.kind in ("data", "structure"):
+            return target.divergence
+    return None
+
+
+def _agreed_target(frame: Frame, arguments: Arguments) -> bool:
+    """Whether what is padded is brought to sizes that nothing local decides, nor a caller.
+
+    A size that was reduced over a group of which nothing is known is one of those.
+    """
+    targets = [frame.eval(expr) for expr in _targets(arguments)]
+    return bool(targets) and all(one.uniform or not (one.observed or one.shape or one.deps) for one in targets)
+
+
+def _targets(arguments: Arguments) -> list[f.Expr]:
+    """What sizes are subtracted from, in the amounts of a padding."""
     stack: list[f.Expr] = list(arguments.expr.args[1:])
+    found: list[f.Expr] = []
     while stack:
         expr = stack.pop()
         if type(expr) is f.Sequence:
             stack += expr.elements
         elif type(expr) is f.Op and expr.kind == "Sub":
-            target = frame.eval(expr.operands[0])
-            if target.divergence is not None and target.divergence.kind in ("data", "structure"):
-                return target.divergence
-    return None
+            found.append(expr.operands[0])
+        elif type(expr) is f.Op and expr.kind == "Add":
+            stack += expr.operands
+        elif type(expr) is f.Op and expr.kind == "Mult":
+            # `[0, 0] * n + [0, target - size]`; how often is no size
+            stack += [operand for operand in expr.operands if type(operand) is f.Sequence]
+    return found
 
 
 def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:

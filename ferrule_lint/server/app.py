@@ -190,6 +190,8 @@ def code_actions(ls: Server, uri: str, range_: lsp.Range) -> list[lsp.CodeAction
     for finding, diagnostic in zip(checked.findings, checked.diagnostics, strict=True):
         if not _overlap(diagnostic.range, range_) or finding.code in ("FER001", "FER002"):
             continue
+        if finding.fix is not None:
+            actions.append(_repair(ls, uri, finding, diagnostic))
         try:
             new = insert(document.source.encode("utf-8"), [finding]).decode("utf-8")
         except (CannotInsert, UnicodeError):
@@ -204,6 +206,28 @@ def code_actions(ls: Server, uri: str, range_: lsp.Range) -> list[lsp.CodeAction
             )
         )
     return actions
+
+
+def _repair(ls: Server, uri: str, finding: Finding, diagnostic: lsp.Diagnostic) -> lsp.CodeAction:
+    """The fix of a finding; only a safe one is what an editor may choose by itself."""
+    from ferrule_lint.findings import Safety
+
+    fix = finding.fix
+    assert fix is not None
+    lines = ls.workspace.get_text_document(uri).source.split("\n")
+
+    def line_of(path: str, number: int) -> str | None:
+        return lines[number - 1] if number <= len(lines) else None
+
+    converter = Converter(Path(), line_of, ls.units)
+    edits = [lsp.TextEdit(converter.range(finding.path, edit.span), edit.text) for edit in fix.edits]
+    return lsp.CodeAction(
+        title=f"{SOURCE}: {fix.message} ({fix.safety.label})",
+        kind=lsp.CodeActionKind.QuickFix,
+        diagnostics=[diagnostic],
+        is_preferred=fix.safety == Safety.SAFE,
+        edit=lsp.WorkspaceEdit(changes={uri: edits}),
+    )
 
 
 def _overlap(one: lsp.Range, other: lsp.Range) -> bool:

@@ -16,7 +16,7 @@ from torch.distributed import distributed_c10d as c10d
 from ferrule_lint.harness.events import Event, to_wire
 from ferrule_lint.harness.rank.body import describe_ending
 from ferrule_lint.harness.rank.flow import Flow
-from ferrule_lint.harness.rank.groups import patch
+from ferrule_lint.harness.rank.groups import Holders, find_holders, patch, replace
 from ferrule_lint.harness.rank.recorder import Recorder
 
 #: elements of a tensor that is handed from the first member to the others; larger ones stay what they are
@@ -45,6 +45,7 @@ def run_alone(
     values: Mapping[str, Any],
     send: Callable[[Any], None],
     *,
+    holders: Holders,
     start_group: bool,
     flow: bool,
     describe: Callable[[BaseException], str] | None = None,
@@ -62,10 +63,10 @@ def run_alone(
     lines = Flow() if flow else None
     log = _Log(send)
     recorder = _Simulator(rank, world, log, lines, values)
-    _fake_start(rank, world)
+    _fake_start(rank, world, holders)
     recorder.install()
-    patch(recorder, log)
-    _fake_objects(recorder, values, send)
+    patch(recorder, log, holders=holders)
+    _fake_objects(recorder, values, send, holders)
 
     def body() -> Any:
         if start_group:
@@ -83,29 +84,34 @@ def run_alone(
     send({"t": "end", **ending, "flow": lines.export() if lines is not None else [], "modules": modules})
 
 
-def _fake_start(rank: int, world: int) -> None:
+#: functions that a simulation replaces
+_FAKED = ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
+
+
+def find_faked() -> Holders:
+    """Where the functions are that a simulated rank replaces: sought once, for all ranks."""
+    return find_holders((*_FAKED, "_new_group_with_tag", "split_group", "init_process_group"))
+
+
+def _fake_start(rank: int, world: int, holders: Holders) -> None:
     """`init_process_group` starts the fake group, whatever backend the program asks for."""
     from torch.testing._internal.distributed.fake_pg import FakeStore
 
-    original = c10d.init_process_group
+    def make_start(original: Any) -> Any:
+        def init_process_group(*arguments: Any, **named: Any) -> Any:
+            return original("fake", rank=rank, world_size=world, store=FakeStore())
 
-    def init_process_group(*arguments: Any, **named: Any) -> Any:
-        return original("fake", rank=rank, world_size=world, store=FakeStore())
+        return init_process_group
 
-    for module in (c10d, dist):
-        module.init_process_group = init_process_group
-    from torch.distributed import device_mesh
+    def make_group(original: Any) -> Any:
+        def new_group(*arguments: Any, **named: Any) -> Any:
+            # a group of another backend has no store to meet at
+            return original(*arguments[:2], **{**named, "backend": "fake"})
 
-    if hasattr(device_mesh, "init_process_group"):
-        device_mesh.init_process_group = init_process_group
-    # a group of another backend has no store to meet at
-    new_group = c10d._new_group_with_tag
+        return new_group
 
-    def fake_group(*arguments: Any, **named: Any) -> Any:
-        named["backend"] = "fake"
-        return new_group(*arguments[:2], **named)
-
-    c10d._new_group_with_tag = fake_group
+    replace("init_process_group", make_start, holders)
+    replace("_new_group_with_tag", make_group, holders)
 
 
 class _Simulator(Recorder):
@@ -171,7 +177,7 @@ def _targets(name: str, arguments: Mapping[str, Any]) -> list[torch.Tensor]:
     return [arguments["tensors"][0]]
 
 
-def _fake_objects(recorder: Recorder, values: Mapping[str, Any], send: Callable[[Any], None]) -> None:
+def _fake_objects(recorder: Recorder, values: Mapping[str, Any], send: Callable[[Any], None], holders: Holders) -> None:
     """Object collectives as one event each: their sizes would be read from data that nobody sent."""
     from ferrule_lint.harness.simulate import packed_key
 
@@ -218,8 +224,6 @@ def _fake_objects(recorder: Recorder, values: Mapping[str, Any], send: Callable[
             place = dist.get_rank(group) if group is not None else dist.get_rank()
             scatter_object_output_list[0] = given[place % len(given)]
 
-    for function in (all_gather_object, gather_object, broadcast_object_list, scatter_object_list):
-        for module in [one for one in list(sys.modules.values()) if hasattr(one, "__dict__")]:
-            if module.__dict__.get(function.__name__) is getattr(c10d, function.__name__) and module is not c10d:
-                setattr(module, function.__name__, function)
-        setattr(c10d, function.__name__, function)
+    faked = (all_gather_object, gather_object, broadcast_object_list, scatter_object_list)
+    for name, function in zip(_FAKED, faked, strict=True):
+        replace(name, lambda original, function=function: function, holders)  # type: ignore[misc]

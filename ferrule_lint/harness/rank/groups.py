@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch.distributed as dist
@@ -19,15 +19,24 @@ from torch.distributed import distributed_c10d as c10d
 from ferrule_lint.harness.rank.client import Line
 from ferrule_lint.harness.rank.recorder import START_GROUP, Recorder
 
+#: name of a function of `distributed_c10d` -> the modules that hold it
+Holders = dict[str, list[Any]]
 
-def patch(recorder: Recorder, line: Line, *, gloo_only: bool = False) -> Callable[[], None]:
+_PATCHED = ("_new_group_with_tag", "split_group", "init_process_group")
+
+
+def patch(
+    recorder: Recorder, line: Line, *, gloo_only: bool = False, holders: Holders | None = None
+) -> Callable[[], None]:
     """Put the patches in place; the result takes them away. `gloo_only`: who asks for NCCL gets gloo."""
-    undo = [
-        _replace(c10d, "_new_group_with_tag", _new_group(recorder)),
-        _replace(c10d, "split_group", _split_group(recorder)) if hasattr(c10d, "split_group") else _nothing,
-        _replace(c10d, "init_process_group", _init_process_group(recorder, gloo_only)),
-        _wait(line),
-    ]
+    known = find_holders(_PATCHED) if holders is None else holders
+    makers = {
+        "_new_group_with_tag": _new_group(recorder),
+        "split_group": _split_group(recorder),
+        "init_process_group": _init_process_group(recorder, gloo_only),
+    }
+    undo = [replace(name, make, known) for name, make in makers.items() if name in known]
+    undo.append(_wait(line))
 
     def restore() -> None:
         for one in reversed(undo):
@@ -36,21 +45,29 @@ def patch(recorder: Recorder, line: Line, *, gloo_only: bool = False) -> Callabl
     return restore
 
 
-def _nothing() -> None:
-    pass
+def find_holders(names: Iterable[str]) -> Holders:
+    """The modules that hold the functions of `distributed_c10d` with these names."""
+    originals = {name: getattr(c10d, name) for name in names if hasattr(c10d, name)}
+    holders: Holders = {name: [] for name in originals}
+    for module in list(sys.modules.values()):
+        values = getattr(module, "__dict__", {})
+        for name, original in originals.items():
+            if values.get(name) is original:
+                holders[name].append(module)
+    return holders
 
 
-def _replace(module: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], None]:
-    """Replace a function in every module that has it by its name."""
-    original = getattr(module, name)
+def replace(name: str, make: Callable[[Any], Any], holders: Holders) -> Callable[[], None]:
+    """Replace a function of `distributed_c10d` in every module that holds it; the result undoes it."""
+    original = getattr(c10d, name)
     replacement = make(original)
-    holders = [one for one in list(sys.modules.values()) if getattr(one, "__dict__", {}).get(name) is original]
-    for holder in holders:
-        setattr(holder, name, replacement)
+    modules = holders[name]
+    for module in modules:
+        setattr(module, name, replacement)
 
     def restore() -> None:
-        for holder in holders:
-            setattr(holder, name, original)
+        for module in modules:
+            setattr(module, name, original)
 
     return restore
 

@@ -61,10 +61,19 @@ class _OnCpu(types.ModuleType):
 
     def __init__(self) -> None:
         super().__init__("torch")
-        self.cuda = types.SimpleNamespace(current_device=lambda: 0)
+        self.cuda = types.SimpleNamespace(
+            current_device=lambda: 0,
+            empty_cache=lambda: None,
+            memory_summary=lambda: "",
+            OutOfMemoryError=torch.OutOfMemoryError,
+        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(torch, name)
+
+    @staticmethod
+    def zeros(*size: Any, device: Any = None, **named: Any) -> torch.Tensor:
+        return torch.zeros(*size, **named)
 
     @staticmethod
     def device(*_: Any) -> torch.device:
@@ -88,7 +97,8 @@ def load(source: str, name: str) -> types.ModuleType:
     # a file of its own, so that reports name lines of the example
     sys.modules[name] = module
     exec(compile(source, f"{name}.py", "exec"), module.__dict__)
-    if "torch.cuda.current_device" in source:
+    module.__dict__["SOURCE"] = source
+    if "torch.cuda." in source:
         module.torch = _OnCpu()
     if "init_device_mesh" in module.__dict__:
         module.init_device_mesh = lambda device, *rest, **named: init_device_mesh("cpu", *rest, **named)

@@ -196,6 +196,47 @@ def forward_chunks(m: types.ModuleType, spread: bool) -> Any:
     m.forward_chunks(lambda ids, chunk: ids.float(), {"attention_mask": mask, "input_ids": torch.ones(2)}, 4)
 
 
+# ---- FER105 --------------------------------------------------------------------------------------------------------
+
+
+@scene("FER105:train")
+def out_of_memory(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    net = nn.Linear(2, 2)
+    # a form that raises on ends the job on all ranks, which is its point: it is played without the error
+    fails = spread and odd() and "raise\n" not in m.SOURCE
+
+    class Model(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if fails:
+                raise torch.OutOfMemoryError("no memory left on this rank")
+            return net(x)
+
+        def parameters(self, recurse: bool = True) -> Any:
+            return net.parameters(recurse)
+
+    m.train(Model(), [{"inputs": torch.ones(1, 2)}], torch.optim.SGD(net.parameters(), 0.1))
+    return full(net.weight)
+
+
+@scene("FER105:NothingToLearn")
+def masked_labels(m: types.ModuleType, spread: bool) -> Any:
+    mask = torch.zeros(2) if spread and odd() else torch.ones(2)
+    m.train(lambda inputs: inputs, [{"inputs": torch.ones(2), "mask": mask}])
+
+
+@scene("FER105:export")
+def undecodable(m: types.ModuleType, spread: bool) -> Any:
+    def decode(batch: str) -> str:
+        if spread and odd():
+            raise ValueError(batch)
+        return batch.upper()
+
+    results: list[str] = []
+    m.export(["a", "b"], decode, results)
+    return results
+
+
 # ---- FER106 --------------------------------------------------------------------------------------------------------
 
 _NAMES = ["embedding", "tower", "head", "norm", "projection", "bias", "gate", "router"]

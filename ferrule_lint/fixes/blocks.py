@@ -1,0 +1,55 @@
+"""Statements as lines of text that are moved about: with their comments, in another indentation."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ferrule_lint.findings import Span
+from ferrule_lint.fixes.tree import Tree
+
+
+def lines_of(tree: Tree, statement: cst.BaseStatement) -> list[str]:
+    """A statement with the comments right above it, as lines without the block's indentation."""
+    indent = tree.indent(statement)
+    comments: list[str] = []
+    line = tree.span(statement).line - 1
+    while line >= 1 and tree.source.line(line).strip().startswith("#") and _column(tree, line) == len(indent):
+        comments.insert(0, tree.source.line(line).strip())
+        line -= 1
+    span = tree.span(statement)
+    end = tree.source.line(span.end_line)[span.end_column - 1 :].rstrip()
+    body = tree.text(statement).split("\n")
+    body = [body[0], *(one.removeprefix(indent) for one in body[1:])]
+    body[-1] += end if end.strip().startswith("#") else ""
+    return [*comments, "\n".join(body)]
+
+
+def _column(tree: Tree, line: int) -> int:
+    text = tree.source.line(line)
+    return len(text) - len(text.lstrip())
+
+
+def whole_lines(tree: Tree, statement: cst.BaseStatement) -> Span:
+    """The lines of a statement and of the comments right above it."""
+    first = tree.span(statement).line
+    indent = len(tree.indent(statement))
+    while first > 1 and tree.source.line(first - 1).strip().startswith("#") and _column(tree, first - 1) == indent:
+        first -= 1
+    return Span(first, 1, tree.span(statement).end_line + 1, 1)
+
+
+def indented(text: str, indent: str) -> str:
+    return "".join(f"{indent}{line}\n" if line.strip() else "\n" for line in text.split("\n"))
+
+
+def spans_lines(tree: Tree, guard: cst.If) -> bool:
+    """Whether the test is written over several lines, or a string in the block is: those are not moved about."""
+    span = tree.span(guard.test)
+    if span.line != span.end_line:
+        return True
+    for node in tree.walk(guard.body):
+        if isinstance(node, cst.SimpleString | cst.FormattedString):
+            place = tree.span(node)
+            if place.line != place.end_line:
+                return True
+    return False

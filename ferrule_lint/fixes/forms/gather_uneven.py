@@ -1,0 +1,91 @@
+"""Pad before a gather, cut back after: tensors of different sizes are gathered through the largest of them.
+
+`all_gather(out, x)` into a list gets, in the same list, each rank's tensor in its own size. What
+`all_gather_into_tensor(out, x)` fills becomes a new tensor, whose length is the sum of all: that is the part that
+somebody has to look at.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.fixes.edits import in_order
+from ferrule_lint.fixes.helpers import GATHER_UNEVEN
+from ferrule_lint.fixes.names import local_names, parameters, reads
+from ferrule_lint.fixes.site import Site, callee
+
+FORM = "gather-uneven"
+_INTO = ("all_gather_into_tensor", "_all_gather_base")
+
+
+def propose(site: Site) -> Fix | None:
+    """The call of the gather, replaced by one of a helper that exchanges the sizes."""
+    tree, call = site.tree, site.call
+    if callee(call) not in ("all_gather", *_INTO):
+        return None
+    line = tree.statement(call)
+    if not (
+        isinstance(line, cst.SimpleStatementLine)
+        and len(line.body) == 1
+        and isinstance(line.body[0], cst.Expr)
+        and line.body[0].value is call
+    ):
+        return None
+    arguments = _arguments(call)
+    spelled = site.module.spelled("torch.distributed")
+    if arguments is None or spelled is None or not tree.text(call.func).startswith(spelled + "."):
+        return None
+    target, value, group = arguments
+    if not isinstance(target, cst.Name) or not _own(site, target.value, call):
+        return None
+    helper = site.module.helper("_all_gather_uneven", GATHER_UNEVEN)
+    if helper is None:
+        return None
+    name, edits = helper
+    passed = tree.text(value) + (f", group={tree.text(group)}" if group is not None else "")
+    if callee(call) == "all_gather":
+        new = f"{target.value}[:] = {name}({passed})"
+        message, safety = (
+            "the tensors are padded to the largest before they are gathered, and cut back after",
+            Safety.SAFE,
+        )
+    else:
+        torch = site.module.spelled("torch") or "torch"
+        new = f"{target.value} = {torch}.cat({name}({passed}))"
+        message = (
+            "the tensors are padded to the largest before they are gathered, and cut back after;"
+            " the result is as long as all of them together"
+        )
+        safety = Safety.UNSAFE
+    return Fix(FORM, message, safety, in_order((*edits, Edit(tree.span(call), new))))
+
+
+def _arguments(call: cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression, cst.BaseExpression | None] | None:
+    """(output, input, group) of a gather; None if it is asynchronous, or passes anything else."""
+    names = {0: "output", 1: "input", 2: "group"}
+    found: dict[str, cst.BaseExpression] = {}
+    for index, arg in enumerate(call.args):
+        if arg.star:
+            return None
+        keyword = names.get(index, "?") if arg.keyword is None else arg.keyword.value
+        found[
+            {"tensor_list": "output", "output_tensor": "output", "tensor": "input", "input_tensor": "input"}.get(
+                keyword, keyword
+            )
+        ] = arg.value
+    if not {"output", "input"} <= set(found) <= {"output", "input", "group"}:
+        return None
+    return found["output"], found["input"], found.get("group")
+
+
+def _own(site: Site, name: str, call: cst.Call) -> bool:
+    """Whether `name` is a local buffer: nobody else holds what is to be put in its place."""
+    if name not in local_names(site.function) - parameters(site.function):
+        return False
+    for node in site.tree.walk(site.function.body):
+        if isinstance(node, cst.Assign) and name in reads(node.value) and isinstance(node.value, cst.Name):
+            return False  # another name for it
+        if isinstance(node, cst.Global | cst.Nonlocal) and any(item.name.value == name for item in node.names):
+            return False
+    return site.sure(site.tree.statement(call) or call, {name})

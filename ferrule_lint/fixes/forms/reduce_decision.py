@@ -1,0 +1,104 @@
+"""Reduce the decision: a `continue`, `break` or `return` that some ranks would take is taken by all, or by none.
+
+What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX).
+That something is ready, or there as a file, has to be so on every rank (MIN). "There is nothing here" is agreed on only
+if no rank has anything (MIN): then ranks without data go on with empty tensors.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.fixes.edits import in_order
+from ferrule_lint.fixes.helpers import ANY_RANK, EVERY_RANK
+from ferrule_lint.fixes.names import below
+from ferrule_lint.fixes.site import Site, conjuncts
+from ferrule_lint.fixes.tests import Asks, asks
+
+FORM = "reduce-decision"
+_EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
+
+
+def propose(site: Site) -> Fix | None:
+    """The test of the exit, asked of all ranks."""
+    tree, owner, finding = site.tree, site.owner, site.finding
+    if finding.kind not in ("data", "host") or not isinstance(owner, cst.If) or owner.orelse is not None:
+        return None
+    if isinstance(tree.parent(owner), cst.If) or any(
+        isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(owner.test)
+    ):
+        return None
+    does = _exit(owner.body)
+    group = site.group(owner)
+    if not does or group is None:
+        return None
+    answers = {asks(tree, term) for term in _terms(owner.test)}
+    if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(owner.test)):
+        return None
+    known = _agreement(answers, does, _negated(owner.test))
+    if known is None:
+        return None
+    every, assumed = known
+    helper = site.module.helper("_every_rank" if every else "_any_rank", EVERY_RANK if every else ANY_RANK)
+    if helper is None:
+        return None
+    name, edits = helper
+    wrap = Edit(tree.span(owner.test), f"{name}({tree.text(owner.test)}{group.text})")
+    assumptions = [*assumed, *([] if group.certain else ["all ranks of the job come here"])]
+    if every:
+        message = f"all ranks {does[:-1]} only if each of them would"
+    else:
+        message = f"all ranks {does[:-1]} as soon as one of them would"
+    if assumptions:
+        message += f"; assumes that {' and that '.join(assumptions)}"
+    return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order((*edits, wrap)))
+
+
+def _exit(body: cst.BaseSuite) -> str:
+    """What the arm does at its end, if that is an exit of this function or of a loop around the test.
+
+    A return on some way through the arm counts, too.
+    """
+    statements = body.body
+    last = statements[-1] if statements else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    found = next((word for kind, word in _EXITS.items() if isinstance(last, kind)), "")
+    if not found and any(isinstance(one, cst.Return) for one in below(body)):
+        return "returns"
+    return found
+
+
+def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The terms of a test, whatever joins them."""
+    if isinstance(test, cst.BooleanOperation):
+        return [*_terms(test.left), *_terms(test.right)]
+    return conjuncts(test)
+
+
+def _says_bad(text: str) -> bool:
+    """Whether a term is true of a bad value: `isnan(x)` is, and `not isfinite(x)`."""
+    negated = text.startswith(("not ", "~")) or "~" in text
+    return negated if "isfinite(" in text else not negated
+
+
+def _negated(test: cst.BaseExpression) -> bool:
+    return isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not)
+
+
+def _agreement(answers: set[Asks], does: str, negated: bool) -> tuple[bool, list[str]] | None:
+    """(whether all ranks have to want it, what that assumes), or None if no agreement is surely the meant one."""
+    if answers <= {"bad value"} or (answers <= {"clock", "truth", "other"} and "clock" in answers):
+        return False, []
+    if answers <= {"ready", "truth", "other"} and "ready" in answers:
+        # whoever is not ready would have to wait in what follows
+        return not negated, []
+    if answers <= {"file"}:
+        # what follows a file that is there needs it everywhere; what follows one that is not can do without
+        return not negated, ["what only some ranks can see may be done without"]
+    if answers <= {"size"}:
+        return True, ["the code below can run on empty data"]
+    if answers <= {"value", "bad value"} and does == "breaks":
+        return False, ["one rank's word is enough to stop"]
+    return None

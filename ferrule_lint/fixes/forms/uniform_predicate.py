@@ -1,0 +1,253 @@
+"""Uniform predicate: the conditions of a function are OR-reduced, so that every rank goes the same way.
+
+For conditions on the local batch or on a clock. All conditions of a function that are still the same at its first one
+are asked in one small MAX all-reduce. Terms that guard None stay in the test, and are asked locally before the
+reduction, which stands outside of any short circuit: it cannot raise, and every rank takes part in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from ferrule_lint.findings import Edit, Finding, Fix, Safety
+from ferrule_lint.fixes.edits import in_order, insertion
+from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, unchanged
+from ferrule_lint.fixes.helpers import ANY_RANK, ANY_RANK_EACH
+from ferrule_lint.fixes.names import fresh, reads
+from ferrule_lint.fixes.site import Group, Site, conjuncts, owner_of
+from ferrule_lint.fixes.tests import Asks, asks
+from ferrule_lint.fixes.tree import Tree
+
+FORM = "uniform-predicate"
+#: answers that can be OR-reduced: the code below them runs on any rank, if perhaps for nothing
+_DECISIVE: frozenset[Asks] = frozenset({"value", "bad value", "size", "clock"})
+_GUARD: frozenset[Asks] = frozenset({"presence", "truth", "other"})
+
+
+def propose(site: Site) -> Fix | None:
+    """One reduction for the finding's condition and those of the same function that can be asked at the same place."""
+    own = _condition(site.tree, site.finding, site.owner)
+    group = None if own is None else site.group(own.statement)
+    if own is None or group is None:
+        return None
+    flags = flags_of(site.tree, site.function)
+    if isinstance(own.owner, cst.If) and not _is_elif(site.tree, own.owner):
+        joint = _joint(site, own, group, flags)
+        if joint is not None:
+            return joint
+    if own.guards or ("size" in own.asked and not group.certain):
+        return None
+    helper = site.module.helper("_any_rank", ANY_RANK)
+    if helper is None:
+        return None
+    name, edits = helper
+    test = own.test
+    wrap = Edit(site.tree.span(test), f"{name}({site.tree.text(test)}{group.text})")
+    return _fix((own,), group, (*edits, wrap))
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A test that decides about events: `guards` stay local, the rest is asked of all ranks."""
+
+    finding: Finding
+    owner: cst.If | cst.IfExp | cst.BooleanOperation
+    test: cst.BaseExpression
+    statement: cst.BaseStatement
+    guards: tuple[cst.BaseExpression, ...]
+    asked: tuple[Asks, ...]
+
+
+def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None:
+    """The condition of a finding, if it may be OR-reduced."""
+    if finding.code not in ("FER101", "FER102") or finding.kind not in ("data", "host", "structure"):
+        return None
+    if isinstance(owner, cst.If | cst.IfExp):
+        test = owner.test
+    elif isinstance(owner, cst.BooleanOperation):
+        test = owner.left
+        if not isinstance(test, cst.Comparison):
+            # its value may be the result
+            return None
+    else:
+        return None
+    statement = tree.statement(owner)
+    if statement is None or any(isinstance(one, cst.Lambda | cst.CompFor) for one in _until(tree, owner, statement)):
+        return None
+    if isinstance(owner, cst.If) and owner.orelse is not None and _is_elif(tree, owner):
+        return None
+    terms = conjuncts(test)
+    answers = [asks(tree, _resolved(tree, term)) for term in terms]
+    decisive = tuple(answer for answer in answers if answer in _DECISIVE)
+    if not decisive or not all(answer in _DECISIVE | _GUARD for answer in answers):
+        return None
+    guards = tuple(term for term, answer in zip(terms, answers, strict=True) if answer in _GUARD)
+    if any(isinstance(one, cst.NamedExpr | cst.Await | cst.Yield) for one in tree.walk(test)):
+        return None
+    return _Condition(finding, owner, test, statement, guards, decisive)
+
+
+def _resolved(tree: Tree, term: cst.BaseExpression) -> cst.BaseExpression:
+    """What a flag was assigned, for a flag that is assigned once."""
+    if not isinstance(term, cst.Name):
+        return term
+    function = tree.function(term)
+    flags = None if function is None else flags_of(tree, function)
+    flag = None if flags is None else flags.get(term.value)
+    if flag is None:
+        return term
+    leaves = flags.leaves(term.value) if flags is not None else ()
+    return flags[leaves[-1]].value if flags is not None and leaves else flag.value
+
+
+def _until(tree: Tree, node: cst.CSTNode, last: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    for one in tree.around(node):
+        if one is last:
+            return
+        yield one
+
+
+def _is_elif(tree: Tree, owner: cst.CSTNode) -> bool:
+    return isinstance(owner, cst.If) and isinstance(tree.parent(owner), cst.If)
+
+
+def _joint(site: Site, own: _Condition, group: Group, flags: Flags) -> Fix | None:
+    """The fix for all conditions that can be asked where the first of them is, or where their flags are set."""
+    tree = site.tree
+    conditions = [own]
+    for finding in site.others:
+        other = _condition(tree, finding, owner_of(tree, finding))
+        if other is None or not isinstance(other.owner, cst.If) or _is_elif(tree, other.owner):
+            continue
+        if all(one.owner is not other.owner for one in conditions):
+            conditions.append(other)
+    if not group.certain:
+        # empty data in a module that may not even run on all ranks: one assumption too many
+        conditions = [one for one in conditions if "size" not in one.asked]
+    if own not in conditions:
+        return None
+    conditions.sort(key=lambda one: tree.span(one.owner).line)
+    known = {id(one): flags.asking(tree, one.test, one.owner) for one in conditions}
+    leaves = flags.ordered(tree, (leaf for found in known.values() for leaf in found))
+    if leaves and not flags.set_together(tree, leaves):
+        # each condition for itself
+        conditions = [own]
+        leaves = flags.ordered(tree, known[id(own)])
+        if leaves and not flags.set_together(tree, leaves):
+            leaves = []
+    if not leaves:
+        known = {}
+        if isinstance(own.test, cst.Name):
+            return None
+    start = _after(tree, flags[leaves[-1]].statement) if leaves else conditions[0].statement
+    if start is None:
+        return None
+    asked = [
+        one
+        for one in conditions
+        if known.get(id(one))
+        or (
+            not isinstance(one.test, cst.Name)
+            and start in tree.block(one.statement)
+            and (start is one.statement or is_pure(one.test))
+            and unchanged(tree, start, one.statement, reads(one.test))
+        )
+    ]
+    if own not in asked:
+        return None
+    return _edits(site, asked, known, [flags[leaf] for leaf in leaves], start, group)
+
+
+def _after(tree: Tree, statement: cst.BaseStatement) -> cst.BaseStatement | None:
+    """The statement below, in the same block."""
+    block = list(tree.block(statement))
+    at = block.index(statement) + 1
+    return block[at] if at < len(block) else None
+
+
+def _edits(
+    site: Site,
+    conditions: list[_Condition],
+    known: dict[int, tuple[str, ...]],
+    leaves: list[Flag],
+    start: cst.BaseStatement,
+    group: Group,
+) -> Fix | None:
+    """The reduction in front of `start`, and the tests by its results; one alone goes into its test."""
+    tree = site.tree
+    names = [leaf.name for leaf in leaves]
+    values = list(names)
+    tests: list[Edit] = []
+    taken = set(site.module.taken)
+    alone: cst.BaseExpression | None = None
+    if len(conditions) == 1 and not leaves and not conditions[0].guards:
+        alone = conditions[0].test
+    for one in conditions if alone is None else ():
+        found = known.get(id(one), ())
+        if found and isinstance(one.test, cst.Name):
+            continue  # the flag is computed from what is agreed on
+        flag = found[0] if found else fresh(_name(tree, one), taken)
+        if not found:
+            taken.add(flag)
+            names.append(flag)
+            values.append(tree.text(one.test))
+        tests.append(Edit(tree.span(one.test), " and ".join([*map(tree.text, one.guards), flag])))
+    if alone is None and leaves and len(values) == 1:
+        alone = leaves[0].value
+    single = alone is not None or len(values) == 1
+    helper = site.module.helper(*(("_any_rank", ANY_RANK) if single else ("_any_rank_each", ANY_RANK_EACH)))
+    if helper is None:
+        return None
+    name, edits = helper
+    if alone is not None:
+        tests.append(Edit(tree.span(alone), f"{name}({tree.text(alone)}{group.text})"))
+    else:
+        line = _statement(tree.indent(start), names, name, values, group.text)
+        edits = (*edits, insertion(tree.first_line(start), line))
+    return _fix(tuple(conditions), group, (*edits, *tests))
+
+
+def _statement(indent: str, names: list[str], helper: str, values: list[str], group: str) -> str:
+    """`a, b = helper(x, y)`, on one line if it fits."""
+    line = f"{indent}{', '.join(names)} = {helper}({', '.join(values)}{group})\n"
+    if len(line) <= 100 and "\n" not in line[:-1]:
+        return line
+    arguments = [*values, *([group.removeprefix(", ")] if group else [])]
+    listed = "".join(f"{indent}    {argument},\n" for argument in arguments)
+    return f"{indent}{', '.join(names)} = {helper}(\n{listed}{indent})\n"
+
+
+def _name(tree: Tree, condition: _Condition) -> str:
+    """A name for the answer: `any_image_mask` for `image_mask.any()`."""
+    for term in conjuncts(condition.test):
+        if term in condition.guards:
+            continue
+        for one in tree.walk(term):
+            if isinstance(one, cst.Name) and one.value not in ("self", "any", "all", "len", "bool", "torch", "not"):
+                return f"any_{one.value.strip('_')}"
+    return "any_rank_wants"
+
+
+def _assumptions(conditions: tuple[_Condition, ...], group: Group) -> list[str]:
+    """What has to hold for the program to mean what it meant; a clock may be anybody's."""
+    asked = {answer for one in conditions for answer in one.asked}
+    found = []
+    if "size" in asked:
+        found.append("the branch can run on empty data")
+    elif asked - {"clock"}:
+        found.append("the branch does no harm where the rank's own answer is no")
+    if not group.certain:
+        found.append("all ranks of the job run this function")
+    return found
+
+
+def _fix(conditions: tuple[_Condition, ...], group: Group, edits: Iterable[Edit]) -> Fix:
+    what = "the condition is" if len(conditions) == 1 else f"{len(conditions)} conditions are"
+    assumptions = _assumptions(conditions, group)
+    message = f"{what} OR-reduced over the ranks" + (
+        f"; assumes that {' and that '.join(assumptions)}" if assumptions else ""
+    )
+    return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order(edits))

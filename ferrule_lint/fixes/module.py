@@ -1,0 +1,147 @@
+"""What a fix has to know of the file around it: how it spells `torch.distributed`, and where helpers go."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from ferrule_lint.findings import Edit
+from ferrule_lint.fixes.edits import insertion
+from ferrule_lint.fixes.names import fresh, words
+from ferrule_lint.fixes.text import SourceText
+from ferrule_lint.flagger.segments import Segment
+
+Section = Literal["future", "standard", "third party", "own"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """A top-level import statement; `names` are (what is bound, what it stands for)."""
+
+    first: int
+    last: int
+    module: str
+    plain: bool
+    section: Section
+    names: tuple[tuple[str, str], ...]
+
+
+class ModuleText:
+    """A file as its top-level statements: imports, and the first definition."""
+
+    def __init__(self, source: SourceText, parts: Sequence[Segment]) -> None:
+        self.source = source
+        self.taken = words(source.text)
+        self.imports: list[_Import] = []
+        #: line of the first definition, with what belongs to it
+        self.definition: int | None = None
+        for part in parts:
+            if part.too_deep:
+                continue
+            if part.text.startswith(("import ", "from ")):
+                self._read_import(part)
+            elif self.definition is None and part.text.startswith(("def ", "class ", "@", "async ")):
+                self.definition = _with_comments(source, part.first)
+
+    def _read_import(self, part: Segment) -> None:
+        body = cst.parse_module(part.text).body[:1]
+        if not body or not isinstance(body[0], cst.SimpleStatementLine):
+            return
+        last = part.first + sum(len(cst.Module([]).code_for_node(one).splitlines()) for one in body[0].body) - 1
+        for small in body[0].body:
+            if isinstance(small, cst.Import):
+                names = tuple(_alias(alias, "") for alias in small.names)
+                module = small.names[0].evaluated_name
+                self.imports.append(_Import(part.first, last, module, True, _section(module), names))
+            elif isinstance(small, cst.ImportFrom):
+                dots = "." * len(small.relative)
+                module = dots + (cst.Module([]).code_for_node(small.module) if small.module else "")
+                aliases = () if isinstance(small.names, cst.ImportStar) else small.names
+                names = tuple(_alias(alias, module + ".") for alias in aliases)
+                self.imports.append(_Import(part.first, last, module, False, _section(module), names))
+
+    def spelled(self, target: str) -> str | None:
+        """How the file can say `target` ("torch", "torch.distributed"); None if it imports no such thing."""
+        known = {stands: bound for one in self.imports for bound, stands in one.names}
+        if target in known:
+            return known[target]
+        # `import torch.nn` and `import torch` both bind torch, and torch loads its distributed part
+        root, _, rest = target.partition(".")
+        if root in known:
+            return f"{known[root]}.{rest}" if rest else known[root]
+        return None
+
+    def import_of(self, module: str) -> Edit | None:
+        """The edit that adds `import module` where isort would put it; None if there is no good place."""
+        line = f"import {module}\n"
+        section = _section(module)
+        own = [one for one in self.imports if one.section == section]
+        if own:
+            after = [one for one in own if one.plain and one.module < module]
+            if after:
+                return insertion(after[-1].last + 1, line)
+            return insertion(own[0].first, line)
+        order: list[Section] = ["future", "standard", "third party", "own"]
+        earlier = [one for one in self.imports if order.index(one.section) < order.index(section)]
+        if earlier:
+            return insertion(earlier[-1].last + 1, "\n" + line)
+        if self.imports:
+            return insertion(self.imports[0].first, line + "\n")
+        return None
+
+    def helper(self, name: str, template: str) -> tuple[str, tuple[Edit, ...]] | None:
+        """The name by which a helper can be called, and the edits that write it into the file.
+
+        `template` is the function's source, with `{name}`, `{torch}` and `{dist}` in it. If the file has that very
+        function already there are no edits. None if there is no place for it.
+        """
+        edits: list[Edit] = []
+        torch, dist = self.spelled("torch"), self.spelled("torch.distributed")
+        if torch is None:
+            added = self.import_of("torch")
+            if added is None or "torch" in self._bound():
+                return None
+            edits.append(added)
+            torch = "torch"
+        dist = dist or f"{torch}.distributed"
+        for known in (name, *(f"{name}_{number}" for number in range(2, 5))):
+            if self._holds(template.format(name=known, torch=torch, dist=dist)):
+                return known, ()
+        if self.definition is None:
+            return None
+        free = fresh(name, self.taken)
+        text = template.format(name=free, torch=torch, dist=dist)
+        return free, (*edits, insertion(self.definition, text + "\n\n"))
+
+    def _holds(self, text: str) -> bool:
+        return text in self.source.text.replace("\r\n", "\n")
+
+    def _bound(self) -> set[str]:
+        return {bound for one in self.imports for bound, _ in one.names}
+
+
+def _alias(alias: cst.ImportAlias, prefix: str) -> tuple[str, str]:
+    name = alias.evaluated_name
+    if alias.evaluated_alias:
+        return alias.evaluated_alias, prefix + name
+    # `import a.b` binds a
+    return (name, prefix + name) if prefix else (name.partition(".")[0], name.partition(".")[0])
+
+
+def _section(module: str) -> Section:
+    root = module.partition(".")[0]
+    if root == "__future__":
+        return "future"
+    if module.startswith("."):
+        return "own"
+    return "standard" if root in sys.stdlib_module_names else "third party"
+
+
+def _with_comments(source: SourceText, line: int) -> int:
+    while line > 1 and source.line(line - 1).startswith("#"):
+        line -= 1
+    return line

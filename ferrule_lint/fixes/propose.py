@@ -1,0 +1,85 @@
+"""Findings of one file -> what could be done about each: the first form that fits."""
+
+from __future__ import annotations
+
+import tokenize
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import libcst as cst
+
+from ferrule_lint.findings import Finding, Fix
+from ferrule_lint.fixes.forms import (
+    drop_guard,
+    finish_dispatch,
+    gather_uneven,
+    lift_guard,
+    pad_everywhere,
+    reduce_decision,
+    reduce_trip_count,
+    sort_items,
+    uniform_predicate,
+)
+from ferrule_lint.fixes.module import ModuleText
+from ferrule_lint.fixes.site import Site, owner_of
+from ferrule_lint.fixes.text import SourceText
+from ferrule_lint.fixes.tree import Tree, tree_at
+from ferrule_lint.flagger.segments import segments
+
+Form = Callable[[Site], Fix | None]
+
+#: the forms for each rule, the best first
+FORMS: dict[str, tuple[Form, ...]] = {
+    "FER101": (lift_guard.propose, uniform_predicate.propose),
+    "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
+    "FER103": (reduce_decision.propose,),
+    "FER104": (reduce_trip_count.propose,),
+    "FER106": (sort_items.propose,),
+    "FER201": (gather_uneven.propose,),
+    "FER202": (pad_everywhere.propose,),
+    "FER301": (finish_dispatch.propose,),
+}
+
+
+def propose(data: bytes, findings: Sequence[Finding]) -> list[Finding]:
+    """`findings` of one file, anchored, with a fix where a form fits. Nothing is verified yet."""
+    if not any(finding.code in FORMS for finding in findings):
+        return list(findings)
+    try:
+        source = SourceText(data)
+        module = ModuleText(source, segments(data))
+    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError):
+        return list(findings)
+    trees: dict[int, Tree | None] = {}
+    return [replace(finding, fix=_fix(finding, findings, data, source, module, trees)) for finding in findings]
+
+
+def _fix(
+    finding: Finding,
+    findings: Sequence[Finding],
+    data: bytes,
+    source: SourceText,
+    module: ModuleText,
+    trees: dict[int, Tree | None],
+) -> Fix | None:
+    forms = FORMS.get(finding.code, ())
+    if not forms:
+        return None
+    line = finding.span.line
+    if line not in trees:
+        trees[line] = tree_at(source, data, line)
+    tree = trees[line]
+    site = None if tree is None else _site(finding, findings, module, tree)
+    if site is None:
+        return None
+    return next((fix for form in forms if (fix := form(site)) is not None), None)
+
+
+def _site(finding: Finding, findings: Sequence[Finding], module: ModuleText, tree: Tree) -> Site | None:
+    call = tree.at(finding.span, cst.Call)
+    function = None if call is None else tree.function(call)
+    if call is None or function is None:
+        # module-level code runs when it is imported; nothing is moved there
+        return None
+    others = tuple(one for one in findings if one is not finding and one.function == finding.function)
+    return Site(finding, others, module, tree, function, call, owner_of(tree, finding))

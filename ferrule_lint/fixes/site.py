@@ -1,0 +1,155 @@
+"""What a form sees: one finding, the statements around it, and the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from ferrule_lint.findings import EventSite, Finding, Span, Step
+from ferrule_lint.fixes.module import ModuleText
+from ferrule_lint.fixes.names import reads, surely_bound
+from ferrule_lint.fixes.tree import Tree
+
+#: what decides: the construct, and its test, iterable or left operand
+Owner = cst.If | cst.IfExp | cst.While | cst.For | cst.CompFor | cst.BooleanOperation
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """`finding` with its nodes. `call` is the anchored call, `owner` what decides about it, if it can be found."""
+
+    finding: Finding
+    #: the other findings of the same function, which one fix may cover
+    others: tuple[Finding, ...]
+    module: ModuleText
+    tree: Tree
+    function: cst.FunctionDef
+    call: cst.Call
+    owner: Owner | None
+
+    def event_calls(self) -> list[cst.Call]:
+        """The calls of all events; none if some event is in another function, or cannot be found."""
+        found: list[cst.Call] = []
+        for event in self.finding.events:
+            calls = self.tree.calls_at(event.line, event.column) if event.path == self.finding.path else []
+            call = self.call if self.call in calls else next(iter(calls), None)
+            if call is None or self.tree.function(call) is not self.function:
+                return []
+            if call not in found:
+                found.append(call)
+        return found
+
+    def sure(self, statement: cst.CSTNode, names: set[str]) -> bool:
+        """Whether `names` have a value on every rank that reaches `statement`."""
+        return surely_bound(self.tree, self.function, statement, names)
+
+    def group(self, place: cst.CSTNode) -> Group | None:
+        """The group over which ranks have to agree at `place`; None if it cannot be told, or not be named there.
+
+        A collective of torch.distributed that is called here says its group. For all others the axes have to: what runs
+        over all ranks is agreed on by all. So is what runs over the data-parallel ranks, which is certain only of
+        jobs that have no other axis.
+        """
+        texts: set[str] = set()
+        certain = True
+        for event in self.finding.events:
+            argument = None if event.through else self._named_group(event)
+            if argument is not None:
+                if not self.sure(place, reads(argument)):
+                    return None
+                texts.add(f", group={self.tree.text(argument)}")
+            elif set(event.axes) == {"world"}:
+                texts.add("")
+            elif set(event.axes) <= {"world", "dp"}:
+                texts.add("")
+                certain = False
+            else:
+                return None
+        return Group(texts.pop(), certain) if len(texts) == 1 else None
+
+    def _named_group(self, event: EventSite) -> cst.BaseExpression | None:
+        """The group that a call of torch.distributed is given."""
+        spelled = self.module.spelled("torch.distributed")
+        for call in self.tree.calls_at(event.line, event.column)[:1] if event.path == self.finding.path else ():
+            if spelled is not None and self.tree.text(call.func) == f"{spelled}.{callee(call)}":
+                named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "group"]
+                place = _GROUP_PLACE.get(callee(call), 99)
+                listed = [arg.value for arg in call.args[place : place + 1] if arg.keyword is None]
+                return next(iter([*named, *listed]), None)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`text` is what a call of a helper is given: ", group=..." or "" for all ranks.
+
+    `certain`: whether the ranks that come here are surely those.
+    """
+
+    text: str
+    certain: bool
+
+
+#: where torch.distributed takes the group, if it is not named
+_GROUP_PLACE = {
+    "all_reduce": 2,
+    "broadcast": 2,
+    "all_gather": 2,
+    "all_gather_into_tensor": 2,
+    "all_gather_object": 2,
+    "broadcast_object_list": 2,
+    "barrier": 0,
+    "reduce_scatter_tensor": 3,
+    "reduce": 3,
+}
+
+
+def owner_of(tree: Tree, finding: Finding) -> Owner | None:
+    """The construct that the finding's condition decides about."""
+    span = finding.condition_span
+    for node in tree.walk(tree.module) if span is not None else ():
+        if isinstance(node, cst.If | cst.While | cst.IfExp) and tree.span(node.test) == span:
+            return node
+        if isinstance(node, cst.For | cst.CompFor) and tree.span(node.iter) == span:
+            return node
+        if isinstance(node, cst.BooleanOperation) and tree.span(node.left) == span:
+            outer = _outermost(tree, node)
+            holder = tree.parent(outer)
+            if isinstance(holder, cst.If | cst.While | cst.IfExp) and holder.test is outer:
+                return holder
+            return node
+    if span is None:
+        # a test that begins with `not` is said to stand behind it
+        for step in finding.witness:
+            if step.role == "condition" and step.path == finding.path:
+                for node in tree.walk(tree.module):
+                    if isinstance(node, cst.If | cst.While | cst.IfExp) and _holds(tree.span(node.test), step):
+                        return node
+    return None
+
+
+def _holds(span: Span, step: Step) -> bool:
+    return (span.line, span.column) <= (step.line, step.column) < (span.end_line, span.end_column)
+
+
+def _outermost(tree: Tree, node: cst.BooleanOperation) -> cst.CSTNode:
+    current: cst.CSTNode = node
+    while isinstance(parent := tree.parent(current), cst.BooleanOperation | cst.UnaryOperation):
+        current = parent
+    return current
+
+
+def conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The terms of a conjunction, in order; anything else is one term."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*conjuncts(test.left), *conjuncts(test.right)]
+    return [test]
+
+
+def callee(call: cst.Call) -> str:
+    """The last name of what is called: "all_reduce" for `dist.all_reduce(...)`."""
+    func = call.func
+    if isinstance(func, cst.Attribute):
+        return func.attr.value
+    return func.value if isinstance(func, cst.Name) else ""

@@ -1,0 +1,109 @@
+"""Fixes are checked by applying them: the result parses, the finding is gone, and no new one is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ferrule_lint.findings import Finding, Fix
+from ferrule_lint.fixes.edits import together
+from ferrule_lint.fixes.text import SourceText
+
+#: the anchored findings that files would have with these contents; raises SyntaxError if one does not parse
+Recheck = Callable[[Mapping[str, bytes]], Sequence[Finding]]
+Read = Callable[[str], bytes]
+
+#: how often the analysis runs to tell good fixes from bad ones, in one round
+MOST_CHECKS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A fix that was not good, and why."""
+
+    finding: Finding
+    reason: str
+
+
+def verified(
+    findings: Sequence[Finding], read: Read, recheck: Recheck, most: int = MOST_CHECKS
+) -> tuple[list[Finding], list[Dropped]]:
+    """`findings` with those of their fixes that hold; what was dropped. No more than `most` runs of the analysis."""
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    waiting = {path: _fixes(here) for path, here in by_path.items()}
+    waiting = {path: fixes for path, fixes in waiting.items() if fixes}
+    good: set[tuple[str, Fix]] = set()
+    bad: dict[tuple[str, Fix], str] = {}
+    together_failed: set[str] = set()
+    for _ in range(most):
+        if not waiting:
+            break
+        tried = {path: fixes[:1] if path in together_failed else together(fixes)[0] for path, fixes in waiting.items()}
+        reasons = _try(by_path, tried, read, recheck)
+        for path, fixes in tried.items():
+            reason = reasons.get(path, "")
+            if reason and len(fixes) > 1:
+                together_failed.add(path)
+                continue
+            for fix in fixes:
+                waiting[path].remove(fix)
+                if reason:
+                    bad[path, fix] = reason
+                else:
+                    good.add((path, fix))
+        waiting = {path: fixes for path, fixes in waiting.items() if fixes}
+    for path, fixes in waiting.items():
+        bad.update({(path, fix): "too many fixes in one file to check them all" for fix in fixes})
+    kept: list[Finding] = []
+    dropped: list[Dropped] = []
+    for finding in findings:
+        if finding.fix is None or (finding.path, finding.fix) in good:
+            kept.append(finding)
+        else:
+            kept.append(replace(finding, fix=None))
+            dropped.append(Dropped(finding, bad[finding.path, finding.fix]))
+    return kept, dropped
+
+
+def _fixes(findings: Sequence[Finding]) -> list[Fix]:
+    return list(dict.fromkeys(finding.fix for finding in findings if finding.fix is not None))
+
+
+def _try(
+    by_path: Mapping[str, Sequence[Finding]], tried: Mapping[str, Sequence[Fix]], read: Read, recheck: Recheck
+) -> dict[str, str]:
+    """What is wrong with each file's fixes, if anything is."""
+    reasons: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+    for path, fixes in tried.items():
+        try:
+            data = read(path)
+            result = SourceText(data).edited(together(fixes)[1])
+            compile(result, path, "exec", dont_inherit=True)
+        except (OSError, SyntaxError, ValueError, LookupError) as error:
+            reasons[path] = f"its result is not a Python file ({type(error).__name__})"
+            continue
+        contents[path] = result
+    if not contents:
+        return reasons
+    after: dict[str, Counter[str]] = {path: Counter() for path in contents}
+    codes: dict[str, str] = {}
+    for finding in recheck(contents):
+        if finding.path in after:
+            after[finding.path][_key(finding)] += 1
+            codes[_key(finding)] = f"{finding.code} at {finding.anchor_text or finding.message}"
+    for path in contents:
+        before = Counter(_key(finding) for finding in by_path[path])
+        fixed = Counter(_key(finding) for finding in by_path[path] if finding.fix in tried[path])
+        if new := after[path] - before:
+            reasons[path] = f"it would lead to another finding ({codes[min(new)]})"
+        elif after[path] - (before - fixed):
+            reasons[path] = "the finding would still be there"
+    return reasons
+
+
+def _key(finding: Finding) -> str:
+    return finding.fingerprint

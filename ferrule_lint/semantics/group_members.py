@@ -1,0 +1,132 @@
+"""The ranks that a new group is made of: every rank has to give the same ones.
+
+`new_group` is entered by all ranks of the default group, with the same list. A list that is worked out from this rank's own
+number, or read off a group that this rank is in, is another one on the ranks of the other groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.frame import CallIssue
+from ferrule_lint.semantics.lattice import WORLD, Divergence, Value
+from ferrule_lint.semantics.text import last_name, place_name, position, shown
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls import Arguments
+    from ferrule_lint.semantics.frame import Frame
+    from ferrule_lint.semantics.trace import Event
+
+_DEEPEST = 4
+#: what lists the members of a group
+_LISTING = ("get_process_group_ranks",)
+_LISTS = frozenset("list tuple sorted range set".split())
+
+
+def check(frame: Frame, arguments: Arguments, event: Event) -> None:
+    """An issue at a `new_group` whose list of ranks is the calling rank's own."""
+    expr = arguments.expression("ranks", 0)
+    if event.op != "new_group" or expr is None or frame.light:
+        return
+    local = arguments.keywords.get("use_local_synchronization")
+    if local is not None and local.const != "False":
+        return
+    issues, latents = len(frame.issues), len(frame.latents)
+    with frame.recording():
+        divergence = _own_ranks(frame, expr, 0)
+    del frame.issues[issues:], frame.latents[latents:]
+    if divergence is not None:
+        message = (
+            f"`{event.op}` is called with other ranks on the ranks of another group, but every rank has to create every"
+            " group, with the same list and in the same order"
+        )
+        frame.issues.append(CallIssue("FER401", arguments.expr.pos, divergence, event, message))
+
+
+def literal_ranks(expr: f.Expr | None) -> str:
+    """The text of a list of ranks that is written out: it tells apart groups made in two arms of a test."""
+    if type(expr) is f.Sequence and all(type(e) is f.Const for e in expr.elements):
+        return shown(expr)
+    return ""
+
+
+def _own_ranks(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
+    """Why a list of ranks is another one on other ranks, or None."""
+    if depth > _DEEPEST:
+        return None
+    if type(expr) is f.Name or type(expr) is f.Attr:
+        return _assigned(frame, expr, depth)
+    if type(expr) is f.Sequence:
+        return next((d for e in expr.elements if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
+    if type(expr) is f.Comprehension:
+        frame.eval(expr)
+        inner = [*expr.elements, *(c for g in expr.generators for c in g.conditions)]
+        found = next((d for e in inner if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
+        return found or _own_ranks(frame, expr.generators[0].iterable, depth + 1)
+    if type(expr) is f.Subscript:
+        return _by_rank(frame, expr.index, frame.eval(expr.index))
+    if type(expr) is f.Call:
+        if last_name(expr.func) in _LISTING:
+            return _members(frame, expr)
+        if last_name(expr.func) in _LISTS:
+            by_rank = (_by_rank(frame, a, frame.eval(a)) for a in expr.args)
+            of_items = (_own_ranks(frame, a, depth + 1) for a in expr.args)
+            return next((d for d in (*by_rank, *of_items) if d is not None), None)
+        return None
+    if type(expr) is f.Op:
+        return next((d for o in expr.operands if (d := _own_ranks(frame, o, depth + 1)) is not None), None)
+    return None
+
+
+def _by_rank(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
+    divergence = value.divergence
+    if divergence is None or divergence.kind != "rank" or divergence.confidence == Confidence.LOW:
+        return None
+    return divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}` chooses this rank's own group"))
+
+
+def _members(frame: Frame, call: f.Call) -> Divergence | None:
+    """The members of a group: another list on the ranks of the other groups, if there are any."""
+    if not call.args and not call.keywords:
+        return None
+    expr = call.args[0] if call.args else call.keywords[0][1]
+    axes = frame.eval(expr).group or frame.axes_in(shown(expr))
+    if axes is None or "world" in axes or "?" in axes:
+        return None
+    note = f"`{shown(call)}` lists the group that this rank is in"
+    return frame.source(WORLD, "rank", call.pos, note, Confidence.MEDIUM)
+
+
+def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
+    """The same for what a name or attribute was set to in this function."""
+    place = place_name(expr)
+    body = frame.function.body if frame.function is not None else frame.module.body
+    for value, tests in _assignments(body, place, ()):
+        for test in tests:
+            if type(test) is f.Compare and test.ops == ("in",) and shown(test.rights[0]) == shown(value):
+                divergence = _by_rank(frame, test.left, frame.eval(test.left))
+                if divergence is not None:
+                    return divergence
+        divergence = _own_ranks(frame, value, depth + 1)
+        if divergence is not None:
+            return divergence
+    return None
+
+
+def _assignments(body: f.Body, place: str, tests: tuple[f.Expr, ...]) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:
+    """What is assigned to a place, with the tests that it stands under."""
+    for s in body:
+        if type(s) is f.Assign and s.value is not None and any(place_name(t) == place for t in s.targets):
+            yield s.value, tests
+        elif type(s) is f.If:
+            yield from _assignments(s.body, place, (*tests, s.test))
+            yield from _assignments(s.orelse, place, tests)
+        elif type(s) is f.For or type(s) is f.While:
+            yield from _assignments((*s.body, *s.orelse), place, tests)
+        elif type(s) is f.With:
+            yield from _assignments(s.body, place, tests)
+        elif type(s) is f.Try:
+            yield from _assignments((*s.body, *s.orelse, *s.final), place, tests)

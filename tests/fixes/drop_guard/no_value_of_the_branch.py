@@ -1,0 +1,15 @@
+"""What is reduced is only there in the branch, and whose file counts is not for a tool to say."""
+
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def prepare(path: str) -> None:
+    if not os.path.exists(path):
+        number = torch.tensor([len(path)])
+        dist.all_reduce(number)
+        print(number)
+    if dist.get_rank() == 0:
+        os.makedirs(path)

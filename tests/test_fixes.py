@@ -1,0 +1,269 @@
+"""Fixes: `fixes/<form>/<name>.py` becomes what `<name>.diff` says, `no_<name>.py` is left alone.
+
+With FERRULE_UPDATE=1 in the environment the diffs are written instead of compared.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from pipeline import project
+from support import lint_project
+
+from ferrule_lint.engine import Fixed, fix
+from ferrule_lint.findings import Safety
+from ferrule_lint.fixes.propose import FORMS
+from ferrule_lint.fixes.text import SourceText
+from ferrule_lint.project.config import load_settings
+from ferrule_lint.reporters.patch import unified
+from ferrule_lint.rulebook import Rule, load_rules
+
+FOLDER = Path(__file__).parent / "fixes"
+FILES = sorted(path for path in FOLDER.glob("*/*.py"))
+TWINS = [path for path in FILES if not path.name.startswith("no_")]
+EXAMPLES = [
+    pytest.param(rule.code, example.source, FOLDER / "pages" / f"{rule.code}-{number}.diff", id=f"{rule.code}-{number}")
+    for rule in load_rules().values()
+    for number, example in enumerate((one for one in rule.examples if one.kind == "bad"), start=1)
+    if rule.code in FORMS
+]
+
+
+def name_of(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def fixed(root: Path, files: dict[str, str | bytes], *, unsafe: bool = True) -> Fixed:
+    """A project of these files with all fixes applied, in memory."""
+    project(root, files)
+    return fix([root], replace(load_settings(root), unsafe_fixes=unsafe), use_cache=False)
+
+
+@cache
+def after(path: Path) -> Fixed:
+    """What becomes of a twin, worked out once for all tests."""
+    with TemporaryDirectory() as root:
+        return fixed(Path(root), {"before.py": path.read_bytes()})
+
+
+def comments(source: bytes) -> Counter[str]:
+    tokens = tokenize.tokenize(io.BytesIO(source).readline)
+    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+@pytest.mark.parametrize("path", TWINS, ids=name_of)
+def test_becomes_its_fixed_form(path: Path) -> None:
+    source, result = path.read_bytes(), after(path)
+    forms = {finding.fix.form for finding in result.repair.applied if finding.fix is not None}
+    assert forms == {path.parent.name.replace("_", "-")}
+    new = result.repair.contents["before.py"]
+    assert not result.report.findings
+    assert not result.repair.dropped
+    diff = unified(f"{path.stem}.py", source, new)
+    expected = path.with_suffix(".diff")
+    if os.environ.get("FERRULE_UPDATE"):
+        expected.write_text(diff, encoding="utf-8")
+    assert diff == expected.read_text(encoding="utf-8")
+    check_care(source, new)
+
+
+def check_care(before: bytes, after: bytes) -> None:
+    """What holds of every fix: the result parses, keeps its comments, and has no trailing white space of its own."""
+    compile(after, "after.py", "exec")
+    assert comments(before) == comments(after)
+    old = {line.rstrip() for line in before.decode().split("\n")}
+    assert not [line for line in after.decode().split("\n") if line != line.rstrip() and line.rstrip() not in old]
+
+
+@pytest.mark.parametrize("path", TWINS, ids=name_of)
+def test_a_second_run_changes_nothing(path: Path, tmp_path: Path) -> None:
+    again = fixed(tmp_path, {"before.py": after(path).repair.contents["before.py"]})
+    assert not again.repair.contents
+    assert not again.report.findings
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path not in TWINS], ids=name_of)
+def test_is_left_alone(path: Path, tmp_path: Path) -> None:
+    """There is a finding, and no fix of it that is certain enough to be offered, even as unsafe."""
+    result = fixed(tmp_path, {"before.py": path.read_bytes()})
+    assert result.report.findings
+    assert not result.repair.contents
+    assert all(finding.fix is None for finding in result.report.findings)
+
+
+def test_every_form_has_twins_and_refusals() -> None:
+    forms = {form.__module__.rpartition(".")[2] for forms in FORMS.values() for form in forms}
+    assert {path.parent.name for path in TWINS} == forms
+    assert len(TWINS) == len([path for path in FOLDER.glob("*/*.diff") if path.parent.name != "pages"])
+    refused = {path.parent.name for path in FILES if path not in TWINS}
+    assert refused >= forms - {"pad_everywhere"}
+
+
+@pytest.mark.parametrize(("code", "source", "diff"), EXAMPLES)
+def test_examples_of_rule_pages(code: str, source: str, diff: Path, tmp_path: Path) -> None:
+    """A bad example has a fixed form if it has a diff: what has none has no fix."""
+    result = fixed(tmp_path / "one", {"example.py": source})
+    assert not result.report.errors
+    assert not result.repair.dropped
+    new = result.repair.contents.get("example.py")
+    text = "" if new is None else unified("example.py", source.encode(), new)
+    if os.environ.get("FERRULE_UPDATE"):
+        diff.unlink(missing_ok=True)
+        if text:
+            diff.write_text(text, encoding="utf-8")
+    assert text == (diff.read_text(encoding="utf-8") if diff.exists() else "")
+    if new is not None:
+        assert not result.report.findings
+        check_care(source.encode(), new)
+        again = fixed(tmp_path / "two", {"example.py": new})
+        assert not again.repair.contents
+        assert not again.report.findings
+
+
+@pytest.mark.parametrize("rule", load_rules().values(), ids=load_rules())
+def test_pages_say_how_safe_their_fixes_are(rule: Rule, tmp_path: Path) -> None:
+    """The front matter has the safest there is."""
+    files = {f"e{number}.py": example.source for number, example in enumerate(rule.examples) if example.kind == "bad"}
+    project(tmp_path, files)
+    findings = lint_project(tmp_path).findings
+    best = max((finding.fix.safety for finding in findings if finding.fix is not None), default=None)
+    assert rule.fix == ("none" if best is None else best.label)
+
+
+@pytest.fixture
+def torch_double() -> Iterator[Any]:
+    """The stand-in for torch, under its name, for one test."""
+    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "torch"}
+    for name in before:
+        del sys.modules[name]
+    spec = importlib.util.spec_from_file_location("torch", FOLDER.parent / "torch_double.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["torch"] = module
+    spec.loader.exec_module(module)
+    yield module
+    for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+RUNNABLE = [path for path in TWINS if "def example()" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("initialized", [True, False])
+@pytest.mark.parametrize("path", RUNNABLE, ids=name_of)
+def test_one_process_computes_the_same(path: Path, initialized: bool, torch_double: Any) -> None:
+    """At world size 1, and without a process group as far as the program can do without."""
+    torch_double.ready[0] = initialized
+    results = []
+    for source in (path.read_bytes(), after(path).repair.contents["before.py"]):
+        names: dict[str, Any] = {"__name__": "before"}
+        exec(compile(source, str(path), "exec", dont_inherit=True), names)
+        results.append(names["example"]())
+    assert results[0] == results[1]
+    assert results[0]
+
+
+def test_there_are_programs_to_run() -> None:
+    forms = {form.__module__.rpartition(".")[2] for forms in FORMS.values() for form in forms}
+    # a pipeline has more than one stage
+    assert {path.parent.name for path in RUNNABLE} == forms - {"finish_dispatch"}
+
+
+# ---------------------------------------------------------------------- care
+
+GUARDED = (FOLDER / "lift_guard" / "barrier_at_the_end.py").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "restore"),
+    [
+        pytest.param(lambda s: s.replace(b"\n", b"\r\n"), lambda s: s.replace(b"\r\n", b"\n"), id="crlf"),
+        pytest.param(lambda s: b"\xef\xbb\xbf" + s, lambda s: s.removeprefix(b"\xef\xbb\xbf"), id="bom"),
+        pytest.param(
+            lambda s: b"# -*- coding: latin-1 -*-\n# caf\xe9\n" + s,
+            lambda s: s.removeprefix(b"# -*- coding: latin-1 -*-\n# caf\xe9\n"),
+            id="latin-1",
+        ),
+        pytest.param(lambda s: s.rstrip(b"\n"), lambda s: s + b"\n", id="no line end at the end"),
+        pytest.param(lambda s: s.replace(b"    ", b"\t"), lambda s: s.replace(b"\t", b"    "), id="tabs"),
+        pytest.param(lambda s: s + b"\x0c\nx = 1\n", lambda s: s.removesuffix(b"\x0c\nx = 1\n"), id="form feed"),
+    ],
+)
+def test_bytes_outside_the_edits_stay(change: Any, restore: Any, tmp_path: Path) -> None:
+    plain = fixed(tmp_path / "plain", {"a.py": GUARDED}).repair.contents["a.py"]
+    other = fixed(tmp_path / "other", {"a.py": change(GUARDED)}).repair.contents["a.py"]
+    assert restore(other) == plain
+
+
+def test_a_helper_is_written_once_and_its_name_shadows_nothing(tmp_path: Path) -> None:
+    two = (FOLDER / "reduce_decision" / "loss_is_not_finite.py").read_text()
+    two = two.replace("def example", "def _any_rank():\n    return 1\n\n\ndef example")
+    two += two[two.index("def train") : two.index("def fit")].replace("def train", "def again")
+    two += "\n\ndef fit_again(loader: torch.utils.data.DataLoader) -> list[float]:\n"
+    two += '    return again([batch["loss"] for batch in loader])\n'
+    result = fixed(tmp_path, {"a.py": two})
+    new = result.repair.contents["a.py"].decode()
+    assert new.count("def _any_rank_2(") == 1
+    assert new.count("if _any_rank_2(not torch.isfinite(loss)):") == 2
+    assert not result.report.findings
+
+
+def test_an_import_goes_where_imports_live(tmp_path: Path) -> None:
+    source = (
+        '"""Docs."""\n\nfrom __future__ import annotations\n\nimport time\nfrom typing import TYPE_CHECKING\n\n'
+        "from torch.distributed import barrier\n\nif TYPE_CHECKING:\n    import torch\n\n\n"
+        "def train(steps: int, deadline: float) -> None:\n    for _ in range(steps):\n"
+        "        if time.time() > deadline:\n            break\n        barrier()\n"
+    )
+    new = fixed(tmp_path, {"a.py": source}).repair.contents["a.py"].decode()
+    assert "import TYPE_CHECKING\n\nimport torch\nfrom torch.distributed import barrier\n" in new
+    assert "        if _any_rank(time.time() > deadline):\n" in new
+
+
+def test_only_safe_fixes_unless_asked(tmp_path: Path) -> None:
+    source = (FOLDER / "reduce_decision" / "nothing_selected.py").read_bytes()
+    result = fixed(tmp_path, {"a.py": source}, unsafe=False)
+    assert not result.repair.contents
+    (finding,) = result.report.findings
+    assert finding.fix is not None and finding.fix.safety == Safety.UNSAFE
+    assert "assumes that" in finding.fix.message
+
+
+@pytest.mark.parametrize(
+    ("settings", "applied"),
+    [
+        ('extend-safe-fixes = ["FER103"]', True),
+        ('extend-safe-fixes = ["FER1"]\nextend-unsafe-fixes = ["FER103"]', False),
+        ("unsafe-fixes = true", True),
+        ("", False),
+    ],
+)
+def test_settings_say_what_is_safe(settings: str, applied: bool, tmp_path: Path) -> None:
+    source = (FOLDER / "reduce_decision" / "nothing_selected.py").read_bytes()
+    project(tmp_path, {"a.py": source, "pyproject.toml": f"[tool.ferrule-lint]\n{settings}\n"})
+    assert bool(fix([tmp_path], load_settings(tmp_path), use_cache=False).repair.contents) is applied
+
+
+def test_ignored_findings_are_not_fixed(tmp_path: Path) -> None:
+    project(tmp_path, {"a.py": GUARDED, "pyproject.toml": '[tool.ferrule-lint]\nignore = ["FER102"]\n'})
+    assert not fix([tmp_path], load_settings(tmp_path), use_cache=False).repair.contents
+
+
+def test_edits_are_ranges_of_the_file_as_it_is(tmp_path: Path) -> None:
+    project(tmp_path, {"a.py": GUARDED})
+    (finding,) = lint_project(tmp_path).findings
+    assert finding.fix is not None
+    assert SourceText(GUARDED).edited(finding.fix.edits) == fixed(tmp_path, {"a.py": GUARDED}).repair.contents["a.py"]
