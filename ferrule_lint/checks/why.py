@@ -91,8 +91,8 @@ def explain_line(
     if asked is None:
         return None
     changed, qualname = asked
-    frame = _frame(Analysis({**facts, path: changed}, models, sharded), path, qualname)
-    plain = _frame(Analysis(facts, models, sharded), path, qualname)
+    frame, _ = _analysed(Analysis({**facts, path: changed}, models, sharded), path, qualname)
+    _, trace = _analysed(Analysis(facts, models, sharded), path, qualname)
     values: dict[tuple[int, str], KnownValue] = {}
     for one in frame.revealed if frame is not None else ():
         # functions and modules are no values that could differ
@@ -100,19 +100,20 @@ def explain_line(
             known = _known(one.expression, one.value)
             values[known.column, known.text] = known
     ordered = tuple(values[key] for key in sorted(values))[:MOST_VALUES]
-    trace = tuple(_lines(plain.trace(), 0))[:MOST_TERMS] if plain is not None else ()
-    return Explanation(path, line, qualname, ordered, trace)
+    return Explanation(path, line, qualname, ordered, tuple(_lines(trace, 0))[:MOST_TERMS])
 
 
-def _frame(analysis: Analysis, path: str, qualname: str) -> Frame | None:
+def _analysed(analysis: Analysis, path: str, qualname: str) -> tuple[Frame | None, Trace]:
+    """The frame and the trace of a function, or of a file's top level if `qualname` is empty."""
     module = analysis.names.modules.get(path)
     if module is None:
-        return None
+        return None, ()
     if not qualname:
-        return analysis.module_frame(module)
+        frame = analysis.module_frame(module)
+        return frame, frame.trace()
     function = module.functions.get(qualname)
     known = None if function is None else analysis.frame_of(function)
-    return None if known is None else known[1]
+    return (None, ()) if known is None else (known[1], known[0].trace)
 
 
 # ---------------------------------------------------------------------- asking
