@@ -183,6 +183,39 @@ def test_quick_fix_and_hover(root: Path) -> None:
     with_server(root, session)
 
 
+def test_a_repair(root: Path) -> None:
+    source = (
+        "import time\n\nimport torch\nimport torch.distributed as dist\n\n\ndef train(loader, model, limit):\n"
+        "    start = time.time()\n    for batch in loader:\n"
+        "        if time.time() - start > limit:\n            break\n        dist.all_reduce(model(batch).sum())\n"
+    )
+
+    async def session(client: Client, root: Path) -> None:
+        uri = (root / "clock.py").as_uri()
+        client.open(uri, source)
+        (one,) = (await client.diagnostics(uri)).diagnostics
+        request = lsp.CodeActionParams(
+            lsp.TextDocumentIdentifier(uri), one.range, lsp.CodeActionContext(diagnostics=[one])
+        )
+        actions = await asyncio.wait_for(client.text_document_code_action_async(request), TIMEOUT) or []
+        repair, suppress = actions
+        assert isinstance(repair, lsp.CodeAction)
+        assert repair.title.endswith("(safe)")
+        assert repair.is_preferred
+        assert suppress.title == "ferrule-lint: suppress FER103 here"
+        assert repair.edit is not None
+        assert repair.edit.changes is not None
+        lines = source.split("\n")
+        offset = lambda place: sum(len(line) + 1 for line in lines[: place.line]) + place.character  # noqa: E731
+        text = source
+        for edit in sorted(repair.edit.changes[uri], key=lambda edit: offset(edit.range.start), reverse=True):
+            text = text[: offset(edit.range.start)] + edit.new_text + text[offset(edit.range.end) :]  # type: ignore[union-attr]
+        client.change(uri, 2, text)
+        assert list((await client.diagnostics(uri)).diagnostics) == []
+
+    with_server(root, session)
+
+
 def test_settings_and_broken_settings(root: Path) -> None:
     (root / "ferrule.toml").write_text('ignore = ["FER102"]\n')
 
