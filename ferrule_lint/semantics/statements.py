@@ -11,7 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import exceptions
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
-from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.frame import Frame, Revealed
 from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, worse
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
@@ -72,12 +72,7 @@ def _expr(frame: Frame, s: f.ExprStmt) -> None:
 
 def _reveal(frame: Frame, line: int, call: f.Call) -> None:
     if call.args:
-        value = frame.eval(call.args[0])
-        text = value.level
-        divergence = value.divergence or value.data
-        if divergence is not None:
-            text = f"divergent[{','.join(sorted(divergence.axes))}] {divergence.kind}"
-        frame.revealed.append((line, text))
+        frame.revealed.append(Revealed(line, call.args[0], frame.eval(call.args[0])))
 
 
 def _assign(frame: Frame, s: f.Assign) -> None:
