@@ -210,10 +210,10 @@ class Analysis:
         summary, _ = known
         if summary.busy:
             return UNKNOWN
-        exceptions.at_call(frame, summary, pos)
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
+        exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
@@ -341,7 +341,8 @@ class Analysis:
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace))
         # what comes from a callee and skips events here is reported here
-        escapes = [e for e in frame.escapes.values() if e.depth == 0 or not summary.events]
+        reported = any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in summary.events)
+        escapes = [e for e in frame.escapes.values() if e.depth == 0 or not reported]
         summary.escapes = tuple(escapes[:MOST_ESCAPES])
         summary.latents = (*frame.latents[: latent.MOST_LATENTS], *latent.of_summary(summary.trace))
 
