@@ -319,8 +319,10 @@ class Analysis:
         summary.in_context = latent.of_context(summary.trace, dict(context))
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
-            for held in (frame.env, frame.versions, frame.self_writes, frame.terms, frame.returns):
+            for held in (frame.env, frame.versions, frame.terms, frame.returns):
                 held.clear()
+            if function.name != "__init__":  # what that has fixed is asked for by `with` blocks
+                frame.self_writes.clear()
         if leans < place:
             del self._summaries[key]
             if self._leans:

@@ -80,6 +80,8 @@ class Comparison:
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
+    #: shared by all comparisons of one difference
+    _tokens: dict[tuple[object, ...], Signature] = field(default_factory=dict)
     #: line of a handler -> the depth of loops it stands in, and what a rank issues that gets there
     _handlers: dict[int, tuple[int, Signature]] = field(default_factory=dict)
     _reached: set[int] = field(default_factory=set)
@@ -108,7 +110,7 @@ class Comparison:
             self.budget -= 1
             if type(term) is Event:
                 if result is not RAISES and self.counts(term):
-                    token = ("event", term.op, term.axes, term.channel)
+                    token = self._token("event", term.op, term.axes, term.channel)
                     if not (self.by_presence and term.hidden and token in result):
                         result = (token, *result)
             elif type(term) is CallTerm:
@@ -134,12 +136,12 @@ class Comparison:
 
     def _exit(self, term: Exit) -> Signature:
         if term.kind in ("return", "leaves"):
-            return (("return",),) if self._depth else ()
+            return (self._token("return"),) if self._depth else ()
         if term.kind == "caught":
             depth, handled = self._handlers.get(term.line, (0, ()))
-            return handled if depth == self._depth else (("return", term.line),)
+            return handled if depth == self._depth else (self._token("return", term.line),)
         if term.kind == "break":
-            return (("break",),)
+            return (self._token("break"),)
         return () if term.kind == "continue" else RAISES
 
     def _choice(self, term: Choice, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
@@ -154,13 +156,26 @@ class Comparison:
             return a
         if a is RAISES:
             return b
-        common = 0
-        while common < min(len(a), len(b)) and a[-1 - common] == b[-1 - common]:
+        # mostly both arms go on with all of the rest
+        common = len(rest)
+        if common > min(len(a), len(b)) or not (a[len(a) - common :] == rest == b[len(b) - common :]):
+            common = 0
+        shorter = min(len(a), len(b))
+        while common < shorter and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
         if self.surely and self.inside and deps_of(term.formula):
             return tail
-        return (("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+        return (self._token("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+
+    def _token(self, *parts: object) -> Signature:
+        """The one tuple of these parts.
+
+        A signature shares its parts like a graph, with more ways through it than can be gone: comparing two is quick
+        only where equal parts are the same object.
+        """
+        key = tuple([tuple(map(id, part)) if type(part) is tuple else part for part in parts])
+        return self._tokens.setdefault(key, parts)
 
     def _loop(self, term: Loop, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
         self._depth += 1
@@ -169,7 +184,7 @@ class Comparison:
         if body is RAISES or rest is RAISES:
             return rest
         if issues(body) or (mentions(body, "return") and issues(rest)):
-            return (("loop", body), *rest)
+            return (self._token("loop", body), *rest)
         return rest
 
     def call_signature(self, summary: Summary) -> Signature:
@@ -253,24 +268,19 @@ def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
 
 def issues(signature: Signature) -> bool:
     """Whether an event is in a signature."""
-    stack: list[object] = [signature]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tuple) and item:
-            if item[0] == "event":
-                return True
-            stack.extend(item)
-    return False
+    return mentions(signature, "event")
 
 
 def mentions(signature: Signature, kind: str) -> bool:
-    """Whether an exit of this kind is in a signature."""
+    """Whether an event, or an exit of this kind, is in a signature."""
     stack: list[object] = [signature]
+    seen: set[int] = set()
     while stack:
         item = stack.pop()
-        if isinstance(item, tuple) and item:
+        if isinstance(item, tuple) and item and id(item) not in seen:
             if item[0] == kind:
                 return True
+            seen.add(id(item))
             stack.extend(item)
     return False
 
@@ -334,19 +344,26 @@ def _same_ways(x: Signature, y: Signature) -> bool:
     """
     if not (mentions(x, "either") and mentions(y, "either")):
         return False
-    a, b = _ways(x), _ways(y)
+    known: dict[int, frozenset[Signature] | None] = {}
+    a, b = _ways(x, known, 0), _ways(y, known, 0)
     return a is not None and a == b and () not in a
 
 
-def _ways(signature: Signature) -> frozenset[Signature] | None:
-    """Every sequence that a signature stands for; None if they are many."""
+def _ways(
+    signature: Signature, known: dict[int, frozenset[Signature] | None], depth: int
+) -> frozenset[Signature] | None:
+    """Every sequence that a signature stands for; None if they are many. `known`: those of parts met before."""
     found: set[Signature] = {()}
     for token in signature:
         if isinstance(token, tuple) and token and token[0] == "either":
-            left, right = _ways(token[1]), _ways(token[2])
-            if left is None or right is None:
+            if id(token) not in known:
+                left = _ways(token[1], known, depth + 1) if depth < _MOST_WAYS else None
+                right = _ways(token[2], known, depth + 1) if left is not None else None
+                known[id(token)] = left | right if left is not None and right is not None else None
+            ways = known[id(token)]
+            if ways is None:
                 return None
-            found = {(*before, *way) for before in found for way in left | right}
+            found = {(*before, *way) for before in found for way in ways}
         else:
             found = {(*before, token) for before in found}
         if len(found) > _MOST_WAYS:

@@ -85,18 +85,12 @@ Trace: TypeAlias = tuple[Term, ...]
 
 def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
     """Every choice and loop of a trace, outer ones first, calls not entered."""
-    for term in trace:
-        if type(term) is Choice:
+    stack = list(reversed(trace))
+    while stack:
+        term = stack.pop()
+        if type(term) is Choice or type(term) is Loop:
             yield term
-            yield from choices_and_loops(term.body)
-            yield from choices_and_loops(term.orelse)
-        elif type(term) is Loop:
-            yield term
-            yield from choices_and_loops(term.body)
-        elif type(term) is Attempt:
-            yield from choices_and_loops(term.body)
-            for _, handler in term.handlers:
-                yield from choices_and_loops(handler)
+        stack.extend(reversed(parts(term)))
 
 
 def parts(term: Term) -> Trace:
