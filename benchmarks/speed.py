@@ -3,9 +3,9 @@
 
     python benchmarks/speed.py TREE... [--flake8 "flake8 -j1"] [--tool "python -m ferrule_lint"] [--runs 3]
 
-For each tree: flake8, ferrule-lint cold (an empty cache, which it fills) and warm (unchanged). Runs take turns, so that both
-tools see the same load; the least of the runs counts. Other programs on the machine make all numbers larger: ratios are what
-to look at. Exit code 2 if a command cannot be run.
+For each tree: flake8, ferrule-lint cold (an empty cache, which it fills) and warm (unchanged). Runs take turns, so that
+both tools see the same load; the least of the runs counts. Other programs on the machine make all numbers larger: ratios
+are what to look at. Exit code 2 if a command cannot be run.
 """
 
 from __future__ import annotations
