@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ferrule_lint.extraction import Crashed, Unparsable, Unreadable, describe_crash, read_facts
-from ferrule_lint.findings import Confidence, Finding, LintError, Report, Span
+from ferrule_lint.findings import Confidence, Finding, LintError, NotebookCells, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import Settings
-from ferrule_lint.project.discovery import Discovery, discover
+from ferrule_lint.project.discovery import NOTEBOOK, Discovery, discover
 from ferrule_lint.project.results import Results, ResultsCache
 from ferrule_lint.project.results import key as results_key
 from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
@@ -43,6 +43,7 @@ class _Run:
     progress: Progress
     #: what stands in for files, by path relative to the root
     contents: dict[str, bytes]
+    notebooks: dict[str, NotebookCells] = field(default_factory=dict)
     facts: dict[str, FileFacts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Finding] = field(default_factory=list)
@@ -91,7 +92,8 @@ def lint(
     """
     start = time.perf_counter()
     run = _start(paths, settings, use_cache, progress, contents)
-    if run.cache is None:
+    # a notebook that is broken is in no cache
+    if run.cache is None or run.findings or run.errors:
         results = _analyse(run, settings, jobs)
     else:
         results = _known_or_analyse(run, settings, jobs, ResultsCache(run.cache.folder))
@@ -143,7 +145,9 @@ def _start(
     discovery = discover(paths, settings, contents)
     folder = settings.cache_dir or discovery.root / FOLDER if use_cache else None
     given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
-    return _Run(discovery, FactsCache(folder) if folder is not None else None, progress or _silent, given)
+    run = _Run(discovery, FactsCache(folder) if folder is not None else None, progress or _silent, given)
+    _convert_notebooks(run)
+    return run
 
 
 def _report(run: _Run, results: Results, start: float) -> Report:
@@ -162,6 +166,7 @@ def _report(run: _Run, results: Results, start: float) -> Report:
         statistics=statistics,
         paths=discovery.report,
         contents=run.contents,
+        notebooks=run.notebooks,
     )
 
 
@@ -223,10 +228,29 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
+def _convert_notebooks(run: _Run) -> None:
+    """Their code stands in for the notebooks; those that are not in Python, or cannot be read, are set aside."""
+    from ferrule_lint.frontend.errors import SourceError
+    from ferrule_lint.frontend.notebook import read_notebook
+
+    for path in [path for path in run.discovery.read if path.endswith(NOTEBOOK)]:
+        try:
+            given = run.contents.get(path)
+            notebook = read_notebook((run.discovery.root / path).read_bytes() if given is None else given)
+        except OSError as error:
+            run.errors.append(LintError(path, 0, f"cannot be read: {error.strerror or error}"))
+        except SourceError as error:
+            run.findings.append(_syntax_error(path, error.line, error.message))
+        else:
+            if notebook is not None:
+                run.contents[path] = notebook.source
+                run.notebooks[path] = NotebookCells(notebook.cells, notebook.texts)
+
+
 def _read(run: _Run, jobs: int) -> None:
     """Facts of all files of the project."""
     reported = set(run.discovery.report)
-    paths = run.discovery.read
+    paths = [path for path in run.discovery.read if not path.endswith(NOTEBOOK) or path in run.notebooks]
     run.count("files_read", len(paths))
     outcomes: dict[str, FileFacts] = {}
     for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs, run.contents)):
@@ -344,8 +368,12 @@ def _offer(run: _Run, settings: Settings) -> None:
     from ferrule_lint.fixes.rounds import offer
 
     run.progress("fixing", 0, 1)
+    # edits are of a file's text; a notebook's is JSON
+    in_files = [finding for finding in run.findings if finding.path not in run.notebooks]
+    in_notebooks = [finding for finding in run.findings if finding.path in run.notebooks]
     try:
-        run.findings, run.dropped = offer(run.findings, run.read, lambda contents: _recheck(run, settings, contents))
+        offered, run.dropped = offer(in_files, run.read, lambda contents: _recheck(run, settings, contents))
+        run.findings = [*offered, *in_notebooks]
     except Exception as error:
         run.errors.append(LintError("", 0, describe_crash(error)))
         return

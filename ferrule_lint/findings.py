@@ -148,10 +148,14 @@ class Finding:
     anchor_text: str = ""
     #: None unless it is suppressed
     suppression: Suppression | None = None
+    #: the fingerprint, for a finding whose path was rewritten for a report
+    known_fingerprint: str = ""
 
     @property
     def fingerprint(self) -> str:
         """Stable under moved lines and reformatting: code, file, function and the text of the call."""
+        if self.known_fingerprint:
+            return self.known_fingerprint
         text = _LAYOUT.sub("", self.anchor_text or self.message)
         parts = "\0".join((self.code, self.path, self.function, text))
         return hashlib.sha256(parts.encode()).hexdigest()[:16]
@@ -168,6 +172,22 @@ class LintError:
     path: str
     line: int
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotebookCells:
+    """Where the lines of a notebook's code stand: (first line, number of the cell, its number of lines), from 1."""
+
+    cells: tuple[tuple[int, int, int], ...]
+    #: the code of each cell by its number
+    texts: Mapping[int, str] = field(default_factory=dict)
+
+    def place(self, line: int) -> tuple[int, int]:
+        """(number of the cell, line in it) of a line of the code."""
+        if not self.cells:
+            return 1, line
+        first, number, lines = max((cell for cell in self.cells if cell[0] <= line), default=self.cells[0])
+        return number, min(line - first + 1, max(lines, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +208,5 @@ class Report:
     paths: tuple[str, ...] = ()
     #: what stood in for files (the standard input, an editor's buffer), by path
     contents: Mapping[str, bytes] = field(default_factory=dict)
+    #: the notebooks among `paths`
+    notebooks: Mapping[str, NotebookCells] = field(default_factory=dict)

@@ -249,6 +249,43 @@ def test_sarif_is_valid_by_the_official_schema(root: Path, args: list[str]) -> N
     assert not jsonschema.Draft7Validator(schema).is_valid(broken)
 
 
+CLOCK = """\
+import time
+
+import torch
+import torch.distributed as dist
+
+
+def train(loader, model, limit):
+    start = time.time()
+    for batch in loader:
+        if time.time() - start > limit:
+            break
+        dist.all_reduce(model(batch).sum())
+"""
+
+
+def test_sarif_has_fixes_that_can_be_applied(root: Path) -> None:
+    (root / "clock.py").write_text(CLOCK)
+    log = json.loads(report("sarif", "clock.py"))
+    schema = official_schema("Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema")
+    jsonschema.Draft7Validator(schema).validate(log)
+    (fix,) = log["runs"][0]["results"][0]["fixes"]
+    assert fix["description"]["text"].endswith("(safe)")
+    (change,) = fix["artifactChanges"]
+    assert change["artifactLocation"]["uri"] == "clock.py"
+    lines = CLOCK.split("\n")
+    starts = [sum(len(line) + 1 for line in lines[:number]) for number in range(len(lines))]
+    text = CLOCK
+    for one in reversed(change["replacements"]):
+        region = one["deletedRegion"]
+        first = starts[region["startLine"] - 1] + region["startColumn"] - 1
+        last = starts[region["endLine"] - 1] + region["endColumn"] - 1
+        text = text[:first] + one["insertedContent"]["text"] + text[last:]
+    run("--fix", "clock.py", status=0)
+    assert (root / "clock.py").read_text() == text
+
+
 # ---------------------------------------------------------------------- HTML
 class _Tags:
     def __init__(self, page: str) -> None:

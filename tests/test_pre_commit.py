@@ -52,9 +52,8 @@ def scratch(tmp_path: Path) -> Path:
     git(source, "init", "-q", "-b", "main")
     git(source, "add", ".")
     git(source, "commit", "-q", "-m", "hooks")
-    config = {
-        "repos": [{"repo": str(source), "rev": git(source, "rev-parse", "HEAD"), "hooks": [{"id": "ferrule-lint"}]}]
-    }
+    ids = [{"id": hook["id"]} for hook in hooks]
+    config = {"repos": [{"repo": str(source), "rev": git(source, "rev-parse", "HEAD"), "hooks": ids}]}
     files = {
         ".pre-commit-config.yaml": json.dumps(config),
         "helper.py": HELPER,
@@ -70,7 +69,7 @@ def scratch(tmp_path: Path) -> Path:
     return root
 
 
-def pre_commit(root: Path, *args: str) -> subprocess.CompletedProcess[str]:
+def pre_commit(root: Path, *args: str, hook: str = "ferrule-lint") -> subprocess.CompletedProcess[str]:
     package = str(Path(__import__("ferrule_lint").__file__).parent.parent)
     environment = {
         **os.environ,
@@ -78,7 +77,7 @@ def pre_commit(root: Path, *args: str) -> subprocess.CompletedProcess[str]:
         "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")])),
         "NO_COLOR": "1",
     }
-    command = [sys.executable, "-m", "pre_commit", "run", "--color", "never", "ferrule-lint", *args]
+    command = [sys.executable, "-m", "pre_commit", "run", "--color", "never", hook, *args]
     return subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", env=environment, check=False)
 
 
@@ -117,6 +116,22 @@ def test_all_files(scratch: Path) -> None:
     assert done.returncode == 1
     assert done.stdout.count("FER102") == 1
     assert "old.py:7:9: FER102" in done.stdout
+
+
+def test_the_hook_that_repairs(scratch: Path) -> None:
+    clock = (
+        "import time\n\nimport torch\nimport torch.distributed as dist\n\n\ndef train(loader, model, limit):\n"
+        "    start = time.time()\n    for batch in loader:\n"
+        "        if time.time() - start > limit:\n            break\n        dist.all_reduce(model(batch).sum())\n"
+    )
+    (scratch / "clock.py").write_text(clock)
+    git(scratch, "add", ".")
+    done = pre_commit(scratch, hook="ferrule-lint-fix")
+    assert done.returncode == 1, done.stdout
+    assert "files were modified by this hook" in done.stdout
+    assert "if _any_rank(time.time() - start > limit):" in (scratch / "clock.py").read_text()
+    git(scratch, "add", ".")
+    assert pre_commit(scratch, hook="ferrule-lint-fix").returncode == 0
 
 
 def test_hooks_are_valid_by_the_published_schema() -> None:

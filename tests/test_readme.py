@@ -53,7 +53,9 @@ def test_configuration_is_accepted() -> None:
     assert parse_settings(values, Path("pyproject.toml"), text, TABLE).sharded == ("VisionTower", ".*Expert")
 
 
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+)
 def test_links_lead_somewhere(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     targets = re.findall(r"\]\((?!https?://)([^)#]+)", text)
@@ -69,3 +71,18 @@ def test_budgets_are_those_of_the_code(page: str) -> None:
     for module, name, number in rows:
         value = getattr(importlib.import_module(f"ferrule_lint.{module}"), name)
         assert (module, name, int(number.replace(",", ""))) == (module, name, value)
+
+
+def test_shown_answer_of_why_is_the_real_one() -> None:
+    page = (ROOT / "docs" / "why.md").read_text(encoding="utf-8")
+    (place, shown), *_ = re.findall(
+        r"^```console\n\$ ferrule-lint why (\S+)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "ferrule_lint", "why", "--no-cache", place],
+        cwd=ROOT,
+        env={**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert (done.returncode, done.stdout) == (0, shown)

@@ -23,7 +23,9 @@ NAMES = {
     "FER201": "unpadded-tensor-in-gather",
     "FER202": "rank-local-padding",
     "FER301": "stage-branch-missing-broadcast",
+    "FER303": "unmatched-send-recv",
     "FER401": "group-created-on-some-ranks",
+    "FER402": "group-rank-as-global-rank",
 }
 _MOST_EVENTS = 20
 

@@ -8,6 +8,7 @@ from ferrule_lint.checks.result import CheckOptions
 from ferrule_lint.facts.types import FileFacts
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.lattice import Value
 
 
 def reveal(
@@ -21,6 +22,14 @@ def reveal(
         for function in module.functions.values():
             known = analysis.frame_of(function)
             if known is not None:
-                out += [(path, line, text) for line, text in known[1].revealed]
-        out += [(path, line, text) for line, text in analysis.module_frame(module).revealed]
+                out += [(path, one.line, level(one.value)) for one in known[1].revealed]
+        out += [(path, one.line, level(one.value)) for one in analysis.module_frame(module).revealed]
     return sorted(set(out))
+
+
+def level(value: Value) -> str:
+    """A value in a few words."""
+    divergence = value.divergence or value.data
+    if divergence is None:
+        return value.level
+    return f"divergent[{','.join(sorted(divergence.axes))}] {divergence.kind}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from ferrule_lint.checks import branches, calls, loops, order, stages
+from ferrule_lint.checks import branches, calls, loops, order, p2p, stages
 from ferrule_lint.checks.result import CheckOptions, CheckResult
 from ferrule_lint.facts.types import Body, FileFacts
 from ferrule_lint.findings import Finding, LintError
@@ -92,6 +92,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         yield from branches.check(trace, name, frame.files.suspicious(), frame.analysis.count)
         yield from loops.check(trace, name)
         yield from order.check(trace, name)
+        yield from p2p.check(trace, name, body)
     yield from calls.check(frame, name)
 
 

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,8 @@ import click
 
 from ferrule_lint.cli import fixing
 from ferrule_lint.cli.baseline import baseline_options, check_options, with_baseline
+from ferrule_lint.cli.changes import change_options, only_concerned, read_changes
+from ferrule_lint.cli.completion import complete_codes, complete_path
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.fixing import fix_options
 from ferrule_lint.cli.output import output_options, write
@@ -34,7 +37,7 @@ def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
 
 
 def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
-    return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text)
+    return click.option(name, multiple=True, metavar="CODES", callback=_codes, help=text, shell_complete=complete_codes)
 
 
 class _Check(click.Command):
@@ -43,7 +46,7 @@ class _Check(click.Command):
 
 
 @click.command(cls=_Check, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("paths", nargs=-1, type=click.Path(path_type=str))
+@click.argument("paths", nargs=-1, type=click.Path(path_type=str), shell_complete=complete_path)
 @_code_option("--select", "Report only these rules: codes or beginnings of codes, with commas between.")
 @_code_option("--ignore", "Do not report these rules.")
 @_code_option("--extend-select", "Report these rules besides those that the settings select.")
@@ -57,6 +60,7 @@ class _Check(click.Command):
 @click.option("--statistics", is_flag=True, help="Show how often each rule was broken instead of the findings.")
 @suppression_options
 @baseline_options
+@change_options
 @stdin_option
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
@@ -96,16 +100,24 @@ def check(
     if show_files:
         _show_files(paths, settings)
         return
+    run = partial(_lint, paths, settings, use_cache=not no_cache, quiet=quiet)
+    changes = read_changes(settings, options, from_stdin=bool(contents))
     changed = False
     if settings.fix or options["fix_only"] or options["diff"]:
         if contents and not options["diff"]:
             raise click.UsageError("--fix writes files, so it cannot be used with the standard input; --diff can")
+        if changes is not None:
+            raise click.UsageError(
+                "--since and --changed choose what is reported; they go neither with --fix nor --diff"
+            )
         fixed = _fix(paths, settings, contents, options, use_cache=not no_cache, quiet=quiet)
         changed = bool(fixed.repair.contents)
         report = fixing.apply(fixed, settings, diff=options["diff"], quiet=quiet)
     else:
-        report = _lint(paths, settings, contents, use_cache=not no_cache, quiet=quiet)
+        report = run(contents)
     report = with_baseline(report, settings, options, quiet=quiet)
+    if changes is not None:
+        report = only_concerned(report, changes, run, settings.root or Path.cwd())
     if options["add_suppressions"] is not None:
         written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
         ctx.exit(0 if written and not report.errors else 2)

@@ -13,10 +13,14 @@ import click
 
 import ferrule_lint
 from ferrule_lint.cli.clean import clean
+from ferrule_lint.cli.completion import completion
+from ferrule_lint.cli.config import config
 from ferrule_lint.cli.lint import check
 from ferrule_lint.cli.rules import explain, rules
+from ferrule_lint.cli.server import server
 from ferrule_lint.cli.trace import trace
 from ferrule_lint.cli.triage import triage
+from ferrule_lint.cli.why import why
 
 #: it could not run, or not over everything
 FAILURE = 2
@@ -81,6 +85,10 @@ cli.add_command(explain)
 cli.add_command(rules)
 cli.add_command(trace)
 cli.add_command(triage)
+cli.add_command(why)
+cli.add_command(server)
+cli.add_command(config)
+cli.add_command(completion)
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -36,8 +36,10 @@ def output_options(function: _Function) -> _Function:
 def write(report: Report, settings: Settings, file: Path | None, *, statistics: bool, quiet: bool) -> None:
     """The report to `file` or to the standard output."""
     from ferrule_lint.reporters import text
-    from ferrule_lint.reporters.formats import DOCUMENTS
+    from ferrule_lint.reporters.cells import at_top, by_cell
+    from ferrule_lint.reporters.formats import DOCUMENTS, KNOWING_CELLS
 
+    report = by_cell(report) if settings.output_format in KNOWING_CELLS else at_top(report)
     if settings.output_format in DOCUMENTS:
         content = _document(report, settings, statistics=statistics)
     else:

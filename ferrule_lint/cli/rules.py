@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ferrule_lint.cli.completion import complete_rule
 from ferrule_lint.cli.failure import Failure
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def load_rules() -> dict[str, Rule]:
 
 
 @click.command(context_settings=_CONTEXT)
-@click.argument("code")
+@click.argument("code", shell_complete=complete_rule)
 def explain(code: str) -> None:
     """Print the page of a rule."""
     from ferrule_lint.reporters.text import wants_colour

@@ -50,6 +50,8 @@ def add_suppressions(report: Report, root: Path, reason: str) -> bool:
     good = True
     for path, findings in by_path.items():
         try:
+            if path in report.notebooks:
+                raise CannotInsert("comments cannot be written into notebooks")
             source = (root / path).read_bytes()
             new = insert(source, findings, " ".join(reason.split()))
             if new != source:

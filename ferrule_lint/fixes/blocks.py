@@ -53,3 +53,10 @@ def spans_lines(tree: Tree, guard: cst.If) -> bool:
             if place.line != place.end_line:
                 return True
     return False
+
+
+def comment_of(tree: Tree, guard: cst.If) -> str:
+    """The comment behind the colon of an `if`, or ""."""
+    span = tree.span(guard.test)
+    _, hash_sign, text = tree.source.line(span.end_line)[span.end_column - 1 :].partition("#")
+    return hash_sign + text.rstrip()

@@ -35,6 +35,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER103": (reduce_decision.propose,),
     "FER104": (reduce_trip_count.propose,),
     "FER106": (sort_items.propose,),
+    "FER107": (uniform_predicate.propose,),
     "FER201": (gather_uneven.propose,),
     "FER202": (pad_everywhere.propose,),
     "FER301": (finish_dispatch.propose,),

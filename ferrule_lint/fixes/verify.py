@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tokenize
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -83,8 +85,11 @@ def _try(
             data = read(path)
             result = SourceText(data).edited(together(fixes)[1])
             compile(result, path, "exec", dont_inherit=True)
-        except (OSError, SyntaxError, ValueError, LookupError) as error:
+        except (OSError, SyntaxError, ValueError, LookupError, tokenize.TokenError) as error:
             reasons[path] = f"its result is not a Python file ({type(error).__name__})"
+            continue
+        if _comments(data) - _comments(result):
+            reasons[path] = "it would lose a comment"
             continue
         contents[path] = result
     if not contents:
@@ -103,6 +108,11 @@ def _try(
         elif after[path] - (before - fixed):
             reasons[path] = "the finding would still be there"
     return reasons
+
+
+def _comments(source: bytes) -> Counter[str]:
+    tokens = tokenize.tokenize(io.BytesIO(source).readline)
+    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
 
 
 def _key(finding: Finding) -> str:

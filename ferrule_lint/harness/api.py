@@ -20,6 +20,7 @@ from ferrule_lint.harness.explain import explain
 from ferrule_lint.harness.fresh import fresh_command, fresh_environment
 from ferrule_lint.harness.launch import LocalProcesses, fork_ranks, preload, spawn_ranks, torch_modules_in
 from ferrule_lint.harness.rank.body import Script, Setup, run_rank
+from ferrule_lint.harness.rank.sites import treat_as_user
 from ferrule_lint.harness.result import Result
 from ferrule_lint.harness.server import Limits, Outcome, Server
 from ferrule_lint.harness.supervisor import Supervisor
@@ -67,6 +68,8 @@ def run(
     if ranks < 1:
         raise HarnessError(f"ranks={ranks}: at least one is needed")
     body = _target(target, args)
+    if isinstance(body, Script) and (folder := body.folder()):
+        treat_as_user(folder)
     require_torch()
     if start_group is None:
         start_group = not isinstance(body, Script)

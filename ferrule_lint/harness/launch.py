@@ -15,6 +15,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -110,7 +111,10 @@ def _frozen_heap() -> Iterator[None]:
 
 
 def _fork(parent: int, rank: int, body: Callable[[int], NoReturn]) -> int:
-    pid = os.fork()
+    with warnings.catch_warnings():
+        # Python 3.12 warns of threads in the parent: torch's own, which hold no lock that a rank needs
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
     if pid == 0:
         try:
             die_with(parent)

@@ -59,6 +59,8 @@ class CallModel:
     only_if: Argument | None = None
     #: no event if this argument is certainly true (`no_dist=True`)
     unless: Argument | None = None
+    #: events only in a project that shards modules: with plain parameters nothing is sent
+    if_sharded: bool = False
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None

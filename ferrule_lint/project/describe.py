@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
 
 from ferrule_lint.findings import Confidence
@@ -15,13 +16,17 @@ def describe(settings: Settings) -> str:
     lines = [f"# settings file: {source}"]
     if settings.root is not None:
         lines.append(f"# project root: {settings.root}")
+    return "\n".join([*lines, *(line for _, line in as_toml_lines(settings))])
+
+
+def as_toml_lines(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Each key and the line that says its value."""
     for key in KEYS:
         value = getattr(settings, key.replace("-", "_"))
         if value is None:
-            lines.append(f"# {key}: not set")
+            yield key, f"# {key}: not set"
         else:
-            lines.append(f"{key} = {as_toml(value) if value or key not in TABLES else '{}'}")
-    return "\n".join(lines)
+            yield key, f"{key} = {as_toml(value) if value or key not in TABLES else '{}'}"
 
 
 def as_toml(value: object) -> str:

@@ -17,6 +17,8 @@ from ferrule_lint.project.config import Settings
 from ferrule_lint.project.ignore import IgnoreStack, PatternSet
 
 _VCS = (".git", ".hg", ".svn")
+#: what notebooks end with
+NOTEBOOK = ".ipynb"
 _MARKERS = ("pyproject.toml", "ferrule.toml", *_VCS)
 
 
@@ -82,6 +84,7 @@ def discover(paths: Sequence[Path | str], settings: Settings, given_content: Col
     hidden = {path for path, _ in around.errors} - {path for path, _ in reported.errors}
     report = {walker.name(path) for path in reported.files}
     read = {walker.name(path) for path in around.files} | report
+    read |= {walker.name(str(path)) for path in given_content if path.is_relative_to(root)}
     return Discovery(
         root=root,
         read=tuple(sorted(read)),
@@ -141,7 +144,7 @@ class _Walker:
         if self._settings.force_exclude and self._below_excluded(path, folder=stat.S_ISDIR(mode)):
             return
         if stat.S_ISDIR(mode):
-            self.walk(path, found)
+            self.walk(path, found, suffixes=(".py", NOTEBOOK))
         elif not stat.S_ISREG(mode):
             found.errors.append((str(path), "not a regular file"))
         elif path.suffix != ".pyi":
@@ -153,8 +156,10 @@ class _Walker:
         if path.suffix != ".pyi" and not excluded:
             self._add_file(str(path), found)
 
-    def walk(self, top: Path, found: _Found, *, packages_only: bool = False) -> None:
-        """Collect the Python files in `top` and below it.
+    def walk(
+        self, top: Path, found: _Found, *, packages_only: bool = False, suffixes: tuple[str, ...] = (".py",)
+    ) -> None:
+        """Collect the Python files in `top` and below it; nobody imports a notebook, so they are read if asked for.
 
         `top` itself was asked for, so it is read even if it is excluded or ignored; then the patterns that leave
         it out say nothing about what is in it.
@@ -180,7 +185,7 @@ class _Walker:
                         continue
                     if not self._left_out(name, base, entry.name + "/", stack):
                         pending.append((entry.path, f"{name}{entry.name}/", f"{base}{entry.name}/", stack))
-                elif entry.name.endswith(".py") and not self._left_out(name, base, entry.name, stack):
+                elif entry.name.endswith(suffixes) and not self._left_out(name, base, entry.name, stack):
                     self._add_entry(entry, found)
 
     def _left_out(self, name: str, base: str, entry: str, stack: IgnoreStack) -> bool:

@@ -14,6 +14,8 @@ from ferrule_lint.reporters.text import Line
 TEXTS = ("full", "concise", "grouped")
 #: for programs: one text, never coloured
 DOCUMENTS = ("json", "json-lines", "sarif", "github", "gitlab", "junit", "azure", "pylint", "rdjson", "html")
+#: formats that show findings in notebooks by their cells
+KNOWING_CELLS = (*TEXTS, "json", "json-lines", "html")
 #: documents that have no place for what could not be checked
 WITHOUT_ERRORS = ("json-lines", "pylint")
 #: documents that take no folders: they are given paths relative to the current one

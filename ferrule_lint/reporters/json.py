@@ -7,6 +7,7 @@ from typing import Any
 
 import ferrule_lint
 from ferrule_lint.findings import EventSite, Finding, Fix, LintError, Report, Step
+from ferrule_lint.reporters.cells import split
 
 #: of the contract; raised when a field changes its meaning or goes away
 VERSION = "1"
@@ -41,7 +42,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity,
         "confidence": finding.confidence.label,
         "message": finding.message,
-        "path": finding.path,
+        **_place(finding.path),
         "line": finding.span.line,
         "column": finding.span.column,
         "end_line": finding.span.end_line,
@@ -75,12 +76,17 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    return {"role": step.role, "path": step.path, "line": step.line, "column": step.column, "note": step.note}
+    return {"role": step.role, **_place(step.path), "line": step.line, "column": step.column, "note": step.note}
 
 
 def _event(event: EventSite) -> dict[str, Any]:
-    return {"op": event.op, "path": event.path, "line": event.line, "column": event.column}
+    return {"op": event.op, **_place(event.path), "line": event.line, "column": event.column}
 
 
 def _error(error: LintError) -> dict[str, Any]:
-    return {"path": error.path, "line": error.line, "message": error.message}
+    return {**_place(error.path), "line": error.line, "message": error.message}
+
+
+def _place(path: str) -> dict[str, Any]:
+    name, cell = split(path)
+    return {"path": name} if cell is None else {"path": name, "cell": cell}

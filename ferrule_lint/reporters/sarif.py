@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import ferrule_lint
-from ferrule_lint.findings import Confidence, Finding, LintError, Report, Step
+from ferrule_lint.findings import Confidence, Finding, Fix, LintError, Report, Step
 from ferrule_lint.reporters.paths import shown_path
 from ferrule_lint.rulebook import Rule, load_rules
 
@@ -112,9 +112,28 @@ def _result(finding: Finding, index: dict[str, int], occurrence: int, root: Path
             }
             for number, event in enumerate(finding.events)
         ]
+    if finding.fix is not None:
+        result["fixes"] = [_fix(finding.path, finding.fix, root, cwd)]
     if finding.suppression is not None:
         result["suppressions"] = [_suppression(finding, root, cwd)]
     return result
+
+
+def _fix(path: str, fix: Fix, root: Path, cwd: Path) -> dict[str, Any]:
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": edit.span.line,
+                "startColumn": edit.span.column,
+                "endLine": edit.span.end_line,
+                "endColumn": edit.span.end_column,
+            },
+            "insertedContent": {"text": edit.text},
+        }
+        for edit in fix.edits
+    ]
+    change = {"artifactLocation": _artifact(path, root, cwd), "replacements": replacements}
+    return {"description": {"text": f"{fix.message} ({fix.safety.label})"}, "artifactChanges": [change]}
 
 
 def _flow_step(step: Step, root: Path, cwd: Path) -> dict[str, Any]:

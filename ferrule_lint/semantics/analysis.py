@@ -210,10 +210,10 @@ class Analysis:
         summary, _ = known
         if summary.busy:
             return UNKNOWN
-        exceptions.at_call(frame, summary, pos)
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
+        exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
@@ -319,8 +319,10 @@ class Analysis:
         summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
-            for held in (frame.env, frame.versions, frame.self_writes, frame.terms, frame.returns):
+            for held in (frame.env, frame.versions, frame.terms, frame.returns):
                 held.clear()
+            if function.name != "__init__":  # what that has fixed is asked for by `with` blocks
+                frame.self_writes.clear()
         if leans < place:
             del self._summaries[key]
             if self._leans:
@@ -339,7 +341,8 @@ class Analysis:
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace, self.count))
         # what comes from a callee and skips events here is reported here
-        escapes = [e for e in frame.escapes.values() if e.depth == 0 or not summary.events]
+        reported = any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in summary.events)
+        escapes = [e for e in frame.escapes.values() if e.depth == 0 or not reported]
         summary.escapes = tuple(escapes[:MOST_ESCAPES])
         if len(frame.latents) >= latent.MOST_LATENTS:
             self.count("latent findings of a function")

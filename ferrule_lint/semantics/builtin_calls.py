@@ -326,7 +326,9 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     if name == "submit" and arguments.positional:
         return _run_in_thread(frame, arguments)
     if name in _TRANSPARENT:
-        value = join([receiver, *arguments.positional]).plain()
+        # a device is no part of the value: `x.cuda(rank)`
+        operands = () if name in _MOVES else arguments.positional
+        value = join([receiver, *operands]).plain()
         dim = arguments.positional[0].const if arguments.positional else None
         if name == "squeeze" and dim not in (None, "0"):  # a dimension of size 1 is the same everywhere
             deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
@@ -344,6 +346,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
 _SAME_EVERYWHERE = frozenset(
     "dim ndimension element_size is_floating_point is_contiguous is_complex get_device data_ptr stride".split()
 )
+_MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 _TRANSPARENT = frozenset(
     [
         "to",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import builtin_calls, exceptions, first_rank, forwards, modelled, tensors
+from ferrule_lint.semantics import builtin_calls, exceptions, first_rank, forwards, modelled, roots, tensors
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
 from ferrule_lint.semantics.lattice import (
@@ -170,6 +170,7 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
 # ---------------------------------------------------------------------- outside the project
 def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) -> Value:
     e = arguments.expr
+    roots.check(frame, frame.models.canonical(dotted), arguments)
     builtin = builtin_calls.call(frame, dotted, arguments)
     if builtin is not None:
         return builtin

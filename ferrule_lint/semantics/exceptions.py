@@ -142,7 +142,7 @@ def _handler(frame: Frame, name: str, info: ClassInfo | None) -> int:
 
 
 def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
-    """Before the events of a call: what its callee may raise."""
+    """After the events of a call, which are taken to be issued on every rank: what its callee may raise."""
     for escape in summary.escapes:
         if escape.depth >= _DEEPEST:
             continue

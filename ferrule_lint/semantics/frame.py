@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
@@ -46,6 +46,14 @@ class CallIssue:
         self.event = event
         self.message = message
         self.latent = latent
+
+
+class Revealed(NamedTuple):
+    """A value that was asked for in the linted file."""
+
+    line: int
+    expression: f.Expr
+    value: Value
 
 
 class Recording:
@@ -115,8 +123,8 @@ class Frame:
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()
         self.files = Files()
-        #: (path, line) -> text of `reveal_uniformity` calls
-        self.revealed: list[tuple[int, str]] = []
+        #: what `reveal_uniformity` was called on
+        self.revealed: list[Revealed] = []
 
     # ------------------------------------------------------------------ places
     def read(self, place: str) -> Value | None:

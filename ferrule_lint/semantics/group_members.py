@@ -1,7 +1,7 @@
 """The ranks that a new group is made of: every rank has to give the same ones.
 
-`new_group` is entered by all ranks of the default group, with the same list. A list that is worked out from this rank's own
-number, or read off a group that this rank is in, is another one on the ranks of the other groups.
+`new_group` is entered by all ranks of the default group, with the same list. A list that is worked out from this
+rank's own number, or read off a group that this rank is in, is another one on the ranks of the other groups.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ def _own_ranks(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
         return None
     if type(expr) is f.Name or type(expr) is f.Attr:
         return _assigned(frame, expr, depth)
+    if type(expr) is f.Sequence and len(expr.elements) == 1:
+        return None  # a group of its own for each rank: nobody is to be met
     if type(expr) is f.Sequence:
         return next((d for e in expr.elements if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
     if type(expr) is f.Comprehension:
@@ -104,7 +106,7 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     """The same for what a name or attribute was set to in this function."""
     place = place_name(expr)
     body = frame.function.body if frame.function is not None else frame.module.body
-    for value, tests in _assignments(body, place, ()):
+    for value, tests in assignments(body, place, ()):
         for test in tests:
             if type(test) is f.Compare and test.ops == ("in",) and shown(test.rights[0]) == shown(value):
                 divergence = _by_rank(frame, test.left, frame.eval(test.left))
@@ -116,17 +118,17 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     return None
 
 
-def _assignments(body: f.Body, place: str, tests: tuple[f.Expr, ...]) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:
+def assignments(body: f.Body, place: str, tests: tuple[f.Expr, ...]) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:
     """What is assigned to a place, with the tests that it stands under."""
     for s in body:
         if type(s) is f.Assign and s.value is not None and any(place_name(t) == place for t in s.targets):
             yield s.value, tests
         elif type(s) is f.If:
-            yield from _assignments(s.body, place, (*tests, s.test))
-            yield from _assignments(s.orelse, place, tests)
+            yield from assignments(s.body, place, (*tests, s.test))
+            yield from assignments(s.orelse, place, tests)
         elif type(s) is f.For or type(s) is f.While:
-            yield from _assignments((*s.body, *s.orelse), place, tests)
+            yield from assignments((*s.body, *s.orelse), place, tests)
         elif type(s) is f.With:
-            yield from _assignments(s.body, place, tests)
+            yield from assignments(s.body, place, tests)
         elif type(s) is f.Try:
-            yield from _assignments((*s.body, *s.orelse, *s.final), place, tests)
+            yield from assignments((*s.body, *s.orelse, *s.final), place, tests)

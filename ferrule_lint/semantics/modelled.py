@@ -48,7 +48,7 @@ def apply(
     if model.unless is not None and _switched_on(model.unless, arguments):
         return UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
-    if model.event is not None:
+    if model.event is not None and not (model.if_sharded and frame.analysis.sharding.unknown is None):
         if model.creates_group:
             channel = group_members.literal_ranks(arguments.expression("ranks", 0)) or channel
         event = Event(

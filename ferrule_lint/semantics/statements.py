@@ -11,12 +11,12 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import exceptions
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
-from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.frame import Frame, Revealed
 from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, worse
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
-from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget
+from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, MethodTarget
 from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, shown
 from ferrule_lint.semantics.trace import Attempt, Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
 
@@ -72,12 +72,7 @@ def _expr(frame: Frame, s: f.ExprStmt) -> None:
 
 def _reveal(frame: Frame, line: int, call: f.Call) -> None:
     if call.args:
-        value = frame.eval(call.args[0])
-        text = value.level
-        divergence = value.divergence or value.data
-        if divergence is not None:
-            text = f"divergent[{','.join(sorted(divergence.axes))}] {divergence.kind}"
-        frame.revealed.append((line, text))
+        frame.revealed.append(Revealed(line, call.args[0], frame.eval(call.args[0])))
 
 
 def _assign(frame: Frame, s: f.Assign) -> None:
@@ -470,11 +465,29 @@ def _with(frame: Frame, s: f.With) -> None:
     if exits:
         # an exception in the body passes the exits before any handler: not followed
         frame.attempts.append(exceptions.OpenTry((), frozenset()))
-    execute(frame, s.body)
+    if any(_is_join(frame, expr) for expr, _ in s.items):
+        with frame.recording() as terms:
+            execute(frame, s.body)
+        frame.terms.extend(weakened(tuple(terms)))
+    else:
+        execute(frame, s.body)
     if exits:
         frame.attempts.pop()
     for leave_block in reversed(exits):
         leave_block()
+
+
+def _is_join(frame: Frame, expr: f.Expr) -> bool:
+    """`with model.join():`, `with Join([model]):` answer the collectives of ranks that go on after others are done.
+
+    https://docs.pytorch.org/docs/stable/distributed.algorithms.join.html
+    """
+    if type(expr) is not f.Call:
+        return False
+    target = frame.eval(expr.func).target
+    if type(target) is MethodTarget:
+        return target.name == "join" and all(type(a) is f.Const for a in expr.args)
+    return last_name(expr.func) == "Join"
 
 
 def _dunder(frame: Frame, info: Any, names: tuple[str, ...]) -> Any:

@@ -120,6 +120,8 @@ def test_bad_example_does_harm(case: Case) -> None:
     if scene.wrong_data:
         assert result.ok, result.report() + "".join(result.outputs.values())
         assert False in result.values.values(), result.values
+    elif scene.raises:
+        assert result.failed, "no rank was refused"
     else:
         assert result.divergence is not None, f"{result.endings} {result.outputs}"
         assert result.divergence.kind not in ("raised", "timeout", "crashed"), result.report()

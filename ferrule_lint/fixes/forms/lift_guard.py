@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from ferrule_lint.findings import Edit, EventSite, Fix, Safety, Span
-from ferrule_lint.fixes.blocks import indented, lines_of, spans_lines, whole_lines
+from ferrule_lint.fixes.blocks import comment_of, indented, lines_of, spans_lines, whole_lines
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.movable import is_output, is_plain, may_move, one_rank, without_gradients
 from ferrule_lint.fixes.names import binds, fresh, local_names, mentioned_later, parameters, reads
@@ -303,11 +303,12 @@ def _written(site: Site, guard: cst.If, plan: _Plan, rest: list[str], ranks: lis
         edits.append(Edit(whole_lines(tree, statement), ""))
     if not remaining:
         # nothing is left for one rank alone
+        comment = comment_of(tree, guard)
         if rest:
-            head = f"{indent}if {' and '.join(rest)}:\n"
+            head = f"{indent}if {' and '.join(rest)}:{'  ' if comment else ''}{comment}\n"
             return [Edit(Span(first, 1, end + 1, 1), head + above)]
         below = "".join(indented(text, indent) for text in plan.below)
-        return [Edit(Span(first, 1, end + 1, 1), above + below)]
+        return [Edit(Span(first, 1, end + 1, 1), (f"{indent}{comment}\n" if comment else "") + above + below)]
     if rest:
         edits.append(Edit(Span(first, 1, first, span.column), f"{indent}if {' and '.join(rest)}:\n{above}{outer}"))
         edits.append(Edit(tree.span(guard.test), " and ".join(ranks)))

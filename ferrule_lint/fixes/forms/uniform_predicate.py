@@ -63,7 +63,7 @@ class _Condition:
 
 def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None:
     """The condition of a finding, if it may be OR-reduced."""
-    if finding.code not in ("FER101", "FER102") or finding.kind not in ("data", "host", "structure"):
+    if finding.code not in ("FER101", "FER102", "FER107") or finding.kind not in ("data", "host", "structure"):
         return None
     if isinstance(owner, cst.If | cst.IfExp):
         test = owner.test

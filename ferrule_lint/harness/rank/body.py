@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import base64
 import contextlib
+import importlib.util
 import os
 import pickle
 import random
@@ -19,7 +20,7 @@ from typing import Any
 from ferrule_lint.harness.events import Site
 from ferrule_lint.harness.rank.client import Client
 from ferrule_lint.harness.rank.flow import Flow
-from ferrule_lint.harness.rank.sites import is_user
+from ferrule_lint.harness.rank.sites import is_user, treat_as_user
 
 #: bytes of a result that a rank sends back
 LARGEST_VALUE = 16 << 20
@@ -33,7 +34,19 @@ class Script:
     arguments: Sequence[str] = ()
     is_module: bool = False
 
+    def folder(self) -> str:
+        """Where the program's own files are: a script's folder, a module's top package; empty if it is not there."""
+        if not self.is_module:
+            return os.path.dirname(os.path.abspath(self.name))
+        with contextlib.suppress(ImportError, ValueError):
+            spec = importlib.util.find_spec(self.name.partition(".")[0])
+            if spec is not None and spec.submodule_search_locations:
+                return next(iter(spec.submodule_search_locations))
+        return ""
+
     def __call__(self) -> None:
+        if folder := self.folder():
+            treat_as_user(folder)
         sys.argv = [self.name, *self.arguments]
         if self.is_module:
             sys.path.insert(0, os.getcwd())

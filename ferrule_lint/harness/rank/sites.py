@@ -32,14 +32,25 @@ def _folders() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 _LIBRARY_FOLDERS, _INSTALLED_FOLDERS = _folders()
 _kinds: dict[str, int] = {}
+_programs: list[str] = []
 #: what is outside of it is whoever started the run
 _BODY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "body.py")
+
+
+def treat_as_user(folder: str) -> None:
+    """The program itself is an installed package: its files are the user's."""
+    path = os.path.abspath(folder) + os.sep
+    if path not in _programs:
+        _programs.append(path)
+        _kinds.clear()
 
 
 def _classify(filename: str) -> int:
     if not filename or filename[0] == "<":
         return _LIBRARY
     path = os.path.abspath(filename)
+    if _programs and path.startswith(tuple(_programs)):
+        return _USER
     installed = path.startswith(_INSTALLED_FOLDERS) or f"{os.sep}site-packages{os.sep}" in path
     if installed or f"{os.sep}dist-packages{os.sep}" in path:
         return _LIBRARY if is_torch(path) else _THIRD_PARTY

@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch import nn
+from torch.distributed.algorithms.join import Join
 from torch.distributed.checkpoint.state_dict import get_model_state_dict
 from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B
@@ -170,6 +171,15 @@ def gradient_accumulation_under_ddp():
         with model.no_sync():
             model(torch.randn(4, 8)).sum().backward()
         model(torch.randn(4, 8)).sum().backward()
+
+
+@healthy()
+def uneven_inputs_that_are_joined():
+    model = DistributedDataParallel(nn.Linear(2, 2))
+    with Join([model]):
+        for _ in range(2 + dist.get_rank()):
+            model(torch.ones(1, 2)).sum().backward()
+    dist.barrier()
 
 
 @healthy(ranks=3)

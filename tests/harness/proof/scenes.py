@@ -32,6 +32,8 @@ class Scene:
     by_rank: bool = False
     #: the harm is wrong data, not a hang: the bad form runs through, and returns False somewhere
     wrong_data: bool = False
+    #: torch itself refuses the bad form, on some ranks
+    raises: bool = False
     #: the ranks are interpreters of their own, with different hash seeds where inputs are spread
     hash_seeds: bool = False
 
@@ -278,6 +280,27 @@ def load(m: types.ModuleType, spread: bool) -> Any:
     return [full(one) for one in local.values()]
 
 
+# ---- FER107 --------------------------------------------------------------------------------------------------------
+
+
+@scene("FER107:Captioner")
+def optional_input(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build()
+    torch.manual_seed(1)
+    inputs, images = torch.randn(2, 64), torch.randn(2, 64)
+    absent = spread and odd()
+    # a form that only training makes whole is broken in evaluation
+    if "self.training" in m.SOURCE:
+        model.eval()
+    if "batch" in inspect.signature(m.Captioner.forward).parameters:
+        out = model({"input_ids": inputs} if absent else {"input_ids": inputs, "pixel_values": images})
+    else:
+        out = model(inputs, None if absent else images)
+    out.sum().backward()
+    return full(out), gradients(model)["vision.bias"]
+
+
 # ---- FER201, FER202 ------------------------------------------------------------------------------------------------
 
 
@@ -340,6 +363,52 @@ def share_length(m: types.ModuleType, spread: bool) -> Any:
     mesh = init_device_mesh("cpu", (3, 2), mesh_dim_names=("pp", "tp"))
     length = torch.tensor(3 if mesh.get_local_rank("tp") == 0 else 0)
     return m.share_length(mesh, length, torch.ones(5)).size(0) == 3
+
+
+# ---- FER303, FER401, FER402 ----------------------------------------------------------------------------------------
+
+
+@scene("tie_embedding", ranks=3, by_rank=True)
+def tie_embedding(m: types.ModuleType, spread: bool) -> Any:
+    m.tie_embedding(torch.ones(2), dist.group.WORLD, 2)
+
+
+@scene("rotate", ranks=3, by_rank=True)
+def rotate(m: types.ModuleType, spread: bool) -> Any:
+    m.rotate(torch.ones(2), torch.empty(2))
+
+
+@scene("inner_group", by_rank=True)
+def inner_group(m: types.ModuleType, spread: bool) -> Any:
+    m.inner_group([0])
+
+
+@scene("node_group", ranks=4, by_rank=True)
+def node_group(m: types.ModuleType, spread: bool) -> Any:
+    dist.all_reduce(torch.ones(1), group=m.node_group(2))
+
+
+@scene("twin", ranks=4, by_rank=True)
+def twin(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    dist.all_reduce(torch.ones(1), group=m.twin(mesh.get_group("tp")))
+
+
+@scene("halves", ranks=8, by_rank=True)
+def halves(m: types.ModuleType, spread: bool) -> Any:
+    dist.all_reduce(torch.ones(1), group=m.halves())
+
+
+@scene("pass_on", ranks=4, by_rank=True, raises=True)
+def pass_on(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "cp"))
+    m.pass_on(torch.ones(2), mesh.get_group("cp"))
+
+
+@scene("FER402:share", ranks=10, by_rank=True, raises=True)
+def share_within_a_group(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (5, 2), mesh_dim_names=("dp", "tp"))
+    m.share(torch.ones(2), mesh.get_group("tp"))
 
 
 # ---- examples/ -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,177 @@
+"""FER303: point-to-point calls that cannot pair up.
+
+Three forms that are wrong whatever the rest of the program does: one rank sends once and all others receive; every rank
+of a ring blocks in the same direction first; every rank of a ring sends to the neighbour that it receives from.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ferrule_lint.checks.build import NAMES, span
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence, EventSite, Finding, Step
+from ferrule_lint.semantics.conditions import divergence_of
+from ferrule_lint.semantics.group_members import assignments
+from ferrule_lint.semantics.lattice import WORLD, Divergence
+from ferrule_lint.semantics.text import last_name, render
+from ferrule_lint.semantics.trace import Attempt, Choice, Event, Trace
+
+#: tests that hold on a single rank of a group
+_SINGLE = re.compile(
+    r"(^|[._])is_(first|last|main|master)_(rank|stage|process)\b|is_pipeline_(first|last)_stage"
+    r"|^[\w.()]*(rank|stage)(\(\w*\))? == "
+)
+_PEERS = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
+
+
+class Transfer(NamedTuple):
+    """A `send` or `recv`, and the expression of its peer with names of this function replaced by what they hold."""
+
+    event: Event
+    name: str
+    peer: f.Expr
+
+
+def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:
+    if any(_is_transfer(t) for t in _straight(root)):
+        calls = {n.pos: n for n in _walk(body) if type(n) is f.Call}
+        yield from _rings(root, function, body, calls)
+    for term in root:
+        if type(term) is Choice:
+            yield from _one_to_all(term, function, body)
+        elif type(term) is Attempt:
+            yield from check(term.body, function, body)
+
+
+def _straight(trace: Trace) -> Iterator[Event]:
+    """The events that every rank comes by, in order."""
+    for term in trace:
+        if type(term) is Event:
+            yield term
+        elif type(term) is Attempt:
+            yield from _straight(term.body)
+
+
+def _is_transfer(event: Event) -> bool:
+    return event.op in ("send", "recv") and bool(event.p2p)
+
+
+# ---------------------------------------------------------------------- one to all
+def _one_to_all(choice: Choice, function: str, body: f.Body) -> Iterator[Finding]:
+    """`if first: send(to one) else: recv()`: all others receive, and one of them gets something."""
+    for arm in (choice.body, choice.orelse):
+        for term in arm:
+            if type(term) is Choice:
+                yield from _one_to_all(term, function, body)
+    divergence = divergence_of(choice.formula)
+    if divergence is None or divergence.kind != "rank" or not _SINGLE.search(choice.text):
+        return
+    one, others = _only(choice.body), _only(choice.orelse)
+    if one is None or others is None or {one.p2p, others.p2p} != {"send", "recv"}:
+        return
+    calls = {n.pos: n for n in _walk(body) if type(n) is f.Call}
+    peer = _peer(calls.get(one.pos))
+    if peer is None or peer == f.Const("None"):
+        return
+    # a program for two ranks names the other one by its number
+    confidence = Confidence.LOW if type(peer) is f.Const else Confidence.MEDIUM
+    does, do = ("sends", "wait to receive") if one.p2p == "send" else ("receives", "send")
+    message = f"the rank with `{choice.text}` {does} once, to or from `{render(peer)}`, but all other ranks {do}"
+    condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
+    yield _finding(message, divergence, (others, one), (condition,), function, min(confidence, divergence.confidence))
+
+
+def _only(trace: Trace) -> Event | None:
+    """The transfer that is all that an arm does."""
+    return trace[0] if len(trace) == 1 and type(trace[0]) is Event and _is_transfer(trace[0]) else None
+
+
+# ---------------------------------------------------------------------- rings
+def _rings(root: Trace, function: str, body: f.Body, calls: dict[f.Pos, f.Call]) -> Iterator[Finding]:
+    transfers: list[Transfer] = []
+    for event in _straight(root):
+        call = calls.get(event.pos)
+        peer = _peer(call)
+        if _is_transfer(event) and call is not None and peer is not None:
+            transfers.append(Transfer(event, last_name(call.func), _resolved(peer, body)))
+    for first, second in itertools.pairwise(transfers):
+        if first.event.p2p == second.event.p2p or first.event.axes != second.event.axes:
+            continue
+        if not (_around(first.peer) and _around(second.peer)):
+            continue
+        divergence = Divergence(WORLD, "rank", (), Confidence.MEDIUM)
+        if render(first.peer) == render(second.peer):
+            message = (
+                f"every rank sends to `{render(first.peer)}` and receives from the same neighbour,"
+                " which sends to another one"
+            )
+            yield _finding(message, divergence, (second.event, first.event), (), function, Confidence.MEDIUM)
+        elif first.name in ("send", "recv"):
+            message = f"every rank of the ring is in a blocking `{first.name}` at once, and none in its counterpart"
+            yield _finding(message, divergence, (first.event, second.event), (), function, Confidence.MEDIUM)
+
+
+def _around(expr: f.Expr) -> bool:
+    """`(rank + 1) % size`: the neighbour in a ring; not a partner such as `rank ^ 1`."""
+    if type(expr) is not f.Op or expr.kind != "Mod":
+        return False
+    inner = expr.operands[0]
+    return type(inner) is f.Op and inner.kind in ("Add", "Sub") and "rank" in render(inner).lower()
+
+
+def _peer(call: f.Call | None) -> f.Expr | None:
+    if call is None or last_name(call.func) not in _PEERS:
+        return None
+    name = _PEERS[last_name(call.func)]
+    for keyword, value in call.keywords:
+        if keyword in (name, f"group_{name}"):
+            return value
+    return call.args[1] if len(call.args) > 1 and not any(type(a) is f.Starred for a in call.args) else None
+
+
+def _resolved(expr: f.Expr, body: f.Body) -> f.Expr:
+    """What a name holds, if it is assigned once."""
+    if type(expr) is f.Name:
+        found = [value for value, tests in assignments(body, expr.id, ()) if not tests]
+        if len(found) == 1:
+            return found[0]
+    return expr
+
+
+def _walk(node: object) -> Iterator[object]:
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            yield item
+            stack.extend(item)
+
+
+def _finding(
+    message: str,
+    divergence: Divergence,
+    events: tuple[Event, ...],
+    middle: tuple[Step, ...],
+    function: str,
+    confidence: Confidence,
+) -> Finding:
+    first = events[0]
+    steps = [Step("event", e.path, e.pos[0], e.pos[1], e.note) for e in events]
+    return Finding(
+        code="FER303",
+        name=NAMES["FER303"],
+        severity="error",
+        confidence=confidence,
+        message=message,
+        path=first.path,
+        span=span(first.pos),
+        axes=tuple(sorted(divergence.axes)),
+        kind="rank",
+        function=function,
+        witness=(*divergence.why, *middle, *steps),
+        events=tuple(EventSite(e.op, e.path, e.pos[0], e.pos[1]) for e in events),
+    )

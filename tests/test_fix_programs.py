@@ -1,0 +1,114 @@
+"""Generated programs: whatever is fixed in them parses, keeps its comments, computes the same, and stays as it is."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_fixes import check_care, fixed, torch_double
+
+__all__ = ["torch_double"]
+
+CONDITIONS = {
+    "rank": "dist.get_rank() == 0",
+    "rank and more": "flag and dist.get_rank() == 0",
+    "clock": "time.time() > limit",
+    "mask": 'batch["mask"].bool().any()',
+    "guarded mask": 'flag and batch["mask"].bool().any()',
+    "size": 'batch["x"][batch["mask"].bool()].numel() > 0',
+    "not finite": "not torch.isfinite(total.sum())",
+}
+BODIES = {
+    "barrier": "dist.barrier()  # all of them",
+    "reduce": "dist.all_reduce(total)\nlog.append(total.item())",
+    "print first": 'print("now")\n# the sum\ndist.all_reduce(total)\nlog.append(total.item())',
+    "work and barrier": "log.append(1.0)\n\n# wait\ndist.barrier()",
+    "exit": "log.append(2.0)\ncontinue",
+}
+CONTEXTS = {
+    "plain": "{}",
+    "loop": "for number in range(2):\n    log.append(float(number))\n{}",
+    "arm": "if flag:\n{}\nelse:\n    log.append(0.0)",
+}
+PROGRAM = '''\
+"""{name}"""
+
+import time
+
+import torch
+import torch.distributed as dist
+
+
+def run(batch: dict[str, torch.Tensor], limit: float, flag: bool) -> list[float]:
+    log: list[float] = []
+    for _ in range(2):
+        total = batch["x"] * 1.0  # a copy
+{body}
+        dist.barrier()
+    return log
+
+
+def example() -> list[list[float]]:
+    some = {{"x": torch.tensor([1.0, 2.0]), "mask": torch.tensor([0, 1])}}
+    none = {{"x": torch.tensor([3.0, 4.0]), "mask": torch.tensor([0, 0])}}
+    nan = {{"x": torch.tensor([float("nan"), 4.0]), "mask": torch.tensor([1, 1])}}
+    past, later = 0.0, {later}
+    return [run(batch, limit, flag) for batch in (some, none, nan) for limit in (past, later) for flag in (True, False)]
+'''
+
+
+def programs() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, (condition, body, context) in enumerate(itertools.product(CONDITIONS, BODIES, CONTEXTS)):
+        branch = f"if {CONDITIONS[condition]}:  # why\n{textwrap.indent(BODIES[body], '    ')}"
+        if context != "plain":
+            branch = textwrap.indent(branch, "    ")
+        text = textwrap.indent(CONTEXTS[context].format(branch), "        ")
+        name = f"{condition}, {body}, {context}"
+        found[f"p{number}.py"] = PROGRAM.format(name=name, body=text, later=time.time() + 1e6)
+    return found
+
+
+@pytest.fixture(scope="module")
+def repaired(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, str], dict[str, bytes]]:
+    """All programs, and those that were changed, as they are then."""
+    sources = programs()
+    result = fixed(tmp_path_factory.mktemp("programs"), dict(sources))
+    assert not result.report.errors
+    assert not result.repair.dropped
+    return sources, result.repair.contents
+
+
+def test_most_are_changed(repaired: tuple[dict[str, str], dict[str, bytes]]) -> None:
+    sources, changed = repaired
+    assert len(changed) > len(sources) / 2
+
+
+def test_care_is_taken(repaired: tuple[dict[str, str], dict[str, bytes]]) -> None:
+    sources, changed = repaired
+    for path, after in changed.items():
+        check_care(sources[path].encode(), after)
+
+
+def test_a_second_run_changes_nothing(repaired: tuple[dict[str, str], dict[str, bytes]], tmp_path: Path) -> None:
+    _, changed = repaired
+    again = fixed(tmp_path, dict(changed))
+    assert not again.repair.contents
+    assert {finding.path for finding in again.report.findings} == set()
+
+
+def test_one_process_computes_the_same(
+    repaired: tuple[dict[str, str], dict[str, bytes]], torch_double: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources, changed = repaired
+    for path, after in changed.items():
+        results = []
+        for source in (sources[path].encode(), after):
+            names: dict[str, Any] = {"__name__": path}
+            exec(compile(source, path, "exec", dont_inherit=True), names)
+            results.append((repr(names["example"]()), capsys.readouterr().out))
+        assert results[0] == results[1], sources[path]
