@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.compare import Difference, branch_code, difference
+from ferrule_lint.semantics.compare import Difference, Effort, branch_code, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
 from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
@@ -22,12 +22,16 @@ _BRANCH = {
 }
 
 
-def check(root: Trace, function: str, trusted: Collection[Step] = ()) -> Iterator[Finding]:
+def check(
+    root: Trace, function: str, trusted: Collection[Step] = (), count: Callable[[str], None] = lambda what: None
+) -> Iterator[Finding]:
     """Findings of one function's trace: one for each divergent choice.
 
     `trusted`: weak sources that count here (file-system tests in a function that also writes under a rank guard).
+    `count` is told what a budget leaves out.
     """
     seen: set[frozenset[tuple[object, ...]]] = set()
+    effort = Effort(count)
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":
             continue
@@ -39,7 +43,7 @@ def check(root: Trace, function: str, trusted: Collection[Step] = ()) -> Iterato
         own = {a.key: a for a in atoms(choice.formula) if a.divergence is not None}
         for least in (Confidence.MEDIUM, Confidence.LOW):
             surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice.formula))
-            found = difference(root, choice, own, divergence, least, surely)
+            found = difference(root, choice, own, divergence, least, surely, effort)
             if found is None:
                 continue
             key = frozenset(o.key for o in found.occurrences)

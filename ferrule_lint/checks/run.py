@@ -89,7 +89,7 @@ def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
 def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:
     if trace:
         yield from stages.check(trace, name, body)
-        yield from branches.check(trace, name, frame.files.suspicious())
+        yield from branches.check(trace, name, frame.files.suspicious(), frame.analysis.count)
         yield from loops.check(trace, name)
         yield from order.check(trace, name)
         yield from p2p.check(trace, name, body)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
@@ -316,7 +316,7 @@ class Analysis:
             del self._open[key]
             summary.busy = False
         self._finish(summary, frame)
-        summary.in_context = latent.of_context(summary.trace, dict(context))
+        summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
             for held in (frame.env, frame.versions, frame.terms, frame.returns):
@@ -339,12 +339,15 @@ class Analysis:
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.wraps = frozenset(frame.wraps & parameters)
-        summary.events = tuple(_events(summary.trace))
+        summary.events = tuple(_events(summary.trace, self.count))
         # what comes from a callee and skips events here is reported here
         reported = any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in summary.events)
         escapes = [e for e in frame.escapes.values() if e.depth == 0 or not reported]
         summary.escapes = tuple(escapes[:MOST_ESCAPES])
-        summary.latents = (*frame.latents[: latent.MOST_LATENTS], *latent.of_summary(summary.trace))
+        if len(frame.latents) >= latent.MOST_LATENTS:
+            self.count("latent findings of a function")
+        own = latent.of_summary(summary.trace, self.count) if summary.events else ()
+        summary.latents = (*frame.latents[: latent.MOST_LATENTS], *own)
 
     # ------------------------------------------------------------------ for the checks
     def frame_of(self, function: FunctionInfo) -> tuple[Summary, Frame] | None:
@@ -417,12 +420,15 @@ def _settled(values: list[Value]) -> Value | None:
     return settled(join(agreed), join(alone)) if agreed and alone else None
 
 
-def _events(trace: Trace) -> list[Event]:
+def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
     """One event of each kind in a trace and in the calls it makes."""
     found: dict[tuple[object, ...], Event] = {}
-    stack = list(trace)
-    while stack and len(found) < MOST_EVENTS:
-        term = stack.pop(0)
+    stack = list(reversed(trace))
+    while stack:
+        if len(found) >= MOST_EVENTS:
+            count("kinds of events of a function")
+            break
+        term = stack.pop()
         if type(term) is Event:
             found.setdefault((term.op, term.axes, term.hidden, term.channel), term)
         elif type(term) is CallTerm:
@@ -431,5 +437,5 @@ def _events(trace: Trace) -> list[Event]:
                     event = event._replace(confidence=term.confidence)
                 found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
         else:
-            stack = [*parts(term), *stack]
+            stack.extend(reversed(parts(term)))
     return list(found.values())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -32,6 +32,8 @@ from ferrule_lint.semantics.trace import (
 
 MOST_ATOMS = 4
 BUDGET = 6000
+#: trace terms visited in all comparisons of one function
+MOST_EFFORT = 300_000
 _LONGEST_CALL_SIGNATURE = 60
 _MOST_WAYS = 32
 
@@ -50,6 +52,14 @@ class Occurrence(NamedTuple):
     def key(self) -> tuple[object, ...]:
         place = self.call or self.event
         return (place.path, place.pos, self.event.op, self.event.channel)
+
+
+@dataclass(slots=True)
+class Effort:
+    """What the comparisons of one function may still cost, and who is told where that, or another budget, ends one."""
+
+    count: Callable[[str], None] = lambda what: None
+    left: int = MOST_EFFORT
 
 
 class Difference(NamedTuple):
@@ -304,12 +314,17 @@ def difference(
     divergence: Divergence,
     least: Confidence,
     surely: bool = False,
+    effort: Effort | None = None,
 ) -> Difference | None:
     """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
 
     `surely`: the ranks differ only under a setting that is not known, so that what calls issue only if an argument
     says so is no evidence: the two settings may exclude each other.
     """
+    effort = effort or Effort()
+    if effort.left <= 0:
+        effort.count("comparisons of long traces")
+        return None
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
     # a tower run for images and again for videos is balanced by one dummy run in practice; that it runs matters
@@ -317,12 +332,17 @@ def difference(
     only = divergence.kind == "rank"
     question = Comparison(axes, least, lenient, by_presence, only, divergence.member, surely)
     keys = _linked(root, own)
+    if len(keys) > MOST_ATOMS:
+        effort.count("tests linked in a comparison")
+        keys = keys[:MOST_ATOMS] if len(own) <= MOST_ATOMS else list(own)[:MOST_ATOMS]
     outcomes: list[tuple[dict[str, bool], Signature]] = []
     for values in itertools.product((True, False), repeat=len(keys)):
         assignment = dict(zip(keys, values, strict=True))
         comparison = question.fresh()
         signature = comparison.signature(root, (), assignment)
+        effort.left -= BUDGET - comparison.budget
         if comparison.exhausted:
+            effort.count("comparisons of long traces")
             return None
         if signature is not RAISES:
             outcomes.append((assignment, signature))
@@ -365,6 +385,9 @@ def _ways(
                 return None
             found = {(*before, *way) for before in found for way in ways}
         else:
+            # a long one is known by its identity: to hash it takes as long as to go all ways through it
+            if isinstance(token, tuple) and token[0] == "loop" and _size(token) > _LONGEST_CALL_SIGNATURE:
+                token = id(token)
             found = {(*before, token) for before in found}
         if len(found) > _MOST_WAYS:
             return None
@@ -379,7 +402,7 @@ def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:
             divergent = [a.key for a in atoms(other.formula) if a.divergence is not None]
             if any(k in own for k in divergent):
                 keys.update(dict.fromkeys(divergent))
-    return list(keys)[:MOST_ATOMS] if len(own) <= MOST_ATOMS else list(own)[:MOST_ATOMS]
+    return list(keys)
 
 
 def _explain(

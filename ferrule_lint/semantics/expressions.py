@@ -78,6 +78,10 @@ _UNORDERED_BUILTINS = ("set", "frozenset")
 _BUILTIN_CONSTANTS = ("__name__", "__debug__", "NotImplemented", "Ellipsis")
 
 
+#: items of a tuple that are told apart, those of tuples in it included
+_MOST_ITEMS = 64
+
+
 def entity_value(frame: Frame, entity: ClassInfo | FunctionInfo | ModuleInfo | External | GlobalName) -> Value:
     if isinstance(entity, ClassInfo):
         return Value(uniform=True, target=ClassTarget(entity))
@@ -156,6 +160,8 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         return Value(uniform=True, items=(), container=True, there=True)
     joined = contained(join(values))
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
+    if items is not None and not _few_items(values):
+        items = None
     return Value(
         uniform=joined.uniform,
         divergence=joined.divergence,
@@ -179,6 +185,16 @@ def _spread(e: f.Sequence, values: list[Value]) -> Divergence | None:
     return next(
         (v.unordered for x, v in zip(e.elements, values, strict=True) if type(x) is f.Starred and v.unordered), None
     )
+
+
+def _few_items(values: list[Value]) -> bool:
+    """Whether tuples in tuples have few items in all: a display may double them, and whoever looks goes through all."""
+    count = 0
+    pending = values
+    while pending and count <= _MOST_ITEMS:
+        count += len(pending)
+        pending = [item for value in pending for item in value.items or ()]
+    return count <= _MOST_ITEMS
 
 
 def _set(frame: Frame, e: f.SetDisplay) -> Value:

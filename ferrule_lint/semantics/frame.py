@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.exceptions import Escape, OpenTry
 
 
+_MANY_PLACES = 500
+
+
 class CallIssue:
     """Something wrong at a call that no comparison of traces finds: a shape, or a divergent argument."""
 
@@ -134,10 +137,12 @@ class Frame:
         return None
 
     def write(self, place: str, value: Value) -> None:
+        # where so many names are bound (a generated table), a new one is taken to have no parts yet
+        fresh = len(self.env) > _MANY_PLACES and place not in self.env
         self.env[place] = value
         self.versions[place] = self.versions.get(place, 0) + 1
         # searching one text is several times as fast as asking every place, and most have no parts
-        places = "\0" + "\0".join(self.env)
+        places = "" if fresh else "\0" + "\0".join(self.env)
         if f"\0{place}." in places or f"\0{place}[" in places:
             for k in [k for k in self.env if k.startswith((place + ".", place + "["))]:
                 del self.env[k]

@@ -6,12 +6,20 @@ function itself, and a finding at the call that passes something divergent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.compare import Comparison, Occurrence, branch_code, difference, first_in_order, issues
+from ferrule_lint.semantics.compare import (
+    Comparison,
+    Effort,
+    Occurrence,
+    branch_code,
+    difference,
+    first_in_order,
+    issues,
+)
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.frame import CallIssue, Frame
 from ferrule_lint.semantics.instantiate import divergence_through
@@ -38,17 +46,19 @@ DEEPEST = 5
 _ANY = Divergence(WORLD, "rank", (), Confidence.HIGH)
 
 
-def of_summary(trace: Trace) -> tuple[Latent, ...]:
-    """The latent findings of a function's own trace."""
+def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]:
+    """The latent findings of a function's own trace; `count` is told what a budget leaves out."""
     out: list[Latent] = []
+    effort = Effort(count)
     for term in choices_and_loops(trace):
         if len(out) >= MOST_LATENTS:
+            count("latent findings of a function")
             break
         if type(term) is Choice:
             own = {a.key: a._replace(divergence=_ANY) for a in atoms(term.formula) if a.deps and a.divergence is None}
             if not own or len(own) > 3:
                 continue
-            found = difference(trace, term, own, _ANY, Confidence.MEDIUM)
+            found = difference(trace, term, own, _ANY, Confidence.MEDIUM, effort=effort)
             if found is None:
                 continue
             event = found.occurrences[0].event
@@ -79,12 +89,15 @@ def _of_order(trace: Trace) -> Iterator[Latent]:
             yield Latent("FER106", "order", deps, term.path, term.pos, term.text, event.event, event.call)
 
 
-def of_context(trace: Trace, context: Mapping[str, Value]) -> tuple[tuple[Divergence, Latent], ...]:
+def of_context(
+    trace: Trace, context: Mapping[str, Value], count: Callable[[str], None]
+) -> tuple[tuple[Divergence, Latent], ...]:
     """Divergent choices around calls of a callable that was passed in: nobody but the caller can be told."""
     passed = {id(t.function) for v in context.values() if (t := _function_of(v)) is not None}
     if not passed:
         return ()
     out: list[tuple[Divergence, Latent]] = []
+    effort = Effort(count)
     for term in choices_and_loops(trace):
         if type(term) is not Choice or len(out) >= MOST_LATENTS:
             continue
@@ -92,7 +105,7 @@ def of_context(trace: Trace, context: Mapping[str, Value]) -> tuple[tuple[Diverg
         if divergence is None:
             continue
         own = {a.key: a for a in atoms(term.formula) if a.divergence is not None}
-        found = difference(trace, term, own, divergence, Confidence.MEDIUM)
+        found = difference(trace, term, own, divergence, Confidence.MEDIUM, effort=effort)
         calls = [o for o in found.occurrences if o.call and id(o.call.summary.function) in passed] if found else []
         if found is not None and calls:
             event = calls[0].event
