@@ -4,8 +4,8 @@
     python benchmarks/speed.py TREE... [--flake8 "flake8 -j1"] [--tool "python -m ferrule_lint"] [--runs 3]
 
 For each tree: flake8, ferrule-lint cold (an empty cache, which it fills) and warm (unchanged). Runs take turns, so that
-both tools see the same load; the least of the runs counts. Other programs on the machine make all numbers larger: ratios
-are what to look at. Exit code 2 if a command cannot be run.
+both tools see the same load; the least of the runs counts. Other programs on the machine make all numbers larger:
+ratios are what to look at. Exit code 2 if a command cannot be run.
 """
 
 from __future__ import annotations
@@ -84,9 +84,8 @@ def main() -> None:
         costs = compare(tree, shlex.split(options.tool), shlex.split(options.flake8), options.runs)
         for name, cost in costs.items():
             ratio = f"{cost.cpu / costs['flake8'].cpu:.2f}"
-            print(
-                f"| {tree.name} | {lines_of(tree)} | {name} | {cost.cpu:.2f} | {cost.wall:.2f} | {cost.memory} | {ratio} |"
-            )
+            numbers = f"{cost.cpu:.2f} | {cost.wall:.2f} | {cost.memory} | {ratio}"
+            print(f"| {tree.name} | {lines_of(tree)} | {name} | {numbers} |")
 
 
 if __name__ == "__main__":
