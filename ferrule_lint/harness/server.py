@@ -304,7 +304,8 @@ class Server:
             self._outcome.flows[rank] = flow_from_wire(answer["flow"])
 
     def _let_leave(self) -> None:
-        for peer in self._control.values():
+        # rank 0 last: under torchrun this process ends with it
+        for _, peer in sorted(self._control.items(), reverse=True):
             with contextlib.suppress(OSError):
                 peer.connection.sendall(frame({"t": "leave"}))
         end = time.monotonic() + 2.0
@@ -313,7 +314,7 @@ class Server:
 
     def _stop_all(self) -> None:
         if self._supervisor.verdict is not None:
-            for peer in self._control.values():
+            for _, peer in sorted(self._control.items(), reverse=True):
                 with contextlib.suppress(OSError):
                     peer.connection.sendall(frame({"t": "stop", "code": 86}))
         self._processes.kill()

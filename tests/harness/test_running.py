@@ -178,7 +178,9 @@ def test_simulation_reports_what_is_left_unpaired() -> None:
 # ---- nobody survives, nobody joins -----------------------------------------------------------------------------------
 
 HANGING = """
-import os, sys, time
+import os, signal, sys, time
+# a shell lets what it starts in the background ignore interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.path.insert(0, {root!r})
 from ferrule_lint.harness import run
 

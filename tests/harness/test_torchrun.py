@@ -15,14 +15,15 @@ pytest.importorskip("torch")
 ROOT = Path(__file__).resolve().parents[2]
 
 JOB = """
-import sys, torch, torch.distributed as dist
+import os, sys, torch, torch.distributed as dist
 
 dist.init_process_group("gloo")
 dist.all_reduce(torch.ones(2))
 if "diverge" in sys.argv and dist.get_rank() == 0:
     dist.all_reduce(torch.ones(3))
 dist.barrier()
-print("done", dist.get_rank(), flush=True)
+# one write, so that the ranks' lines do not mix
+os.write(1, f"done {dist.get_rank()}\\n".encode())
 """
 
 

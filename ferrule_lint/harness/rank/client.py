@@ -114,7 +114,9 @@ class Client:
             if question["t"] == "where":
                 self._send(control, {"t": "where", "id": question["id"], **self._where(question.get("flow", False))})
             elif question["t"] == "leave":
+                # the supervisor may be gone before this process is
                 self._left.set()
+                return
             elif question["t"] == "stop":
                 _flush()
                 os._exit(question["code"])
