@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.conditions import divergence_of
 from ferrule_lint.semantics.group_members import assignments
@@ -38,7 +39,7 @@ class Transfer(NamedTuple):
 
 def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:
     if any(_is_transfer(t) for t in _straight(root)):
-        calls = {n.pos: n for n in _walk(body) if type(n) is f.Call}
+        calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
         yield from _rings(root, function, body, calls)
     for term in root:
         if type(term) is Choice:
@@ -73,7 +74,7 @@ def _one_to_all(choice: Choice, function: str, body: f.Body) -> Iterator[Finding
     one, others = _only(choice.body), _only(choice.orelse)
     if one is None or others is None or {one.p2p, others.p2p} != {"send", "recv"}:
         return
-    calls = {n.pos: n for n in _walk(body) if type(n) is f.Call}
+    calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
     peer = _peer(calls.get(one.pos))
     if peer is None or peer == f.Const("None"):
         return
@@ -140,15 +141,6 @@ def _resolved(expr: f.Expr, body: f.Body) -> f.Expr:
         if len(found) == 1:
             return found[0]
     return expr
-
-
-def _walk(node: object) -> Iterator[object]:
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tuple):
-            yield item
-            stack.extend(item)
 
 
 def _finding(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ferrule_lint.checks.build import finding
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Comparison, Occurrence
 from ferrule_lint.semantics.conditions import atoms, divergence_of
@@ -83,24 +84,14 @@ def _used_after(body: f.Body, first: Choice, occurrences: list[Occurrence]) -> b
     shared: set[str] = set()
     reads: list[f.Name] = []
     last = 0
-    for node in _walk(body):
+    for node in walk(body):
         if type(node) is f.Call and node.pos in places:
             shared.update(root_name(a) for a in (*node.args, *(value for _, value in node.keywords)))
         elif type(node) is f.Name:
             reads.append(node)
         elif type(node) is f.If and position(node.test) == first.pos:
-            last = max((n.pos[2] for n in _walk(node) if type(n) is f.Name), default=0)
+            last = max((n.pos[2] for n in walk(node) if type(n) is f.Name), default=0)
     return any(n.id in shared and n.pos[0] > last for n in reads)
-
-
-def _walk(node: object) -> Iterator[object]:
-    """Every node of facts below one."""
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, tuple):
-            yield item
-            stack.extend(item)
 
 
 def _broadcasts(trace: Trace) -> list[Occurrence]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom
 from ferrule_lint.semantics.frame import CallIssue
@@ -267,15 +268,7 @@ def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
 
 def _mentions(node: object, text: str) -> bool:
     """Whether a string constant somewhere in facts holds a text."""
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        if type(item) is f.Const:
-            if text in item.text:
-                return True
-        elif isinstance(item, tuple):
-            stack.extend(item)
-    return False
+    return any(type(item) is f.Const and text in item.text for item in walk(node))
 
 
 class Exceptions:

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.lattice import NO_AXES, WORLD, Axes
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.sharding import walk_calls
@@ -89,30 +90,22 @@ class Seeding:
     def _of_rank(self, expr: object) -> Axes:
         """Axes of the ranks that an expression names."""
         found = NO_AXES
-        stack = [expr]
-        while stack:
-            item = stack.pop()
-            if type(item) in (f.Name, f.Attr, f.Call):
-                name = last_name(item.func if type(item) is f.Call else item)  # type: ignore[arg-type]
+        for item in walk(expr):
+            if type(item) is f.Name or type(item) is f.Attr or type(item) is f.Call:
+                name = last_name(item.func if type(item) is f.Call else item)
                 axes = self._analysis.models.convention("rank", name) if name else None
                 if axes is not None:
                     found |= frozenset(axes) or WORLD
-            if isinstance(item, tuple):
-                stack.extend(item)
         return found
 
 
 def _assigned(body: object, name: str) -> list[object]:
     out: list[object] = []
-    stack = [body]
-    while stack:
-        item = stack.pop()
+    for item in walk(body):
         if (
             type(item) is f.Assign
             and item.value is not None
             and any(type(t) is f.Name and t.id == name for t in item.targets)
         ) or (type(item) is f.AugAssign and type(item.target) is f.Name and item.target.id == name):
             out.append(item.value)
-        if isinstance(item, tuple):
-            stack.extend(item)
     return out

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import exceptions
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
@@ -430,15 +431,11 @@ def _raised_here(frame: Frame, handler: f.Handler, before: dict[str, Value], env
 
 def _speaks_of_memory(node: object) -> bool:
     """Whether a handler of a general exception asks if memory ran out."""
-    stack = [node]
-    while stack:
-        item = stack.pop()
+    for item in walk(node):
         if type(item) is f.Const and _OUT_OF_MEMORY.search(item.text):
             return True
-        if type(item) in (f.Name, f.Attr) and _OUT_OF_MEMORY.search(last_name(item)):  # type: ignore[arg-type]
+        if (type(item) is f.Name or type(item) is f.Attr) and _OUT_OF_MEMORY.search(last_name(item)):
             return True
-        if isinstance(item, tuple):
-            stack.extend(item)
     return False
 
 
