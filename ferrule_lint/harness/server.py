@@ -201,7 +201,7 @@ class Server:
             self._send_releases()
         elif kind == "end":
             self._last_event = time.monotonic()
-            self._pending.append(_ending(peer.rank, message))
+            self._pending.append(ending_from_wire(peer.rank, message))
             self._outcome.flows[peer.rank] = flow_from_wire(message["flow"])
             if message.get("value"):
                 self._outcome.values[peer.rank] = message["value"]
@@ -345,7 +345,8 @@ def flow_from_wire(segments: list[Any]) -> list[tuple[int, list[tuple[str, int]]
     return [(index, [(path, line) for path, line in lines]) for index, lines in segments]
 
 
-def _ending(rank: int, message: dict[str, Any]) -> Ending:
+def ending_from_wire(rank: int, message: dict[str, Any]) -> Ending:
+    """How a rank says that it ended."""
     site = message.get("site")
     return Ending(
         rank,

@@ -20,11 +20,11 @@ from dataclasses import replace
 from typing import Any
 
 from ferrule_lint.harness.divergence import Divergence
-from ferrule_lint.harness.events import Event, Site, from_wire
+from ferrule_lint.harness.events import Event, from_wire
 from ferrule_lint.harness.explain import explain
 from ferrule_lint.harness.launch import fork_ranks, preload
 from ferrule_lint.harness.result import Result
-from ferrule_lint.harness.server import flow_from_wire
+from ferrule_lint.harness.server import ending_from_wire, flow_from_wire
 from ferrule_lint.harness.supervisor import Ending, Supervisor
 from ferrule_lint.harness.wire import Frames
 
@@ -80,15 +80,7 @@ def simulate(
             elif message["t"] == "value":
                 values.setdefault(message["key"], message["value"])
             else:
-                site = message.get("site")
-                ending = Ending(
-                    rank,
-                    message["status"],
-                    message["code"],
-                    message.get("error", ""),
-                    message.get("traceback", ""),
-                    Site(*site) if site else None,
-                )
+                ending = ending_from_wire(rank, message)
                 flows[rank] = flow_from_wire(message["flow"])
                 if preload(message["modules"]):
                     holders = find_faked()

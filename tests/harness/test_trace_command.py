@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 TRAIN = """
-import sys
+import os, sys
 import torch
 import torch.distributed as dist
 
@@ -23,7 +23,8 @@ def main():
     if "diverge" in sys.argv and dist.get_rank() == 0:
         dist.all_reduce(torch.ones(3))
     dist.barrier()
-    print("done", sys.argv[1:])
+    # one write, so that the ranks' lines do not mix
+    os.write(1, f"done {sys.argv[1:]}\\n".encode())
 
 
 main()
