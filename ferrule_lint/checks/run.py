@@ -82,8 +82,8 @@ def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
     known = analysis.frame_of(function)
     if known is None:
         return
-    summary, frame = known
-    yield from _trace(frame, summary.trace, function.display, function.body)
+    for summary, frame in (known, *analysis.frames_of_subclasses(function)):
+        yield from _trace(frame, summary.trace, function.display, function.body)
 
 
 def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
@@ -20,6 +20,7 @@ from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
 from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.hierarchy import Hierarchy
 from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
@@ -54,6 +55,8 @@ class Analysis:
         self.exceptions = exceptions.Exceptions(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
+        self.hierarchy = Hierarchy(self)
+        self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()
         self._summaries: dict[tuple[object, ...], tuple[Summary, Frame]] = {}
         self._stack: list[tuple[object, ...]] = []
@@ -360,6 +363,13 @@ class Analysis:
                 closure = outer[1] if outer is not None else None
         info = function.module.classes.get(function.owner) if function.owner else None
         return self.summary(function, (), info, closure, 0)
+
+    def frames_of_subclasses(self, function: FunctionInfo) -> Iterator[tuple[Summary, Frame]]:
+        """An inherited method for the subclasses that override what it calls."""
+        for info in self.hierarchy.contexts(function):
+            known = self.summary(function, (), info, None, 0)
+            if known is not None:
+                yield known
 
     def module_frame(self, module: ModuleInfo) -> Frame:
         """The top level of a file, run as a body."""

@@ -123,6 +123,8 @@ class Frame:
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()
         self.files = Files()
+        #: the conditions around each call of what stands for a decorated function
+        self.decorated: list[tuple[Formula, ...]] = []
         #: what `reveal_uniformity` was called on
         self.revealed: list[Revealed] = []
 

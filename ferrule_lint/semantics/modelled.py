@@ -293,6 +293,9 @@ def _result(
         return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(
             types=frozenset()
         )
+    if model.returns == "rank_and_size":
+        rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
+        return Value(items=(rank, Value(uniform=True, world_size=True)))
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
     if model.returns == "data":
