@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, exceptions, latent
+from ferrule_lint.semantics import decorators, exceptions, latent, stage_values
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -206,7 +206,7 @@ class Analysis:
         info = self._receiver_class(function, receiver)
         if frame.light:
             return self._light_call(frame, function, info, bound, closure)
-        context = contexts_of(function, bound, call)
+        context = (*contexts_of(function, bound, call), *self._classes_passed(function, bound))
         known = self.summary(function, context, info, closure, frame.depth + 1)
         if known is None:
             return UNKNOWN
@@ -220,6 +220,23 @@ class Analysis:
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
+
+    def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
+        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them."""
+        out: list[tuple[str, Value]] = []
+        for i, parameter in enumerate(function.parameters):
+            value = bound.get(parameter.name)
+            if value is None or len(value.types) != 1 or value.const is not None or value.target is not None:
+                continue
+            if i == 0 and function.owner is not None and not function.is_static:
+                continue
+            (info,) = value.types
+            annotated = self.annotated_class(parameter.annotation, function.module)
+            if annotated is info or (annotated is not None and annotated not in self.names.mro(info)):
+                continue
+            if any(self.names.method(info, name) is not None for name in function.calls_on(parameter.name)):
+                out.append((parameter.name, Value(types=value.types)))
+        return tuple(out)
 
     def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
         owner = function.module.classes.get(function.owner) if function.owner else None
@@ -319,6 +336,7 @@ class Analysis:
             del self._open[key]
             summary.busy = False
         self._finish(summary, frame)
+        stage_values.finish(frame)
         summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
