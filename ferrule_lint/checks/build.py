@@ -27,6 +27,7 @@ NAMES = {
     "FER303": "unmatched-send-recv",
     "FER401": "group-created-on-some-ranks",
     "FER402": "group-rank-as-global-rank",
+    "FER403": "group-left-out",
 }
 _MOST_EVENTS = 20
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, exceptions, latent, stage_values
+from ferrule_lint.semantics import decorators, exceptions, group_use, latent, stage_values
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -212,10 +212,12 @@ class Analysis:
             return UNKNOWN
         summary, _ = known
         if summary.busy:
+            group_use.forwarded(frame, function, bound, call)
             return UNKNOWN
         if summary.events:
             best = max(e.confidence for e in summary.events)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
+        group_use.forwarded(frame, function, bound, call)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank, group_members, stage_values
+from ferrule_lint.semantics import first_rank, group_members, group_use, stage_values
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -62,6 +62,7 @@ def apply(
             expr = arguments.expression(argument.name, argument.position)
             stage_values.reduced(frame, event, expr, _value_of(arguments, expr) if expr is not None else None)
         group_members.check(frame, arguments, event)
+        group_use.collective(frame, model, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return _result(frame, model, arguments, receiver, axes, confidence)

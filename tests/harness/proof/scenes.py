@@ -428,6 +428,23 @@ def share_within_a_group(m: types.ModuleType, spread: bool) -> Any:
     m.share(torch.ones(2), mesh.get_group("tp"))
 
 
+# ---- FER403 --------------------------------------------------------------------------------------------------------
+
+
+@scene("gather_nested", ranks=4, by_rank=True)
+def gather_nested(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    if mesh.get_local_rank("dp") == 0:
+        m.gather_nested({"x": torch.ones(2)}, mesh.get_group("tp"))
+    dist.barrier()
+
+
+@scene("interleave", ranks=4, by_rank=True, raises=True)
+def interleave(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    m.interleave(torch.ones(2), 2, mesh.get_group("tp"))
+
+
 # ---- examples/ -----------------------------------------------------------------------------------------------------
 
 
