@@ -14,11 +14,15 @@ from ferrule_lint.fixes.forms import (
     finish_dispatch,
     gather_uneven,
     lift_guard,
+    narrow_receive,
     pad_everywhere,
+    pair_by_key,
     reduce_decision,
     reduce_trip_count,
     sort_items,
+    unblock_ring,
     uniform_predicate,
+    widen_guard,
 )
 from ferrule_lint.fixes.module import ModuleText
 from ferrule_lint.fixes.site import Site, owner_of
@@ -34,10 +38,11 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
     "FER103": (reduce_decision.propose,),
     "FER104": (reduce_trip_count.propose,),
-    "FER106": (sort_items.propose,),
-    "FER107": (uniform_predicate.propose,),
+    "FER106": (pair_by_key.propose, sort_items.propose),
+    "FER107": (widen_guard.propose, uniform_predicate.propose),
     "FER201": (gather_uneven.propose,),
     "FER202": (pad_everywhere.propose,),
+    "FER303": (narrow_receive.propose, unblock_ring.propose),
     "FER301": (finish_dispatch.propose,),
 }
 

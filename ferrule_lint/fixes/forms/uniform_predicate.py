@@ -15,7 +15,7 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Finding, Fix, Safety
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, unchanged
-from ferrule_lint.fixes.helpers import ANY_RANK, ANY_RANK_EACH
+from ferrule_lint.fixes.helpers import ANY_RANK
 from ferrule_lint.fixes.names import fresh, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts, owner_of
 from ferrule_lint.fixes.tests import Asks, asks
@@ -197,8 +197,7 @@ def _edits(
         tests.append(Edit(tree.span(one.test), " and ".join([*map(tree.text, one.guards), flag])))
     if alone is None and leaves and len(values) == 1:
         alone = leaves[0].value
-    single = alone is not None or len(values) == 1
-    helper = site.module.helper(*(("_any_rank", ANY_RANK) if single else ("_any_rank_each", ANY_RANK_EACH)))
+    helper = site.module.helper("_any_rank", ANY_RANK)
     if helper is None:
         return None
     name, edits = helper
