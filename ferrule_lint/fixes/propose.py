@@ -10,6 +10,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Finding, Fix
 from ferrule_lint.fixes.forms import (
+    agree_on_failure,
     drop_guard,
     finish_dispatch,
     gather_uneven,
@@ -38,6 +39,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
     "FER103": (reduce_decision.propose,),
     "FER104": (reduce_trip_count.propose,),
+    "FER105": (agree_on_failure.propose,),
     "FER106": (pair_by_key.propose, sort_items.propose),
     "FER107": (widen_guard.propose, uniform_predicate.propose),
     "FER201": (gather_uneven.propose,),
