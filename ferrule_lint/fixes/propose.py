@@ -9,6 +9,7 @@ from dataclasses import replace
 import libcst as cst
 
 from ferrule_lint.findings import Finding, Fix
+from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.forms import (
     agree_on_failure,
     drop_guard,
@@ -16,8 +17,10 @@ from ferrule_lint.fixes.forms import (
     gather_uneven,
     lift_guard,
     narrow_receive,
+    pad_across_processes,
     pad_everywhere,
     pair_by_key,
+    pass_group,
     reduce_decision,
     reduce_trip_count,
     sort_items,
@@ -38,19 +41,22 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER101": (lift_guard.propose, uniform_predicate.propose),
     "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
     "FER103": (reduce_decision.propose,),
-    "FER104": (reduce_trip_count.propose,),
+    "FER104": (pass_group.propose, reduce_trip_count.propose),
     "FER105": (agree_on_failure.propose,),
     "FER106": (pair_by_key.propose, sort_items.propose),
     "FER107": (widen_guard.propose, uniform_predicate.propose),
-    "FER201": (gather_uneven.propose,),
+    "FER201": (gather_uneven.propose, pad_across_processes.propose),
     "FER202": (pad_everywhere.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
     "FER301": (finish_dispatch.propose,),
 }
 
 
-def propose(data: bytes, findings: Sequence[Finding]) -> list[Finding]:
-    """`findings` of one file, anchored, with a fix where a form fits. Nothing is verified yet."""
+def propose(data: bytes, findings: Sequence[Finding], read: Read) -> list[Finding]:
+    """`findings` of one file, anchored, with a fix where a form fits. Nothing is verified yet.
+
+    `read` gives the contents of other files of the project.
+    """
     if not any(finding.code in FORMS for finding in findings):
         return list(findings)
     try:
@@ -59,7 +65,7 @@ def propose(data: bytes, findings: Sequence[Finding]) -> list[Finding]:
     except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError):
         return list(findings)
     trees: dict[int, Tree | None] = {}
-    return [replace(finding, fix=_fix(finding, findings, data, source, module, trees)) for finding in findings]
+    return [replace(finding, fix=_fix(finding, findings, data, source, module, trees, read)) for finding in findings]
 
 
 def _fix(
@@ -69,6 +75,7 @@ def _fix(
     source: SourceText,
     module: ModuleText,
     trees: dict[int, Tree | None],
+    read: Read,
 ) -> Fix | None:
     forms = FORMS.get(finding.code, ())
     if not forms:
@@ -77,17 +84,19 @@ def _fix(
     if line not in trees:
         trees[line] = tree_at(source, data, line)
     tree = trees[line]
-    site = None if tree is None else _site(finding, findings, module, tree)
+    site = None if tree is None else _site(finding, findings, module, tree, read)
     if site is None:
         return None
     return next((fix for form in forms if (fix := form(site)) is not None), None)
 
 
-def _site(finding: Finding, findings: Sequence[Finding], module: ModuleText, tree: Tree) -> Site | None:
+def _site(
+    finding: Finding, findings: Sequence[Finding], module: ModuleText, tree: Tree, read: Read
+) -> Site | None:
     call = tree.at(finding.span, cst.Call)
     function = None if call is None else tree.function(call)
     if call is None or function is None:
         # module-level code runs when it is imported; nothing is moved there
         return None
     others = tuple(one for one in findings if one is not finding and one.function == finding.function)
-    return Site(finding, others, module, tree, function, call, owner_of(tree, finding))
+    return Site(finding, others, module, tree, function, call, owner_of(tree, finding), read)

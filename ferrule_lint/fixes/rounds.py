@@ -36,7 +36,7 @@ def offer(findings: Sequence[Finding], read: Read, recheck: Recheck) -> tuple[li
     proposed: list[Finding] = []
     for path, here in by_path.items():
         try:
-            proposed += propose(read(path), here)
+            proposed += propose(read(path), here, read)
         except OSError:
             proposed += here
     return verified(proposed, read, recheck)
