@@ -7,10 +7,12 @@ import re
 import libcst as cst
 
 from ferrule_lint.findings import EventSite
+from ferrule_lint.fixes.definitions import definitions
 from ferrule_lint.fixes.site import Site, callee
 from ferrule_lint.fixes.tree import Tree
 
 _MAIN = re.compile(r"is_\w*(main|master|root|zero|rank_?0)|main_process$|rank_zero$", re.IGNORECASE)
+_FIRST = re.compile(r"\brank\w*(\(\w*\))? == 0|_rank\(\) == 0|\bis_(global_)?(main|master|rank_?0|rank_zero|root)|\bis_global_zero")
 _STAGE = re.compile(r"stage|pp_|pipeline", re.IGNORECASE)
 #: hidden ones that their libraries ask every rank to call
 _FOR_ALL = frozenset(
@@ -58,11 +60,14 @@ def one_rank(tree: Tree, test: cst.BaseExpression) -> bool:
 def may_move(site: Site, event: EventSite, call: cst.Call) -> bool:
     """Whether all ranks can do what one does: what hides its collective may do more than issue it.
 
-    A function of the project is taken for one that may run everywhere only if it is called for its result.
+    A function of the project is taken for one that may run everywhere only if it is called for its result, or if it
+    tests the rank itself before it writes.
     """
     if event.through:
         line = site.tree.statement(call)
         small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+        if isinstance(small, cst.Expr) and small.value is call:
+            return guards_itself(site, call)
         wanted = isinstance(small, cst.Assign) and small.value is call and event.op != "forward"
         return wanted and not any(part in _WRITES for part in callee(call).lower().strip("_").split("_"))
     if not event.hidden:
@@ -70,6 +75,17 @@ def may_move(site: Site, event: EventSite, call: cst.Call) -> bool:
     if event.op == "forward":
         return _no_backward(site, call)
     return "state_dict" in event.op or event.op in _FOR_ALL or callee(call) in ("full_tensor", "redistribute")
+
+
+def guards_itself(site: Site, call: cst.Call) -> bool:
+    """Whether the function that is called tests for the first rank: it was written for all ranks to call."""
+    steps = site.finding.witness
+    place = site.tree.span(call)
+    for step, inner in zip(steps, steps[1:], strict=False):
+        if step.role == "call" and (step.line, step.column) == (place.line, place.column):
+            found = list(definitions(site.read, inner.path, callee(call)))
+            return len(found) == 1 and _FIRST.search(cst.Module([]).code_for_node(found[0].body)) is not None
+    return False
 
 
 def without_gradients(tree: Tree, line: cst.CSTNode) -> cst.With | None:

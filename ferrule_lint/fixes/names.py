@@ -98,16 +98,16 @@ def local_names(function: cst.FunctionDef) -> set[str]:
 
 
 def surely_bound(
-    tree: Tree, function: cst.FunctionDef, statement: cst.CSTNode, names: set[str], *, arms: bool = False
+    tree: Tree, function: cst.FunctionDef, statement: cst.CSTNode, names: set[str], *, arms: bool = False, same: bool = True
 ) -> bool:
     """Whether each of `names` has a value whenever `statement` is reached, on every rank.
 
     A local name has one if it is a parameter, or if a statement above, in a block around, binds it in any case. A name
     that is bound in some arm only, above, may hold something else there than on the other ranks: that is a no, too.
-    With `arms`, an `if` counts whose arms all bind it.
+    With `arms`, an `if` counts whose arms all bind it; without `same`, any value will do.
     """
     unknown = names & local_names(function) - parameters(function)
-    doubtful = names & local_names(function)
+    doubtful = names & local_names(function) if same else set()
     current: cst.CSTNode = statement
     while current is not function:
         for above in reversed(tree.before(current)):
