@@ -128,12 +128,12 @@ def is_plain(tree: Tree, statement: cst.BaseStatement) -> bool:
     small = statement.body[0]
     if not isinstance(small, cst.Assign) or any(not isinstance(one.target, cst.Name) for one in small.targets):
         return False
-    return all(_makes_only(node) for node in tree.walk(small.value) if isinstance(node, cst.Call)) and not any(
+    return all(makes_only(node) for node in tree.walk(small.value) if isinstance(node, cst.Call)) and not any(
         isinstance(node, cst.Await | cst.Yield | cst.NamedExpr) for node in tree.walk(small.value)
     )
 
 
-def _makes_only(call: cst.Call) -> bool:
+def makes_only(call: cst.Call) -> bool:
     """A call of a class by the convention of its name, or one that computes a number or text."""
     name = callee(call)
     return (name[:1].isupper() and not name.isupper()) or name in (
@@ -145,4 +145,5 @@ def _makes_only(call: cst.Call) -> bool:
         "dict",
         "list",
         "format",
+        "sorted",
     )

@@ -144,11 +144,21 @@ def _always(statement: cst.CSTNode, arms: bool = False) -> set[str]:
         return {statement.name.value}
     if isinstance(statement, cst.With):
         return _header(statement) | _always_in(statement.body, arms)
+    if isinstance(statement, cst.Try) and all(_never_ends(handler.body) for handler in statement.handlers):
+        return _always_in(statement.body, arms)
     if arms and isinstance(statement, cst.If) and statement.orelse is not None:
         orelse = statement.orelse
         other = _always(orelse, arms) if isinstance(orelse, cst.If) else _always_in(orelse.body, arms)
         return _always_in(statement.body, arms) & other
     return set()
+
+
+def _never_ends(suite: cst.BaseSuite) -> bool:
+    """Whether a block ends with an exit, so that nothing below is reached from it."""
+    last = suite.body[-1] if suite.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise | cst.Return | cst.Continue | cst.Break)
 
 
 def _bound_by(small: cst.BaseSmallStatement) -> set[str]:

@@ -12,10 +12,14 @@ from ferrule_lint.findings import Finding, Fix
 from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.forms import (
     agree_on_failure,
+    delay_exit,
     drop_guard,
     finish_dispatch,
     gather_uneven,
+    group_for_all,
+    leave_finally,
     lift_guard,
+    local_group,
     narrow_receive,
     pad_across_processes,
     pad_everywhere,
@@ -40,14 +44,15 @@ Form = Callable[[Site], Fix | None]
 FORMS: dict[str, tuple[Form, ...]] = {
     "FER101": (lift_guard.propose, uniform_predicate.propose),
     "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
-    "FER103": (reduce_decision.propose,),
+    "FER103": (reduce_decision.propose, delay_exit.propose, local_group.propose),
     "FER104": (pass_group.propose, reduce_trip_count.propose),
-    "FER105": (agree_on_failure.propose,),
+    "FER105": (agree_on_failure.propose, leave_finally.propose),
     "FER106": (pair_by_key.propose, sort_items.propose),
     "FER107": (widen_guard.propose, uniform_predicate.propose),
     "FER201": (gather_uneven.propose, pad_across_processes.propose),
     "FER202": (pad_everywhere.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
+    "FER401": (group_for_all.propose, local_group.propose),
     "FER301": (finish_dispatch.propose,),
 }
 
