@@ -127,6 +127,7 @@ def fix(
             run.read,
             lambda contents: _recheck(run, settings, contents),
             lambda finding: may_apply(settings, finding) and (finding.path, finding.fingerprint) not in left,
+            settings.fix_preference,
         )
     run.findings = result.findings
     result.dropped[:0] = run.dropped
@@ -372,7 +373,9 @@ def _offer(run: _Run, settings: Settings) -> None:
     in_files = [finding for finding in run.findings if finding.path not in run.notebooks]
     in_notebooks = [finding for finding in run.findings if finding.path in run.notebooks]
     try:
-        offered, run.dropped = offer(in_files, run.read, lambda contents: _recheck(run, settings, contents))
+        offered, run.dropped = offer(
+            in_files, run.read, lambda contents: _recheck(run, settings, contents), settings.fix_preference
+        )
         run.findings = [*offered, *in_notebooks]
     except Exception as error:
         run.errors.append(LintError("", 0, describe_crash(error)))

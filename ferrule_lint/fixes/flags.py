@@ -99,6 +99,19 @@ def flags_of(tree: Tree, function: cst.FunctionDef) -> Flags:
     return found
 
 
+def resolved(tree: Tree, term: cst.BaseExpression) -> cst.BaseExpression:
+    """What a flag was assigned, for a flag that is assigned once."""
+    if not isinstance(term, cst.Name):
+        return term
+    function = tree.function(term)
+    flags = None if function is None else flags_of(tree, function)
+    flag = None if flags is None else flags.get(term.value)
+    if flag is None:
+        return term
+    leaves = flags.leaves(term.value) if flags is not None else ()
+    return flags[leaves[-1]].value if flags is not None and leaves else flag.value
+
+
 def binds_of_target(node: cst.For | cst.CompFor) -> set[str]:
     """What the target of a loop binds."""
     return {one.value for one in below(node.target) if isinstance(one, cst.Name)}

@@ -12,7 +12,9 @@ from ferrule_lint.fixes.site import Site, callee
 from ferrule_lint.fixes.tree import Tree
 
 _MAIN = re.compile(r"is_\w*(main|master|root|zero|rank_?0)|main_process$|rank_zero$", re.IGNORECASE)
-_FIRST = re.compile(r"\brank\w*(\(\w*\))? == 0|_rank\(\) == 0|\bis_(global_)?(main|master|rank_?0|rank_zero|root)|\bis_global_zero")
+_FIRST = re.compile(
+    r"\brank\w*(\(\w*\))? == 0|_rank\(\) == 0|\bis_(global_)?(main|master|rank_?0|rank_zero|root)|\bis_global_zero"
+)
 _STAGE = re.compile(r"stage|pp_|pipeline", re.IGNORECASE)
 #: hidden ones that their libraries ask every rank to call
 _FOR_ALL = frozenset(
@@ -73,7 +75,7 @@ def may_move(site: Site, event: EventSite, call: cst.Call) -> bool:
     if not event.hidden:
         return True
     if event.op == "forward":
-        return _no_backward(site, call)
+        return no_backward(site, call)
     return "state_dict" in event.op or event.op in _FOR_ALL or callee(call) in ("full_tensor", "redistribute")
 
 
@@ -99,7 +101,7 @@ def without_gradients(tree: Tree, line: cst.CSTNode) -> cst.With | None:
     return None
 
 
-def _no_backward(site: Site, call: cst.Call) -> bool:
+def no_backward(site: Site, call: cst.Call) -> bool:
     """Whether no gradient is recorded where a call stands, so that there is no backward that some ranks would lack."""
     if any(without_gradients(site.tree, one) is not None for one in (call, *site.tree.around(call))):
         return True

@@ -98,7 +98,13 @@ def local_names(function: cst.FunctionDef) -> set[str]:
 
 
 def surely_bound(
-    tree: Tree, function: cst.FunctionDef, statement: cst.CSTNode, names: set[str], *, arms: bool = False, same: bool = True
+    tree: Tree,
+    function: cst.FunctionDef,
+    statement: cst.CSTNode,
+    names: set[str],
+    *,
+    arms: bool = False,
+    same: bool = True,
 ) -> bool:
     """Whether each of `names` has a value whenever `statement` is reached, on every rank.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tokenize
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -17,6 +17,7 @@ from ferrule_lint.fixes.forms import (
     finish_dispatch,
     gather_uneven,
     group_for_all,
+    hoist,
     leave_finally,
     lift_guard,
     local_group,
@@ -42,13 +43,13 @@ Form = Callable[[Site], Fix | None]
 
 #: the forms for each rule, the best first
 FORMS: dict[str, tuple[Form, ...]] = {
-    "FER101": (lift_guard.propose, uniform_predicate.propose),
-    "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
+    "FER101": (lift_guard.propose, uniform_predicate.propose, hoist.propose),
+    "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose, hoist.propose),
     "FER103": (reduce_decision.propose, delay_exit.propose, local_group.propose),
     "FER104": (pass_group.propose, reduce_trip_count.propose),
     "FER105": (agree_on_failure.propose, leave_finally.propose),
     "FER106": (pair_by_key.propose, sort_items.propose),
-    "FER107": (widen_guard.propose, uniform_predicate.propose),
+    "FER107": (widen_guard.propose, uniform_predicate.propose, hoist.propose),
     "FER201": (gather_uneven.propose, pad_across_processes.propose),
     "FER202": (pad_everywhere.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
@@ -57,10 +58,10 @@ FORMS: dict[str, tuple[Form, ...]] = {
 }
 
 
-def propose(data: bytes, findings: Sequence[Finding], read: Read) -> list[Finding]:
+def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "") -> list[Finding]:
     """`findings` of one file, anchored, with a fix where a form fits. Nothing is verified yet.
 
-    `read` gives the contents of other files of the project.
+    `read` gives the contents of other files of the project; `first` is the module of a form that comes before others.
     """
     if not any(finding.code in FORMS for finding in findings):
         return list(findings)
@@ -69,39 +70,47 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read) -> list[Findin
         module = ModuleText(source, segments(data))
     except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError):
         return list(findings)
-    trees: dict[int, Tree | None] = {}
-    return [replace(finding, fix=_fix(finding, findings, data, source, module, trees, read)) for finding in findings]
+    file = _File(data, source, module, read, {})
+    preferred = [_fix(finding, findings, file, lambda name: name == first) for finding in findings]
+    # what one form repairs, others need not cover
+    left = [finding for finding, fix in zip(findings, preferred, strict=True) if fix is None]
+    return [
+        replace(finding, fix=fix or _fix(finding, left, file, lambda name: name != first))
+        for finding, fix in zip(findings, preferred, strict=True)
+    ]
 
 
-def _fix(
-    finding: Finding,
-    findings: Sequence[Finding],
-    data: bytes,
-    source: SourceText,
-    module: ModuleText,
-    trees: dict[int, Tree | None],
-    read: Read,
-) -> Fix | None:
-    forms = FORMS.get(finding.code, ())
-    if not forms:
-        return None
-    line = finding.span.line
-    if line not in trees:
-        trees[line] = tree_at(source, data, line)
-    tree = trees[line]
-    site = None if tree is None else _site(finding, findings, module, tree, read)
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One file, with the trees of its top-level statements by their lines, as far as they were asked for."""
+
+    data: bytes
+    source: SourceText
+    module: ModuleText
+    read: Read
+    trees: dict[int, Tree | None]
+
+    def tree(self, line: int) -> Tree | None:
+        if line not in self.trees:
+            self.trees[line] = tree_at(self.source, self.data, line)
+        return self.trees[line]
+
+
+def _fix(finding: Finding, findings: Sequence[Finding], file: _File, wanted: Callable[[str], bool]) -> Fix | None:
+    """What the first of the `wanted` forms that fits makes of a finding; `findings` are those it may cover as well."""
+    forms = [form for form in FORMS.get(finding.code, ()) if wanted(form.__module__.rpartition(".")[2])]
+    tree = file.tree(finding.span.line) if forms else None
+    site = None if tree is None else _site(finding, findings, file, tree)
     if site is None:
         return None
     return next((fix for form in forms if (fix := form(site)) is not None), None)
 
 
-def _site(
-    finding: Finding, findings: Sequence[Finding], module: ModuleText, tree: Tree, read: Read
-) -> Site | None:
+def _site(finding: Finding, findings: Sequence[Finding], file: _File, tree: Tree) -> Site | None:
     call = tree.at(finding.span, cst.Call)
     function = None if call is None else tree.function(call)
     if call is None or function is None:
         # module-level code runs when it is imported; nothing is moved there
         return None
     others = tuple(one for one in findings if one is not finding and one.function == finding.function)
-    return Site(finding, others, module, tree, function, call, owner_of(tree, finding), read)
+    return Site(finding, others, file.module, tree, function, call, owner_of(tree, finding), file.read)

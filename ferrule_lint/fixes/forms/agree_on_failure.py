@@ -51,7 +51,9 @@ def propose(site: Site) -> Fix | None:
 def _handled(site: Site) -> _Handled | None:
     """The handler that the finding speaks of."""
     tree = site.tree
-    lines = [step.line for step in site.finding.witness if step.role == "condition" and step.note.startswith("the handler")]
+    lines = [
+        step.line for step in site.finding.witness if step.role == "condition" and step.note.startswith("the handler")
+    ]
     for node in below(site.function.body):
         if isinstance(node, cst.ExceptHandler) and tree.span(node).line in lines:
             around = tree.parent(node)
@@ -105,7 +107,11 @@ def _split(site: Site, found: _Handled, event: int, flag: str, agreed: str) -> l
     body = found.statement.body
     around = body.body[0] if len(body.body) == 1 and isinstance(body.body[0], cst.With) else None
     block = body if around is None else around.body
-    raised = [s.line for s in site.finding.witness if s.role == "call" and " raises " in s.note and s.path == site.finding.path]
+    raised = [
+        s.line
+        for s in site.finding.witness
+        if s.role == "call" and " raises " in s.note and s.path == site.finding.path
+    ]
     if not isinstance(block, cst.IndentedBlock) or not isinstance(body, cst.IndentedBlock) or not raised:
         return None
     at = next((index for index, one in enumerate(block.body) if _holds(tree, one, event)), 0)

@@ -69,7 +69,9 @@ def _exit(owner: cst.If) -> cst.BaseSmallStatement | None:
 def _harmless(tree: Tree, statements: Sequence[cst.BaseStatement], calls: Sequence[cst.Call]) -> bool:
     """Whether statements do nothing but issue these calls and bind local names."""
     for one in (node for statement in statements for node in below(statement, functions=True)):
-        if isinstance(one, cst.Return | cst.Continue | cst.Break | cst.Await | cst.Yield | cst.For | cst.While | cst.Del):
+        if isinstance(
+            one, cst.Return | cst.Continue | cst.Break | cst.Await | cst.Yield | cst.For | cst.While | cst.Del
+        ):
             return False
         if isinstance(one, cst.AssignTarget | cst.AnnAssign) and not isinstance(one.target, cst.Name):
             return False

@@ -21,9 +21,7 @@ def propose(site: Site) -> Fix | None:
         return None
     if any(isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(guard.test)):
         return None
-    calls = [
-        one for one in below(guard) if isinstance(one, cst.Call) and tree.text(one.func) == f"{spelled}.new_group"
-    ]
+    calls = [one for one in below(guard) if isinstance(one, cst.Call) and tree.text(one.func) == f"{spelled}.new_group"]
     if site.call not in calls or not all(_in_arm(tree, call, guard) and call.args for call in calls):
         return None
     inside = binds(guard)

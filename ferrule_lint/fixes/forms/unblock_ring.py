@@ -40,7 +40,9 @@ def propose(site: Site) -> Fix | None:
     function, start = tree.span(send.func), tree.span(send)
     edits = [
         insertion(start.line, f"{name} = ", start.column),
-        Edit(Span(function.end_line, function.end_column - len("send"), function.end_line, function.end_column), "isend"),
+        Edit(
+            Span(function.end_line, function.end_column - len("send"), function.end_line, function.end_column), "isend"
+        ),
         insertion(tree.span(recv).end_line + 1, f"{tree.indent(lines[0])}{name}.wait()\n"),
     ]
     message = (
