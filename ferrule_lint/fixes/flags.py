@@ -15,7 +15,7 @@ from ferrule_lint.fixes.tree import Tree
 
 _PURE = frozenset(
     """any all bool len int float item sum max min mean norm numel size dim isnan isinf isfinite count_nonzero abs
-    isinstance get eq ne gt lt ge le""".split()
+    isinstance get eq ne gt lt ge le get_rank get_world_size is_initialized""".split()
 )
 
 

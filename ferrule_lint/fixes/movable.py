@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import libcst as cst
@@ -83,7 +84,7 @@ def guards_itself(site: Site, call: cst.Call) -> bool:
     """Whether the function that is called tests for the first rank: it was written for all ranks to call."""
     steps = site.finding.witness
     place = site.tree.span(call)
-    for step, inner in zip(steps, steps[1:], strict=False):
+    for step, inner in itertools.pairwise(steps):
         if step.role == "call" and (step.line, step.column) == (place.line, place.column):
             found = list(definitions(site.read, inner.path, callee(call)))
             return len(found) == 1 and _FIRST.search(cst.Module([]).code_for_node(found[0].body)) is not None

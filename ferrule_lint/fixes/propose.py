@@ -16,6 +16,7 @@ from ferrule_lint.fixes.forms import (
     drop_guard,
     finish_dispatch,
     gather_uneven,
+    global_rank,
     group_for_all,
     hoist,
     leave_finally,
@@ -28,6 +29,7 @@ from ferrule_lint.fixes.forms import (
     pass_group,
     reduce_decision,
     reduce_trip_count,
+    remove_suppression,
     sort_items,
     unblock_ring,
     uniform_predicate,
@@ -53,6 +55,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER201": (gather_uneven.propose, pad_across_processes.propose),
     "FER202": (pad_everywhere.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
+    "FER402": (global_rank.propose,),
     "FER401": (group_for_all.propose, local_group.propose),
     "FER301": (finish_dispatch.propose,),
 }
@@ -63,7 +66,7 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "
 
     `read` gives the contents of other files of the project; `first` is the module of a form that comes before others.
     """
-    if not any(finding.code in FORMS for finding in findings):
+    if not any(finding.code in (*FORMS, remove_suppression.CODE) for finding in findings):
         return list(findings)
     try:
         source = SourceText(data)
@@ -98,6 +101,8 @@ class _File:
 
 def _fix(finding: Finding, findings: Sequence[Finding], file: _File, wanted: Callable[[str], bool]) -> Fix | None:
     """What the first of the `wanted` forms that fits makes of a finding; `findings` are those it may cover as well."""
+    if finding.code == remove_suppression.CODE:
+        return remove_suppression.propose(file.source, finding) if wanted("remove_suppression") else None
     forms = [form for form in FORMS.get(finding.code, ()) if wanted(form.__module__.rpartition(".")[2])]
     tree = file.tree(finding.span.line) if forms else None
     site = None if tree is None else _site(finding, findings, file, tree)

@@ -1,7 +1,8 @@
 """Agree on a failure: what a handler decided for one rank is decided for all, before the next collective.
 
-The handler keeps what it does, but for its `continue`, `break` or `return`: in its place it notes the failure, and behind
-the `try` all ranks leave if one of them has to. A collective in the `try`, below the call that raises, goes behind it.
+The handler keeps what it does, but for its `continue`, `break` or `return`: in its place it notes the failure, and
+behind the `try` all ranks leave if one of them has to. A collective in the `try`, below the call that raises, goes
+behind it.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ def _handled(site: Site) -> _Handled | None:
             exits = [one for one in below(node.body) if isinstance(one, _EXITS)]
             if len(exits) != leaves or (leaves and isinstance(last, cst.SimpleStatementLine) and len(last.body) != 1):
                 return None
-            if exits and isinstance(exits[0], cst.Return) and exits[0].value is not None:
-                if not site.sure(around, reads(exits[0].value)):
-                    return None
+            value = exits[0].value if exits and isinstance(exits[0], cst.Return) else None
+            if value is not None and not site.sure(around, reads(value)):
+                return None
             return _Handled(around, node, last if leaves and isinstance(last, cst.SimpleStatementLine) else None)
     return None
 
@@ -130,7 +131,7 @@ def _split(site: Site, found: _Handled, event: int, flag: str, agreed: str) -> l
         above = _lines(tree, opening + 1, cut, "")
     else:
         above = _lines(tree, heads[0] + 1, cut, "")
-    below_ = _lines(tree, cut + 1, heads[1] - 1, "")
+    below_ = _lines(tree, cut + 1, heads[1] - 1, "").lstrip("\n")
     if not step or any(line.strip() and not line.startswith(deep) for line in (above + below_).splitlines()):
         return None
     handler = _lines(tree, heads[1], end, "" if around is None else step)

@@ -3,8 +3,8 @@
 What guards None on the inputs of a call goes with the call. A loop of calls becomes a list of their results, which the
 loop in the branch takes one by one. Nothing needs to be agreed on, but every rank pays for the forward.
 
-A forward that records gradients is hoisted only where its module surely has a backward on every rank: where the function
-calls the same module above, in any case. Else the ranks that leave its result unused would have no backward.
+A forward that records gradients is hoisted only where its module surely has a backward on every rank: where the
+function calls the same module above, in any case. Else ranks that leave its result unused would have no backward.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ferrule_lint.fixes.tree import Tree
 FORM = "hoist"
 #: what makes the input of a call, and does nothing else
 _MAKES = frozenset(
-    """tensor as_tensor zeros ones full empty arange zeros_like ones_like full_like empty_like stack cat to type float long
-    int bool len list tuple range encode unsqueeze squeeze view reshape expand flatten contiguous detach""".split()
+    """tensor as_tensor zeros ones full empty arange zeros_like ones_like full_like empty_like stack cat to type float
+    long int bool len list tuple range encode unsqueeze squeeze view reshape expand flatten contiguous detach""".split()
 )
 _DECISIVE: frozenset[Asks] = frozenset({"value", "bad value", "clock"})
 _AGAIN = frozenset({"zip", "enumerate", "range", "reversed"})
@@ -102,7 +102,7 @@ def _plan(site: Site, owner: cst.If, calls: Sequence[cst.Call]) -> _Plan | None:
     tree, plan = site.tree, _Plan(taken=set(site.module.taken))
     left = list(calls)
     kept: set[str] = set()
-    for statement in owner.body.body:
+    for statement in tree.block(owner.body.body[0]):
         if not left:
             break
         own = [call for call in left if call in list(tree.walk(statement))]

@@ -1,4 +1,4 @@
-"""Leave the finally: a collective at the end comes behind the `try`, where a rank with an exception does not wait in it.
+"""Leave the finally: a collective at its end comes behind the `try`, so that no rank with an exception waits in it.
 
 The exception then ends the job at once, instead of with the timeout of the others. What else the `finally` does stays.
 """

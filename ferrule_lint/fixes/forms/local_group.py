@@ -29,7 +29,7 @@ def propose(site: Site) -> Fix | None:
         return None
     last, end = tree.span(call.args[-1].value), tree.span(call)
     rest = tree.source.line(last.end_line)[last.end_column - 1 :]
-    if end.end_line > last.end_line and rest.strip() == ",":
+    if end.end_line > last.end_line and rest.partition("#")[0].strip() == ",":
         line = tree.source.line(tree.span(call.args[-1]).line)
         edit = insertion(last.end_line + 1, f"{line[: len(line) - len(line.lstrip())]}{_OPTION},\n")
     elif end.end_line > last.end_line and "#" in rest:
@@ -37,8 +37,8 @@ def propose(site: Site) -> Fix | None:
     else:
         edit = insertion(last.end_line, f", {_OPTION}", last.end_column)
     message = (
-        "the group is created by its members alone; assumes torch 2.1 or later, a job whose process group is not bound to"
-        " a device, and that groups which overlap are created in one order"
+        "the group is created by its members alone; assumes torch 2.1 or later, a job whose process group is not bound"
+        " to a device, and that groups which overlap are created in one order"
     )
     return Fix(FORM, message, Safety.UNSAFE, (edit,))
 

@@ -44,7 +44,10 @@ def propose(site: Site) -> Fix | None:
         indent = line[: len(line) - len(line.lstrip())]
         new = f"\n{indent}    {new}\n{indent}"
     filled = f"`{IGNORED}`, which is ignored" if fill else "zeros, which count for nothing"
-    message = f"the tensor is padded to the longest of all processes before it is gathered; assumes that it is filled up with {filled}"
+    message = (
+        "the tensor is padded to the longest of all processes before it is gathered; assumes that it is filled up with"
+        f" {filled}"
+    )
     return Fix(FORM, message, Safety.UNSAFE, (Edit(tree.span(value), new),))
 
 

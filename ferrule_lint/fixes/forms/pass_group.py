@@ -5,6 +5,8 @@ An optional `dp_group=None` switches the agreement off. Every call of the functi
 
 from __future__ import annotations
 
+import itertools
+
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
@@ -25,7 +27,7 @@ def propose(site: Site) -> Fix | None:
     tree, name = site.tree, ""
     parameter: str | None = None
     steps = site.finding.witness
-    for before, step in zip(steps, steps[1:], strict=False):
+    for before, step in itertools.pairwise(steps):
         if step.role == "call" and step.note.startswith("returned by ") and step.path == site.finding.path:
             calls = [call for call in tree.calls_at(step.line, step.column) if callee(call) in step.note]
             if calls and tree.function(calls[0]) is site.function:
@@ -80,7 +82,7 @@ def _argument(site: Site, call: cst.Call, text: str) -> list[Edit]:
     rest = line[last.end_column - 1 :]
     if end.end_line > last.end_line:
         indent = _indent(tree.source.line(tree.span(call.args[-1]).line))
-        if rest.strip() == ",":
+        if rest.partition("#")[0].strip() == ",":
             return [insertion(last.end_line + 1, f"{indent}{text},\n")]
         if "#" in rest:
             return []

@@ -23,13 +23,13 @@ def propose(site: Site) -> Fix | None:
     if [callee(call) for call in calls] != ["send", "recv"] or spelled is None:
         return None
     send, recv = calls
-    lines = [tree.statement(call) for call in calls]
-    block = list(tree.block(lines[0])) if lines[0] is not None else []
-    if lines[0] not in block or lines[1] not in block or block.index(lines[1]) != block.index(lines[0]) + 1:
+    lines = [line for call in calls if (line := tree.statement(call)) is not None]
+    block = list(tree.block(lines[0])) if len(lines) == 2 else []
+    if not all(line in block for line in lines) or block.index(lines[1]) != block.index(lines[0]) + 1:
         return None
     for call, line in zip(calls, lines, strict=True):
-        alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
-        if not alone or not isinstance(small := line.body[0], cst.Expr) or small.value is not call:
+        small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+        if not isinstance(small, cst.Expr) or small.value is not call:
             return None
         if tree.text(call.func) != f"{spelled}.{callee(call)}" or not call.args:
             return None

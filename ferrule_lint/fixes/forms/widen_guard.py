@@ -73,7 +73,7 @@ def _absent(tree: Tree, test: cst.BaseExpression, *, present: bool) -> set[str]:
 
 
 def _stands_in(site: Site, arm: cst.If) -> bool:
-    """Whether an arm calls what the finding's call calls, for nothing but the call: its result is multiplied by zero."""
+    """Whether an arm calls what the finding's call calls, for nothing but the call: its result has the weight zero."""
     tree = site.tree
     wanted = tree.text(site.call.func)
     calls = [one for one in below(arm.body) if isinstance(one, cst.Call) and tree.text(one.func) == wanted]
@@ -81,8 +81,9 @@ def _stands_in(site: Site, arm: cst.If) -> bool:
 
 
 def _fix(dropped: list[str], edit: Edit) -> Fix:
+    listed = " and ".join(f"`{one}`" for one in dropped)
     message = (
-        f"the stand-in runs on every rank without the input, and not only if {' and '.join(f'`{one}`' for one in dropped)};"
+        f"the stand-in runs on every rank without the input, and not only if {listed};"
         " assumes that a result with the weight zero changes nothing"
     )
     return Fix(FORM, message, Safety.UNSAFE, (edit,))
