@@ -20,7 +20,7 @@ _NO_FORWARD = re.compile(
     r"(get|set|is|has|load|save|state|named|parameters|modules|children|train|eval|to|cuda|cpu|half|float|bfloat16|"
     r"register|requires|apply|init|reset|resize|enable|disable|gradient|compile|zero|post|tie|buffers|keys|items|"
     r"values|append|extend|insert|add|update|numel|weight|fuse|merge|unmerge|num|config|size|double|type|share|print|"
-    r"freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
+    r"map|freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
     r"should_|remove|delete|clear|flush|close|open_|dump|write|read_|validate|verify|assert|convert|export|upload|_)"
 )
 
@@ -76,9 +76,17 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, op: str = "
     if channel == "forward" and type(func) is f.Attr:
         channel = last_name(func.base) or channel
     note = f"the forward of `{render(func)}` gathers its sharded parameters"
-    frame.emit(
-        Event(op, DP, channel, frame.module.path, arguments.expr.pos, min(confidence, Confidence.MEDIUM), True, note)
-    )
+    expr = arguments.expr
+    confidence = min(confidence, Confidence.MEDIUM)
+    frame.emit(Event(op, DP, channel, frame.module.path, expr.pos, confidence, True, note, dummy=stands_in(expr)))
+
+
+_STAND_IN = re.compile(r"(^|_)(dummy|fake|placeholder)(_|$)", re.IGNORECASE)
+
+
+def stands_in(call: f.Call) -> bool:
+    """Whether a call is given something that, by its name, only stands in for a real input."""
+    return any(_STAND_IN.search(last_name(v)) for v in (*call.args, *(v for _, v in call.keywords)))
 
 
 def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
