@@ -31,5 +31,7 @@ def propose(site: Site) -> Fix | None:
     if group is None or not isinstance(group.value, cst.Name | cst.Attribute):
         return None
     text = f"{spelled}.get_global_rank({tree.text(group.value)}, {tree.text(argument.value)})"
-    message = f"the place in the group becomes a rank of the whole job; assumes that `{tree.text(group.value)}` is given"
+    message = (
+        f"the place in the group becomes a rank of the whole job; assumes that `{tree.text(group.value)}` is given"
+    )
     return Fix(FORM, message, Safety.UNSAFE, (Edit(tree.span(argument.value), text),))

@@ -30,9 +30,7 @@ def propose(source: SourceText, finding: Finding) -> Fix | None:
     if match is None:
         return None
     group = "codes" if match["codes"] is not None else "noqa"
-    codes = [
-        (match.start(group) + one.start(), match.start(group) + one.end()) for one in _CODE.finditer(match[group])
-    ]
+    codes = [(match.start(group) + one.start(), match.start(group) + one.end()) for one in _CODE.finditer(match[group])]
     index = next((index for index, (start, _) in enumerate(codes) if start == at), None)
     if index is None:
         return None
