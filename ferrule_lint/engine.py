@@ -127,6 +127,7 @@ def fix(
             run.read,
             lambda contents: _recheck(run, settings, contents),
             lambda finding: may_apply(settings, finding) and (finding.path, finding.fingerprint) not in left,
+            settings.fix_preference,
         )
     run.findings = result.findings
     result.dropped[:0] = run.dropped
@@ -363,7 +364,7 @@ def _flag(run: _Run) -> None:
 
 def _offer(run: _Run, settings: Settings) -> None:
     """A fix for each finding that has one which holds."""
-    if all(finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION) for finding in run.findings):
+    if all(finding.code == SYNTAX_ERROR for finding in run.findings):
         return
     from ferrule_lint.fixes.rounds import offer
 
@@ -372,7 +373,9 @@ def _offer(run: _Run, settings: Settings) -> None:
     in_files = [finding for finding in run.findings if finding.path not in run.notebooks]
     in_notebooks = [finding for finding in run.findings if finding.path in run.notebooks]
     try:
-        offered, run.dropped = offer(in_files, run.read, lambda contents: _recheck(run, settings, contents))
+        offered, run.dropped = offer(
+            in_files, run.read, lambda contents: _recheck(run, settings, contents), settings.fix_preference
+        )
         run.findings = [*offered, *in_notebooks]
     except Exception as error:
         run.errors.append(LintError("", 0, describe_crash(error)))
@@ -395,5 +398,8 @@ def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> li
     kept, _ = _selected([finding for finding in result.findings if finding.path in contents], facts, contents, settings)
     found: list[Finding] = []
     for path in contents:
-        found += flag(contents[path], [finding for finding in kept if finding.path == path])
+        here = [finding for finding in kept if finding.path == path]
+        # comments have no call to be anchored at
+        found += [finding for finding in here if finding.code == UNUSED_SUPPRESSION]
+        found += flag(contents[path], [finding for finding in here if finding.code != UNUSED_SUPPRESSION])
     return found
