@@ -144,6 +144,7 @@ class _Plan:
                 flow=self._flow,
                 backend=backend,
                 gloo_only=self._gloo_only,
+                own_store=True,
             )
             for rank in range(self._ranks)
         ]

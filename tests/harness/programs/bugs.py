@@ -12,12 +12,12 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as funcol
 from torch import nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
-from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
-from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
 from ferrule_lint.harness.server import Limits
 from programs.models import Captioner, sharded
+from programs.names import Replicate, Shard, distribute_tensor, fully_shard, init_device_mesh
 from programs.table import bug
 
 QUICK = Limits(stall=0.2, user=0.4)
