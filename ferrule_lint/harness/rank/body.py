@@ -136,7 +136,7 @@ def _start_group(backend: str) -> None:
     import torch.distributed as dist
 
     if "nccl" in backend:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group(backend)
 
 

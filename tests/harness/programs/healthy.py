@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader
 from ferrule_lint.harness.server import Limits
 from programs.models import sharded
 from programs.names import fully_shard, init_device_mesh
-from programs.table import healthy
+from programs.table import FSDP2, HYBRID, healthy
 
 QUICK = Limits(stall=0.2, user=30)
 
@@ -60,7 +60,7 @@ def asynchronous_before_a_send_that_the_peer_needs():
     assert x.tolist() == [2.0] * 4
 
 
-@healthy(ranks=4)
+@healthy(ranks=4, since=FSDP2)
 def hsdp_and_tensor_parallel():
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
@@ -74,14 +74,14 @@ def hsdp_and_tensor_parallel():
         optimizer.zero_grad()
 
 
-@healthy(ranks=4)
+@healthy(ranks=4, since=HYBRID)
 def replicated_shards():
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicate", "shard"))
     model = fully_shard(nn.Linear(8, 8), mesh=mesh)
     model(torch.randn(4, 8)).sum().backward()
 
 
-@healthy()
+@healthy(since=HYBRID)
 def pipeline_1f1b():
     rank = dist.get_rank()
     stage = PipelineStage(nn.Linear(8, 8), rank, 2, torch.device("cpu"))
