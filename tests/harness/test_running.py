@@ -33,7 +33,8 @@ def test_values_outputs_and_events() -> None:
     result = run(total, ranks=3, args=(1.0,))
     assert result.ok and result.exit_code == 0 and not result.report()
     assert result.values == {0: 12.0, 1: 12.0, 2: 12.0}
-    assert result.outputs[2] == "rank 2 is done\n"
+    # some versions of torch write lines of their own before
+    assert result.outputs[2].endswith("rank 2 is done\n")
     (start, reduction) = result.events[1]
     assert start.op == "init_process_group"
     assert str(reduction) == "all_reduce float32[2] SUM"
@@ -86,7 +87,7 @@ def script(tmp_path: Path) -> Path:
 
 def test_script(script: Path) -> None:
     result = run(script, args=["one"])
-    assert result.ok and result.outputs[0] == "arguments ['one']\n"
+    assert result.ok and result.outputs[0].endswith("arguments ['one']\n")
     diverged = run(script, args=["diverge"])
     assert diverged.divergence is not None and diverged.divergence.cause == f"{script}:7"
     with pytest.raises(DivergenceError, match="rank 0 issues all_reduce, rank 1 barrier"):

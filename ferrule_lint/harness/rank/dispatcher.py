@@ -21,7 +21,7 @@ from ferrule_lint.harness.errors import HarnessError
 TESTED = ("2.13.0",)
 OLDEST = (2, 4)
 #: the first in which the boxed reduce operation of an operation can be read
-TELLS_REDUCE_OP = (2, 9)
+TELLS_REDUCE_OP = (2, 10)
 
 #: called before each operation with its name and arguments by name; what it returns is called afterwards
 OnOperation = Callable[[str, Mapping[str, Any]], Callable[[], None]]
@@ -75,7 +75,7 @@ def process_group(arguments: Mapping[str, Any]) -> Any:
 
 
 def reduce_op(arguments: Mapping[str, Any], frame: FrameType | None = None) -> str:
-    """`SUM`, `MAX`, ...; empty if the operation reduces nothing, or (before 2.5) torch does not tell."""
+    """`SUM`, `MAX`, ...; empty if the operation reduces nothing, or (before 2.10, below Python) torch does not tell."""
     boxed = arguments.get("reduce_op")
     if boxed is None:
         return ""
