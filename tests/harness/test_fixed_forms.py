@@ -1,4 +1,4 @@
-"""Every form that the linter repairs, on ranks: before, the ranks part; after, they do not; equal inputs, equal results.
+"""Every form that the linter repairs, on ranks: before, they part; after, they do not; equal inputs, equal results.
 
 The forms are the twins of `tests/fixes` and the bad examples of the rule pages that have a fix.
 """
