@@ -30,7 +30,9 @@ def found(capsys: pytest.CaptureFixture[str], *args: str, status: int = 1) -> se
 @pytest.fixture
 def monorepo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = {
-        "pyproject.toml": '[tool.ferrule-lint]\nextend-exclude = ["gen"]\nper-file-ignores = { "tools/**" = ["FER102"] }\n',
+        "pyproject.toml": (
+            '[tool.ferrule-lint]\nextend-exclude = ["gen"]\nper-file-ignores = { "tools/**" = ["FER102"] }\n'
+        ),
         "main.py": BUG,
         "gen/a.py": BUG,
         "tools/a.py": BUG,
