@@ -36,6 +36,8 @@ BUDGET = 6000
 MOST_EFFORT = 300_000
 _LONGEST_CALL_SIGNATURE = 60
 _MOST_WAYS = 32
+#: settings that several tests ask for, told apart when a difference is checked once more
+_MOST_SETTINGS = 3
 #: shared choices within each other whose arms are compared one by one
 _MOST_NESTED = 6
 
@@ -359,10 +361,32 @@ def difference(
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
-        found = _explain(root, choice, a, b, question.fresh())
+        settings = _settings(root, choice)
+        settled = next((s for s in settings if _differ(question, root, {**s, **a}, {**s, **b}, by_presence)), None)
+        if settled is None:
+            continue
+        found = _explain(root, choice, {**settled, **a}, {**settled, **b}, question.fresh())
         if found is not None:
             return found
     return None
+
+
+def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
+    """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
+    asked = {a.key for a in atoms(choice.formula) if a.divergence is None}
+    others = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice] if asked else []
+    again = {a.key for o in others for a in atoms(o.formula)}
+    keys = sorted(asked & again)[:_MOST_SETTINGS]
+    return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+
+
+def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:
+    """Whether two ranks issue different events, or it would take too long to tell."""
+    first, second = question.fresh(), question.fresh()
+    x, y = first.signature(root, (), a), second.signature(root, (), b)
+    if first.exhausted or second.exhausted:
+        return True
+    return x is not RAISES and y is not RAISES and not _alike(x, y, by_presence)
 
 
 def _alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool:
