@@ -327,7 +327,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:
         return builtin_calls.size(frame, target, arguments)
-    if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None:
+    known = receiver.data is not None or receiver.divergence is not None or receiver.shape is not None
+    if known or target.name.startswith("new_"):  # only tensors have `new_zeros` and its like
         tensor = tensors.call(frame, target.name, arguments, receiver)
         if tensor is not None and not frame.models.method(target.name, text):
             return tensor

@@ -122,7 +122,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
         axes = _receiver_axes(frame, arguments, receiver, model)
         if axes is not None:
             return axes, ""
-        return (UNKNOWN_GROUP, "") if arguments.is_open and not model.axes else (default, "")
+        # `save(state, **options)`: the group may be among them
+        return (UNKNOWN_GROUP, "") if arguments.is_open and default == WORLD else (default, "")
     value = _value_of(arguments, expr) or UNKNOWN
     if value.const == "None":
         return default, ""
@@ -323,11 +324,11 @@ def _divergent(
 ) -> Value:
     e = arguments.expr
     if model.group is not None or receiver is not None:
-        axes, _ = group_axes(frame, model, arguments, receiver)
+        axes, channel = group_axes(frame, model, arguments, receiver)
         if axes == WORLD and not model.axes:
             axes = frame.axes_in(render(e.func)) or WORLD
     else:
-        axes = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD
+        axes, channel = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD, ""
     if model.kind in ("data", "structure") and not model.axes:
         axes = DP
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
@@ -338,7 +339,7 @@ def _divergent(
         note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why)
-    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2])
+    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)
 
 
 def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
