@@ -232,7 +232,9 @@ class Comparison:
                 if term.confidence >= self.least and self.call_signature(term.summary):
                     inner = [e for e in term.summary.events if self.counts(e)]
                     if inner:
-                        out.append(Occurrence(max(inner, key=lambda e: e.confidence), term))
+                        out.append(
+                            Occurrence(max(inner, key=lambda e: (e.confidence, not e.assumed, not e.hidden)), term)
+                        )
             elif type(term) is Choice:
                 taken = evaluate(term.formula, assignment)
                 if taken is None and term.form == "exception":
@@ -372,7 +374,11 @@ def _same_modules(x: Signature, y: Signature) -> bool:
     while x and y and x[-1] is y[-1]:
         x, y = x[:-1], y[:-1]
     left, right = _events(x), _events(y)
-    if left != right or any(op != "forward" for op, *_ in left) or mentions(x, "return") or mentions(y, "return"):
+    if (
+        left != right
+        or any(op != "forward" for op, *_ in left)
+        or any(mentions(s, k) for s in (x, y) for k in ("return", "break"))
+    ):
         return False
     return bool(_events(x, surely=True) and _events(y, surely=True))
 
