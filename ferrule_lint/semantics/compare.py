@@ -150,7 +150,7 @@ class Comparison:
         return result
 
     def _exit(self, term: Exit) -> Signature:
-        if term.kind in ("return", "leaves"):
+        if term.kind in ("return", "leaves", "alone"):
             return (self._token("return"),) if self._depth else ()
         if term.kind == "caught":
             depth, handled = self._handlers.get(term.line, (0, ()))

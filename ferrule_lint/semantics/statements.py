@@ -25,7 +25,7 @@ _DEEPEST_SECOND_PASS = 2
 #: calls after which nothing runs, as after a `raise`
 _ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
 #: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers
-_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory", "Empty", "Full", "TimeoutError"})
+_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory"}) | exceptions.LOCAL
 _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 Env = dict[str, Value]
 #: words of a test that compares sizes
@@ -477,6 +477,11 @@ def _speaks_of_memory(node: object) -> bool:
 
 
 def _with(frame: Frame, s: f.With) -> None:
+    suppressed = _suppressed(frame, s)
+    if suppressed is not None:
+        handler = f.Handler(s.line, suppressed, None, ())
+        _try(frame, f.Try(s.line, s.body, (handler,), (), ()))
+        return
     exits: list[Callable[[], None]] = []
     for expr, target in s.items:
         value = frame.eval(expr)
@@ -509,6 +514,14 @@ def _with(frame: Frame, s: f.With) -> None:
         frame.attempts.pop()
     for leave_block in reversed(exits):
         leave_block()
+
+
+def _suppressed(frame: Frame, s: f.With) -> f.Expr | None:
+    """What `with contextlib.suppress(...)` catches: a handler that does nothing."""
+    expr = s.items[0][0]
+    if len(s.items) != 1 or type(expr) is not f.Call or last_name(expr.func) != "suppress" or not expr.args:
+        return None
+    return expr.args[0] if len(expr.args) == 1 else f.Sequence("tuple", expr.args)
 
 
 def _is_join(frame: Frame, expr: f.Expr) -> bool:
