@@ -24,6 +24,7 @@ NAMES = {
     "FER202": "rank-local-padding",
     "FER301": "stage-branch-missing-broadcast",
     "FER303": "unmatched-send-recv",
+    "FER305": "divergent-gradient-path",
     "FER401": "group-created-on-some-ranks",
     "FER402": "group-rank-as-global-rank",
 }

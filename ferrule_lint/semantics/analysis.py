@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, exceptions, latent
+from ferrule_lint.semantics import decorators, exceptions, latent, participation
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -333,6 +333,9 @@ class Analysis:
         assert summary.function is not None
         summary.trace = frame.trace()
         summary.result = _result_of(frame)
+        if frame.gradients:
+            summary.result = participation.returned(frame, summary.result)
+            participation.at_return(frame, summary.result)
         annotated = self.annotated_class(summary.function.returns, summary.function.module)
         if annotated is not None and not summary.result.types and summary.result.target is None:
             summary.result = summary.result._replace(types=frozenset({annotated}))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import first_rank
+from ferrule_lint.semantics import first_rank, participation
 from ferrule_lint.semantics.lattice import (
     DP,
     UNIFORM,
@@ -17,6 +17,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     join,
     join2,
+    reaching,
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo
@@ -78,11 +79,9 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_class(frame, e, base, target.info)
         if type(target) is ExternalTarget:
             return _of_external(frame, e, target.dotted)
-    if base.types:
-        value = _of_instance(frame, e, base)
-        if value is not None:
-            return value
-    return _of_unknown(frame, e, base)
+    value = _of_instance(frame, e, base) if base.types else None
+    value = value if value is not None else _of_unknown(frame, e, base)
+    return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))
 
 
 def _entity(frame: Frame, e: f.Attr, entity: object) -> Value:
@@ -330,6 +329,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         const=None,
         shape=base.shape if masked else worse(base.shape, value.shape),
         padded=base.padded if masked else worse(base.padded, value.padded),
+        reach=reaching(base.reach, value.reach),
     )
     frame.env[place] = merged
     if type(target.index) is f.Const:

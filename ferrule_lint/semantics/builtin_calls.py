@@ -20,6 +20,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     computed,
     join,
+    reaching,
     rounds_of,
     worse,
 )
@@ -427,6 +428,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         const=None,
         shape=worse(known.shape, added.shape),
         uneven_last=known.uneven_last or added.shape is not None,  # each item has a size of its own
+        reach=reaching(known.reach, added.reach),
     )
     frame.env[place] = merged
     frame.versions[place] = frame.versions.get(place, 0) + 1

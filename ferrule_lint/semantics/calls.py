@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import builtin_calls, exceptions, first_rank, forwards, modelled, roots, tensors
+from ferrule_lint.semantics import (
+    builtin_calls,
+    exceptions,
+    first_rank,
+    forwards,
+    modelled,
+    participation,
+    roots,
+    tensors,
+)
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
 from ferrule_lint.semantics.lattice import (
@@ -96,6 +105,10 @@ def call(frame: Frame, e: f.Call) -> Value:
     before = len(frame.terms)
     result = dispatch(frame, function, arguments)
     exceptions.after_call(frame, e, arguments.values, before)
+    if frame.gradients:
+        receiver = function.target.receiver if type(function.target) is MethodTarget else None
+        values = arguments.values if receiver is None else (receiver, *arguments.values)
+        result = participation.after_call(frame, e, result, values)
     return result
 
 
@@ -309,6 +322,9 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
         value = join(results)
         if forward is not None and forward.data is not None and value.data is None and value.divergence is None:
             value = value._replace(data=forward.data)
+        if forward is not None:
+            info = next(iter(function.types)) if len(function.types) == 1 else None
+            value = participation.of_forward(frame, forwards.channel(arguments), arguments, value, info)
         return value
     return forward
 
@@ -323,7 +339,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:
         return builtin_calls.size(frame, target, arguments)
-    if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None:
+    passed = any(how in (FLOWS, ITEM) for _, how in receiver.deps) and not receiver.types and not receiver.module
+    if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None or passed:
         tensor = tensors.call(frame, target.name, arguments, receiver)
         if tensor is not None and not frame.models.method(target.name, text):
             return tensor

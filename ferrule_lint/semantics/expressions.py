@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls
+from ferrule_lint.semantics import attributes, calls, participation
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -130,6 +130,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
     if e.kind == "FString":
         return Value(uniform=all(v.uniform for v in values))
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
+    if frame.gradients:
+        value = value._replace(reach=participation.combined(values))
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
         return value._replace(external=_PATH)  # nothing else is divided by a string
     if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
@@ -177,6 +179,7 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         padded=joined.padded if e.kind == "list" else None,
         container=e.kind == "list",
         there=True,
+        reach=participation.combined(values) if frame.gradients else None,
     )
 
 
@@ -220,6 +223,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         element_types=joined.types | joined.element_types,
         module=False,
         there=True,
+        reach=participation.combined(values) if frame.gradients else None,
     )
 
 
@@ -283,6 +287,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         in_order=False,
         there=False,
     )
+    if base.reach is not None and type(e.index) is f.Const:
+        value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
     if base.data is not None:
         if key:
             value = attributes.field_of_batch(frame, value, key, e.pos)
@@ -376,6 +382,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if a is b:
         return a
     joined = join2(a, b)
+    if a.reach is not None or b.reach is not None:
+        joined = joined._replace(reach=participation.met(formula, a, b))
     if a.filled is not b.filled:
         # filled up to a length in one arm: in the other it has that length already
         joined = joined._replace(
@@ -466,6 +474,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
         agreed=joined.agreed,
         there=True,
+        reach=participation.combined([*values, *iterables]) if frame.gradients else None,
     )
 
 
@@ -507,6 +516,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         module=iterable.module,
         group=iterable.group,
         agreed=iterable.agreed,
+        reach=iterable.reach,
     )
     if iterable.loader or attributes.is_loader(frame, expr):
         note = f"`{shown(expr)}` yields the rank's own batches"
@@ -528,6 +538,8 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
             else:
                 types = value.types | value.element_types
                 part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)
+                if value.reach is not None:
+                    part = part._replace(reach=participation.part(value, str(i)))
                 bind(frame, element, part)
         return
     if type(target) is f.Starred:

@@ -27,6 +27,7 @@ from ferrule_lint.semantics.trace import Event, Term, Trace
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.exceptions import Escape, OpenTry
+    from ferrule_lint.semantics.participation import PartlyUsed
 
 
 _MANY_PLACES = 500
@@ -110,6 +111,11 @@ class Frame:
         self.self_class: ClassInfo | None = None
         self.self_writes: dict[str, Value] = {}
         self.in_module = False
+        #: whether gradients are followed here, in how many blocks without, and what was found; see `participation`
+        self.gradients = not light and analysis.sharding.needs_every_output
+        self.no_gradient = 0
+        self.forwards: list[tuple[str, f.Pos, bool]] = []
+        self.partly_used: list[PartlyUsed] = []
         self.line = 0
         self.loop_depth = 0
         #: how many enclosing tests ask whether all ranks have the same sizes

@@ -13,7 +13,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.attributes import parameter_value
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Value, join
+from ferrule_lint.semantics import participation
+from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.statements import execute
 from ferrule_lint.semantics.targets import MethodTarget
@@ -77,7 +78,7 @@ class Holders:
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
             divergence=divergence, items=None, container=False, length=None, emptiness=None, data=None, shape=None,
             there=False, unwrapped=False,
-            padded=None,
+            padded=None, reach=None,
         )  # fmt: skip
 
     def _annotated(self, info: ClassInfo, name: str) -> Value | None:
@@ -236,3 +237,8 @@ def enter(
             frame.env[parameter.name] = bound[parameter.name]
         else:
             frame.env[parameter.name] = parameter_value(frame, parameter, function.line)
+        if frame.gradients:
+            reach = Reach(frozenset([f"={parameter.name}"]))
+            frame.env[parameter.name] = frame.env[parameter.name]._replace(reach=reach)
+    if any(participation.without_gradient(d) for d in function.decorators):
+        frame.no_gradient += 1

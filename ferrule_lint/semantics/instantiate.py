@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -121,6 +122,15 @@ def instantiate(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos:
 
 
 def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    value = _with_arguments(frame, result, summary, bound, pos)
+    if result.reach is None and value.reach is None:
+        return value
+    step = frame.step("call", pos, f"calls `{summary.display}`")
+    reach = participation.instantiated(result.reach, summary, bound, step) if result.reach is not None else None
+    return value._replace(reach=reach)
+
+
+def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     items = None
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])

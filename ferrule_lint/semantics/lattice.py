@@ -67,6 +67,29 @@ class Divergence(NamedTuple):
         return self if self.confidence <= confidence else self._replace(confidence=confidence)
 
 
+class Partly(NamedTuple):
+    """An output that a value's gradient flows back to on some ranks only: under a condition that differs, or that
+    depends on parameters. `at`: where the other way gets its constant."""
+
+    output: str
+    divergence: Divergence | None
+    deps: Deps
+    at: tuple[int, int, int, int] | None
+
+
+class Reach(NamedTuple):
+    """The outputs of modules that a value's gradient flows back to; see `participation`."""
+
+    outputs: frozenset[str] = frozenset()
+    partly: frozenset[Partly] = frozenset()
+    #: where a constant was assigned
+    at: tuple[int, int, int, int] | None = None
+
+
+#: certainly without a gradient
+DETACHED = Reach()
+
+
 class Value(NamedTuple):
     """What is known of a value."""
 
@@ -120,6 +143,8 @@ class Value(NamedTuple):
     rank: str = ""
     #: attributes that its constructor call has fixed for good: (name, constant)
     fields: tuple[tuple[str, Value], ...] = ()
+    #: what its gradient flows back to; None: not known
+    reach: Reach | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -212,7 +237,15 @@ def join2(a: Value, b: Value) -> Value:
         a.filled or b.filled,
         a.rank if a.rank == b.rank else "",
         a.fields if a.fields == b.fields else (),
+        a.reach if a.reach is b.reach else reaching(a.reach, b.reach),
     )
+
+
+def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
+    """What a combination of two values reaches: all that either does."""
+    if a is None or b is None or a == b:
+        return a or b
+    return Reach(a.outputs | b.outputs, a.partly | b.partly)
 
 
 def settled(a: Value, b: Value) -> Value | None:

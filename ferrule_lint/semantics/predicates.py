@@ -295,12 +295,13 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
             step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
             return Value(divergence=value.emptiness.then(step), deps=value.deps)
     joined = computed(values)
-    if joined.divergence is None and joined.data is not None:
+    if joined.divergence is None and (joined.data is not None or joined.deps):
         # a comparison of tensors is a tensor; `observe` happens where it is used as a condition
         is_scalar = any(type(x) is f.Call and last_name(x.func) in _PREDICATES for x in (left, right))
-        if is_scalar or any(v.const is not None for v in values):
+        if is_scalar or (joined.data is not None and any(v.const is not None for v in values)):
             return observe(frame, joined, e.pos, shown(e))
-        return joined
+        if joined.data is not None:
+            return joined
     if any(v.const == "-1" for v in values):
         return Value()  # "is there a rank at all", "is this process in the group": the same for all it concerns
     if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":

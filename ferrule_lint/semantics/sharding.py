@@ -36,12 +36,22 @@ class Sharding:
         self._classes: dict[str, Confidence] | None = None
         self._generic = False
         self._data_parallel = False
+        self._tolerant = False
+        self._gathering = False
 
     @property
     def reduces_gradients(self) -> bool:
         """Whether some module is wrapped so that its backward reduces gradients over data-parallel ranks."""
         self._gather()
         return self._data_parallel
+
+    @property
+    def needs_every_output(self) -> bool:
+        """Whether a module that has no backward on some ranks keeps the others waiting: gradients are reduced, and
+        nobody asks DDP to look for unused parameters."""
+        if self._gathering:
+            return False  # asked for while the evidence is being gathered
+        return self.reduces_gradients and not self._tolerant
 
     @property
     def unknown(self) -> Confidence | None:
@@ -71,14 +81,19 @@ class Sharding:
     def _gather(self) -> dict[str, Confidence]:
         if self._classes is None:
             self._classes = {}
+            self._gathering = True
             for path in sorted(self._analysis.names.modules):
                 module = self._analysis.names.modules[path]
                 if _mentions_sharding(module):
                     for owner, call in _calls(module):
                         self._consider(module, owner, call)
+            self._gathering = False
         return self._classes
 
     def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> None:
+        self._tolerant = self._tolerant or any(
+            k == "find_unused_parameters" and v != f.Const("False") for k, v in call.keywords
+        )
         entity = self._analysis.names.resolve(call.func, module)
         dotted = entity.dotted if isinstance(entity, External) else ""
         model = self._analysis.models.call(dotted) if dotted else None

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions
+from ferrule_lint.semantics import exceptions, participation
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame, Revealed
@@ -86,6 +86,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             value = value._replace(types=frozenset({info}))
     if is_set(s.annotation) and value.unordered is None:
         value = value._replace(unordered=no_order(frame, position(s.targets[0])))
+    if frame.gradients:
+        value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
     for target in s.targets:
         bind(frame, target, value)
 
@@ -108,6 +110,8 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
 
 def _return(frame: Frame, s: f.Return) -> None:
     value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
+    if frame.gradients:
+        value = participation.assigned(value, (s.line, 1, s.line, 1))
     frame.returns.append((value, tuple(frame.conditions)))
     frame.emit(Exit("return", s.line))
 
@@ -462,12 +466,15 @@ def _with(frame: Frame, s: f.With) -> None:
     if exits:
         # an exception in the body passes the exits before any handler: not followed
         frame.attempts.append(exceptions.OpenTry((), frozenset()))
+    without = any(participation.without_gradient(expr) for expr, _ in s.items)
+    frame.no_gradient += without
     if any(_is_join(frame, expr) for expr, _ in s.items):
         with frame.recording() as terms:
             execute(frame, s.body)
         frame.terms.extend(weakened(tuple(terms)))
     else:
         execute(frame, s.body)
+    frame.no_gradient -= without
     if exits:
         frame.attempts.pop()
     for leave_block in reversed(exits):
