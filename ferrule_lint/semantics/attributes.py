@@ -308,7 +308,10 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
     index = frame.eval(target.index)
     divergence = frame.path_divergence()
     length = base.length
-    if base.container and divergence is not None:
+    slots = None
+    if base.slots is not None and type(target.index) is f.Const:
+        slots = base.slots | {target.index.text}  # where the arms meet one sees which of them have it
+    if base.container and divergence is not None and slots is None:
         note = f"`{place}` is filled on some ranks only"
         filled = divergence.then(frame.step("flow", target.pos, note))
         if type(target.index) is f.Const and divergence.kind == "rank":
@@ -330,6 +333,8 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         shape=base.shape if masked else worse(base.shape, value.shape),
         padded=base.padded if masked else worse(base.padded, value.padded),
         reach=reaching(base.reach, value.reach),
+        slots=slots,
+        shape_deps=base.shape_deps if masked else base.shape_deps | value.shape_deps,
     )
     frame.env[place] = merged
     if type(target.index) is f.Const:

@@ -33,6 +33,7 @@ from ferrule_lint.semantics.ordering import (
     round_order,
     sorted_value,
 )
+from ferrule_lint.semantics.selection import MASKS
 from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
 from ferrule_lint.semantics.text import last_name, place_name, render
 
@@ -335,6 +336,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
             deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
             value = value._replace(shape=None if receiver.uneven_last else value.shape, deps=deps)
         return value._replace(
+            boolean=receiver.boolean or name in MASKS,
             uniform=receiver.uniform and value.uniform,
             presence=None,
             there=receiver.there,
@@ -347,6 +349,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
 _SAME_EVERYWHERE = frozenset(
     "dim ndimension element_size is_floating_point is_contiguous is_complex get_device data_ptr stride".split()
 )
+_MOST_SLOTS = 48
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 _TRANSPARENT = frozenset(
     [
@@ -401,7 +404,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     added = join(arguments.values)
     length = known.length
     divergence = frame.path_divergence()
-    if divergence is None or divergence.kind == "rank":
+    slots = _slots(e, known, arguments)
+    if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
     if divergence is not None and known.container:
         note = f"`{place}` gets items on some ranks only"
@@ -429,6 +433,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         shape=worse(known.shape, added.shape),
         uneven_last=known.uneven_last or added.shape is not None,  # each item has a size of its own
         reach=reaching(known.reach, added.reach),
+        slots=slots,
+        shape_deps=known.shape_deps | added.shape_deps,
     )
     frame.env[place] = merged
     frame.versions[place] = frame.versions.get(place, 0) + 1
@@ -437,6 +443,23 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         before = frame.self_writes.get(name)
         frame.self_writes[name] = merged if before is None else join([before, merged])
     return UNKNOWN
+
+
+def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | None:
+    """The places of a list or dict after a call that adds to it; None if they cannot be told."""
+    name = last_name(e.func)
+    if known.slots is None or len(known.slots) > _MOST_SLOTS:
+        return None
+    if name in ("append", "appendleft", "insert"):
+        return known.slots | {str(len(known.slots))}
+    added = arguments.positional[0].slots if len(arguments.positional) == 1 else None
+    if name == "update" and added is not None and not arguments.keywords:
+        return known.slots | added
+    if name == "extend" and added is not None:
+        return known.slots | {str(len(known.slots) + i) for i in range(len(added))}
+    if name == "setdefault" and e.args and type(e.args[0]) is f.Const:
+        return known.slots | {e.args[0].text}
+    return None
 
 
 def _sort_in_place(frame: Frame, arguments: Arguments, receiver: Value) -> None:

@@ -354,6 +354,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     value = builtin_calls.method(frame, target, arguments)
     if value is not None:
         return value
+    if target.name == "generate" and any(v.data is not None for v in arguments.values):
+        return forwards.generated(frame, "generate", arguments)
     value = forwards.by_name(frame, receiver, arguments)
     if value is not None:
         return value

@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls, participation
+from ferrule_lint.semantics import attributes, calls, participation, selection
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -122,7 +122,8 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
 
 
 def _compare(frame: Frame, e: f.Compare) -> Value:
-    return condition(frame, e)[1]
+    value = condition(frame, e)[1]
+    return value if value.divergence is not None or value.uniform else value._replace(boolean=True)
 
 
 def _op(frame: Frame, e: f.Op) -> Value:
@@ -132,6 +133,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
         value = value._replace(reach=participation.combined(values))
+    if e.kind in _LOGICAL and any(v.boolean for v in values):
+        value = value._replace(boolean=True)
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
         return value._replace(external=_PATH)  # nothing else is divided by a string
     if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
@@ -143,6 +146,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
 
 
 _PATH = "pathlib.Path"
+#: operators that make masks of masks
+_LOGICAL = frozenset({"BitAnd", "BitOr", "BitXor", "Invert"})
 
 
 def _is_text(expr: f.Expr) -> bool:
@@ -159,7 +164,7 @@ def _repeated(values: list[Value], number: Value) -> Value:
 def _sequence(frame: Frame, e: f.Sequence) -> Value:
     values = [frame.eval(v) for v in e.elements]
     if not values:
-        return Value(uniform=True, items=(), container=True, there=True)
+        return Value(uniform=True, items=(), container=True, there=True, slots=frozenset())
     joined = contained(join(values))
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
     if items is not None and not _few_items(values):
@@ -179,6 +184,8 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         padded=joined.padded if e.kind == "list" else None,
         container=e.kind == "list",
         there=True,
+        slots=frozenset(map(str, range(len(values)))) if items is not None else None,
+        shape_deps=joined.shape_deps if e.kind == "list" else NO_DEPS,
         reach=participation.combined(values) if frame.gradients else None,
     )
 
@@ -213,8 +220,9 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         if key is not None:
             frame.eval(key)
     if not values:
-        return Value(uniform=True, container=True, there=True)
+        return Value(uniform=True, container=True, there=True, slots=frozenset())
     joined = contained(join(values)).plain()
+    names = [k.text for k in e.keys if type(k) is f.Const]
     return Value(
         uniform=joined.uniform,
         divergence=joined.divergence,
@@ -223,6 +231,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         element_types=joined.types | joined.element_types,
         module=False,
         there=True,
+        slots=frozenset(names) if len(names) == len(e.keys) else None,
         reach=participation.combined(values) if frame.gradients else None,
     )
 
@@ -286,15 +295,17 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         unordered=None,
         in_order=False,
         there=False,
+        slots=None,
+        boolean=False,
     )
+    selected = selection.of_index(frame, e, base, index)
+    if selected is not None:
+        value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
         value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
     if base.data is not None:
         if key:
             value = attributes.field_of_batch(frame, value, key, e.pos)
-        elif index.data is not None and _is_mask(e.index, index):
-            note = f"`{shown(e)}` keeps a local number of items"
-            value = value._replace(shape=index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
         elif _is_token_shift(frame, e):
             note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
@@ -342,15 +353,6 @@ _NONE = f.Const("None")
 _SHIFTS = (f.Op("Slice", (_NONE, f.Const("-1"), _NONE)), f.Op("Slice", (f.Const("1"), _NONE, _NONE)))
 
 
-def _is_mask(expr: f.Expr, value: Value) -> bool:
-    """Whether an index of local data selects by truth, which keeps a local number of items."""
-    if type(expr) is f.Compare or value.divergence is not None:
-        return True
-    if type(expr) is f.Call:
-        return last_name(expr.func) in ("bool", "logical_not", "logical_and", "logical_or", "isfinite", "isnan")
-    return "mask" in last_name(expr)
-
-
 def _ifexp(frame: Frame, e: f.IfExp) -> Value:
     formula, _ = condition(frame, e.test)
     known = evaluate(formula, {})
@@ -390,6 +392,11 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
             shape=None, deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in joined.deps)
         )
     divergence = divergence_of(formula)
+    if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
+        filled = divergence
+        if divergence.kind == "rank" and any(s[:1] in "'\"" for s in a.slots ^ b.slots):
+            filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
+        joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is None and (one := settled(a, b)) is not None:
         return one
     deps = NO_DEPS

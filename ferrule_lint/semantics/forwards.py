@@ -44,7 +44,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         if confidence is not None:
             emit(frame, arguments, confidence)
     if result is None and last_name(arguments.expr.func) == "generate":
-        return _generated(frame, "generate", arguments)
+        return generated(frame, "generate", arguments)
     data = _output(frame, arguments)
     if data is None and role in ("sharded", "ddp") and not all(v.uniform for v in arguments.values):
         note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
@@ -104,7 +104,7 @@ def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
     return data
 
 
-def _generated(frame: Frame, name: str, arguments: Arguments) -> Value:
+def generated(frame: Frame, name: str, arguments: Arguments) -> Value:
     """The output of a method of a module; generated sequences are as long as the rank's own longest one."""
     data = _output(frame, arguments)
     if name != "generate":
@@ -143,7 +143,7 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         if confidence is None:
             return None
         emit(frame, arguments, confidence)
-        result = _generated(frame, name, arguments)
+        result = generated(frame, name, arguments)
         return participation.of_forward(frame, name, arguments, result)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None

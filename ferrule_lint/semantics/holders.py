@@ -78,7 +78,7 @@ class Holders:
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
             divergence=divergence, items=None, container=False, length=None, emptiness=None, data=None, shape=None,
             there=False, unwrapped=False,
-            padded=None, reach=None,
+            padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
         )  # fmt: skip
 
     def _annotated(self, info: ClassInfo, name: str) -> Value | None:

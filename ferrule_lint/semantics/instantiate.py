@@ -17,6 +17,7 @@ from ferrule_lint.semantics.lattice import (
     NO_DEPS,
     OBSERVED,
     PRESENT,
+    SELECTS,
     SIZED,
     UNKNOWN_GROUP,
     Divergence,
@@ -113,6 +114,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return contained(value).divergence
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
+    if how == SELECTS:
+        return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
 
 
@@ -137,6 +140,16 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     value = _without_guesses(result, bound)
     if items is not None:
         value = value._replace(items=items)
+    if result.shape_deps:
+        value = value._replace(shape_deps=NO_DEPS)
+        for name, how in sorted(result.shape_deps):
+            argument = bound.get(name)
+            if argument is not None:
+                passed = frozenset((p, how) for p, h in argument.deps if h != CONTAINED) | (
+                    argument.length_deps if how == COUNTED else NO_DEPS
+                )
+                shape = worse(value.shape, divergence_through(argument, how))
+                value = value._replace(shape=shape, shape_deps=value.shape_deps | passed)
     if not (result.deps or result.length_deps or value.divergence or value.length):
         return value
     step = frame.step("call", pos, f"returned by `{summary.display}`")

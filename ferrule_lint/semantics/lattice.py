@@ -35,6 +35,8 @@ _LONGEST_CHAIN = 6
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
 COUNTED, ITEM = "counted", "item"
 SIZED = "sized"
+#: it may be a mask or positions by which items are selected
+SELECTS = "selects"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 
@@ -145,6 +147,12 @@ class Value(NamedTuple):
     fields: tuple[tuple[str, Value], ...] = ()
     #: what its gradient flows back to; None: not known
     reach: Reach | None = None
+    #: true or false for each item: what a comparison of tensors yields
+    boolean: bool = False
+    #: parameters that decide its shape: by their content (OBSERVED) or their number of items (COUNTED)
+    shape_deps: Deps = NO_DEPS
+    #: the places of a list or dict that has been filled under this function's eyes only
+    slots: frozenset[str] | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -238,6 +246,9 @@ def join2(a: Value, b: Value) -> Value:
         a.rank if a.rank == b.rank else "",
         a.fields if a.fields == b.fields else (),
         a.reach if a.reach is b.reach else reaching(a.reach, b.reach),
+        a.boolean and b.boolean,
+        a.shape_deps | b.shape_deps,
+        a.slots if a.slots == b.slots else None,
     )
 
 
@@ -245,7 +256,18 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
     """What a combination of two values reaches: all that either does."""
     if a is None or b is None or a == b:
         return a or b
-    return Reach(a.outputs | b.outputs, a.partly | b.partly)
+    outputs, partly = a.outputs | b.outputs, a.partly | b.partly
+    if partly and outputs:
+        partly = frozenset(p for p in partly if not covered(p.output, outputs))
+    return Reach(outputs, partly)
+
+
+def covered(output: str, outputs: frozenset[str]) -> bool:
+    """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
+    base = output.partition("#")[0]
+    if output in outputs or base in outputs:
+        return True
+    return output == base and any(o.partition("#")[0] == base for o in outputs)
 
 
 def settled(a: Value, b: Value) -> Value | None:
@@ -273,6 +295,8 @@ def computed(values: Iterable[Value]) -> Value:
     plain = join(operands).plain()
     if len(operands) > 1 and plain.emptiness is not None:
         plain = plain._replace(emptiness=None)
+    if plain.slots is not None:
+        plain = plain._replace(slots=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
             types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None

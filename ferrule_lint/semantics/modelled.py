@@ -15,6 +15,7 @@ from ferrule_lint.semantics.lattice import (
     DP,
     FLOWS,
     ITEM,
+    NO_DEPS,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -25,6 +26,7 @@ from ferrule_lint.semantics.lattice import (
     computed,
     join,
 )
+from ferrule_lint.semantics.selection import by_content
 from ferrule_lint.semantics.summary import Latent
 from ferrule_lint.semantics.targets import ExternalTarget
 from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
@@ -57,7 +59,7 @@ def apply(
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
         frame.files.collective()
-        _check_shapes(frame, model, arguments, event)
+        _check_shapes(frame, model, arguments, receiver, event)
         group_members.check(frame, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
@@ -147,12 +149,16 @@ _IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$"
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
-def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> None:
+def _check_shapes(
+    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, event: Event
+) -> None:
     if event.op in _TOLERANT or frame.of_one_size:
         return
     for argument in model.same_shape:
         expr = arguments.expression(argument.name, argument.position)
         value = _value_of(arguments, expr) if expr is not None else None
+        if argument.name == "self":
+            value = receiver
         if value is None:
             continue
         for code, divergence in shape_problems(value):
@@ -161,7 +167,7 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: E
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
         else:
-            direct = frozenset(d for d in value.deps if d[1] == FLOWS)
+            direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
             if direct:
                 frame.latents.append(
                     Latent(
@@ -271,14 +277,18 @@ def _result(
     if model.pads:
         value = arguments.positional[0] if arguments.positional else UNKNOWN
         deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
-        return value._replace(shape=None, padded=None, const=None, deps=deps)
+        return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS)
+    if model.ragged and model.sized_by is not None:
+        if arguments.expression(model.sized_by.name, model.sized_by.position) is not None:
+            return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
     if model.ragged:
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
         joined = computed(values)
         source = joined.data or joined.divergence
         note = f"`{render(e.func)}` keeps a local number of items"
         shape = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM) if source else None
-        return joined._replace(shape=shape, divergence=None, data=joined.data or source)
+        by = NO_DEPS if shape else by_content(joined)
+        return joined._replace(shape=shape, divergence=None, data=joined.data or source, shape_deps=by)
     if model.observes and receiver is not None:
         seen = observe(frame, receiver, e.pos, render(e))
         return seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
@@ -293,6 +303,9 @@ def _result(
         return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(
             types=frozenset()
         )
+    if model.uneven:
+        source = _divergent(frame, model, arguments, receiver, confidence).divergence
+        return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
     if model.returns == "data":

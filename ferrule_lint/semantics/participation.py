@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.lattice import DETACHED, NO_DEPS, Divergence, Partly, Reach, Value, reaching
+from ferrule_lint.semantics.lattice import DETACHED, NO_DEPS, Divergence, Partly, Reach, Value, covered, reaching
 from ferrule_lint.semantics.text import last_name
 
 if TYPE_CHECKING:
@@ -163,14 +163,6 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
                 missing.add(Partly(output, divergence, deps, theirs.at if theirs is not None else None))
     gone = {p.output for p in missing}
     return Reach(frozenset(o for o in union.outputs if o not in gone), union.partly | missing)
-
-
-def covered(output: str, outputs: frozenset[str]) -> bool:
-    """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
-    base = output.partition("#")[0]
-    if output in outputs or base in outputs:
-        return True
-    return output == base and any(o.partition("#")[0] == base for o in outputs)
 
 
 def returned(frame: Frame, result: Value) -> Value:

@@ -94,7 +94,7 @@ def _assign(frame: Frame, s: f.Assign) -> None:
 
 def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
-    joined = join2(old.plain(), new.plain())
+    joined = join2(old.plain(), new.plain())._replace(slots=None)
     divergence = frame.path_divergence()
     if old.container:
         joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
