@@ -80,6 +80,8 @@ class CallModel:
     ragged: bool = False
     #: an argument that, where it is given, makes the size the same everywhere (`minlength`)
     sized_by: Argument | None = None
+    #: an argument whose value, or number of items, decides how many items the result has
+    length_of: Argument | None = None
     #: the result has another number of items on each rank; `kind` and `axes` tell why
     uneven: bool = False
     #: a decorator after which only some ranks run the function, the others get None (`rank_zero_only`); `kind` and

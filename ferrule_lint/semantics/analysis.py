@@ -386,7 +386,7 @@ def _result_of(frame: Frame) -> Value:
     if function is not None and function.is_generator:
         return Value(
             element_types=result.types, data=result.data, unordered=frame.yielded_order,
-            length_deps=frame.yielded_deps, deps=frozenset(
+            length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
                 (p, "contained") for p, _ in result.deps), module=result.module,
         )  # fmt: skip
     if len({v.const for v in values}) <= 1 and len(values) == 1:

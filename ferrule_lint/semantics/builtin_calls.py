@@ -397,9 +397,17 @@ _TRANSPARENT = frozenset(
 def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     """Adding to a container: under a divergent condition its length differs from then on."""
     e = arguments.expr
-    place = place_name(e.func.base) if type(e.func) is f.Attr else ""
+    base = e.func.base if type(e.func) is f.Attr else None
+    place = place_name(base)
+    if type(base) is f.Subscript and type(base.index) is not f.Const and place_name(base.base):
+        # `groups[key].append(x)` where the key makes the entry
+        _keyed(frame, base, join(arguments.values))
+        return UNKNOWN
     if not place:
         return UNKNOWN
+    if last_name(e.func) == "setdefault" and base is not None and len(e.args) == 2:
+        _keyed(frame, f.Subscript(base, e.args[0], e.pos), arguments.positional[1])
+        return frame.read(place) or UNKNOWN
     known = frame.read(place) or receiver
     added = join(arguments.values)
     length = known.length
@@ -407,7 +415,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     slots = _slots(e, known, arguments)
     if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
-    if divergence is not None and known.container:
+    fills = last_name(e.func) in ("append", "extend") and place.startswith(f"{frame.self_name}.")
+    if divergence is not None and (known.container or (fills and not known.types)):
         note = f"`{place}` gets items on some ranks only"
         length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
     data = worse(known.data, added.data)
@@ -443,6 +452,12 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         before = frame.self_writes.get(name)
         frame.self_writes[name] = merged if before is None else join([before, merged])
     return UNKNOWN
+
+
+def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:
+    from ferrule_lint.semantics.attributes import store_item
+
+    store_item(frame, target, value)
 
 
 def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | None:

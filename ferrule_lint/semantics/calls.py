@@ -12,6 +12,7 @@ from ferrule_lint.semantics import (
     exceptions,
     first_rank,
     forwards,
+    iteration,
     modelled,
     participation,
     roots,
@@ -197,7 +198,11 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     role = frame.models.class_(dotted)
     if role is not None:
         data = next((v.data for v in arguments.values if v.data), None)
+        length, shape = iteration.of_loader(frame, arguments) if role.role == "loader" else (None, None)
         return Value(
+            length=length,
+            shape=shape,
+            uneven_last=shape is not None,  # of the batches, not of the loader
             uniform=role.role not in ("loader",),
             external=frame.models.canonical(dotted),
             module=role.role in ("module", "sharded", "ddp", "leaf"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls, participation, selection
+from ferrule_lint.semantics import attributes, calls, iteration, participation, selection
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -254,7 +255,8 @@ def _lambda(frame: Frame, e: f.Lambda) -> Value:
 def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
-    frame.yielded_deps |= frame.round_deps() | value.length_deps
+    frame.yielded_deps |= frame.round_deps() | value.length_deps | frame.path_deps()
+    frame.yielded_length = frame.yielded_length or frame.path_divergence() or frame.round_divergence()
     frame.returns.append((value, tuple(frame.conditions)))
     return UNKNOWN
 
@@ -311,6 +313,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
+        if iteration.is_even(frame, e.index):
+            return value._replace(uniform=False, types=base.types, element_types=base.element_types)
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
         return value._replace(
@@ -518,7 +522,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         uniform=iterable.uniform,
         divergence=None,
         data=iterable.data,
-        deps=frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in iterable.deps),
+        deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in iterable.deps),
         types=iterable.element_types,
         module=iterable.module,
         group=iterable.group,
@@ -530,7 +534,16 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         value = value._replace(
             uniform=False, data=frame.source(DP, "data", position(expr), note, Confidence.MEDIUM), loader=False
         )
+        if iterable.shape is not None:
+            value = value._replace(shape=iterable.shape)
+    elif value.data is not None and not _PARTS.search(last_name(expr)):
+        # samples have lengths of their own
+        value = value._replace(length=value.data.at_most(Confidence.MEDIUM))
     return value
+
+
+#: parts of a batch that are made alike
+_PARTS = re.compile(r"batch|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
 
 
 def bind(frame: Frame, target: f.Expr, value: Value) -> None:

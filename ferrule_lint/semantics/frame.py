@@ -105,6 +105,8 @@ class Frame:
         self.made_uniform: dict[str, Axes] = {}
         #: parameters that are passed to something that shards, or to something unknown
         self.wraps: set[str] = set()
+        #: what names were last assigned, and their version then
+        self.definitions: dict[str, tuple[f.Expr, int]] = {}
         self.latents: list[Latent] = []
         self.issues: list[CallIssue] = []
         self.self_name: str | None = None
@@ -128,6 +130,7 @@ class Frame:
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()
+        self.yielded_length: Divergence | None = None
         self.files = Files()
         #: what `reveal_uniformity` was called on
         self.revealed: list[Revealed] = []

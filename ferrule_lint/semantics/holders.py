@@ -76,7 +76,8 @@ class Holders:
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
-            divergence=divergence, items=None, container=False, length=None, emptiness=None, data=None, shape=None,
+            divergence=divergence, items=None, container=False, emptiness=None, data=None,
+            length=None if value.agreed else value.length, shape=None if value.agreed else value.shape,
             there=False, unwrapped=False,
             padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
         )  # fmt: skip

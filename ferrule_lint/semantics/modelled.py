@@ -25,7 +25,9 @@ from ferrule_lint.semantics.lattice import (
     Value,
     computed,
     join,
+    rounds_of,
 )
+from ferrule_lint.semantics.ordering import length_deps
 from ferrule_lint.semantics.selection import by_content
 from ferrule_lint.semantics.summary import Latent
 from ferrule_lint.semantics.targets import ExternalTarget
@@ -291,7 +293,8 @@ def _result(
         return joined._replace(shape=shape, divergence=None, data=joined.data or source, shape_deps=by)
     if model.observes and receiver is not None:
         seen = observe(frame, receiver, e.pos, render(e))
-        return seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
+        seen = seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
+        return seen._replace(length=receiver.shape) if model.name.endswith("tolist") else seen
     if model.observes:
         return observe(frame, computed(arguments.values), e.pos, render(e))
     if model.returns == "true":
@@ -303,6 +306,8 @@ def _result(
         return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(
             types=frozenset()
         )
+    if model.length_of is not None:
+        return _as_long_as(model.length_of, arguments, receiver)
     if model.uneven:
         source = _divergent(frame, model, arguments, receiver, confidence).divergence
         return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
@@ -321,6 +326,18 @@ def _result(
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+
+
+def _as_long_as(argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:
+    """A part of something whose size an argument decides: by its value (a rank), or by how many items it has."""
+    expr = arguments.expression(argument.name, argument.position)
+    decides = (_value_of(arguments, expr) if expr is not None else None) or UNKNOWN
+    whole = receiver or (arguments.positional[0] if arguments.positional else UNKNOWN)
+    share = rounds_of(decides) or decides.divergence
+    return Value(
+        data=whole.data, length=share or whole.length, types=whole.types, element_types=whole.element_types,
+        length_deps=length_deps(decides), emptiness=share.at_most(Confidence.LOW) if share is not None else None,
+    )  # fmt: skip
 
 
 def _divergent(

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, participation
+from ferrule_lint.semantics import exceptions, iteration, participation
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame, Revealed
@@ -90,6 +90,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
         value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
     for target in s.targets:
         bind(frame, target, value)
+        if type(target) is f.Name:
+            frame.definitions[target.id] = (s.value, frame.version(target.id))
 
 
 def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
@@ -284,6 +286,7 @@ def _merge(
 # ---------------------------------------------------------------------- loops
 def _for(frame: Frame, s: f.For) -> None:
     iterable = frame.eval(s.iterable)
+    iterable = iteration.of_instance(frame, iterable, position(s.iterable))
     if iterable.unordered is not None and numbers(s.target):
         iterable = iterable._replace(unordered=None)
     if iterable.items is not None and not iterable.items and not iterable.container:
@@ -428,7 +431,7 @@ def _raised_here(frame: Frame, handler: f.Handler, before: dict[str, Value], env
     divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
     changed = dict(env)
     for place, value in env.items():
-        if value is not before.get(place) and value.const is not None:
+        if value is not before.get(place) and (value.const is not None or value.uniform):
             changed[place] = value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))
     return changed
 
