@@ -13,13 +13,15 @@ from ferrule_lint.semantics.frame import Frame
 def check(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
     """One finding for each condition; none where the forward itself is reported under one of its sources."""
     path = frame.module.path
-    seen: set[tuple[Step, ...]] = set()
+    seen: set[str] = set()
     for used in frame.partly_used:
         divergence = used.divergence
-        if divergence.why in seen or any(step in reported for step in divergence.why):
+        base, _, part = used.output.lstrip("=").replace("~", "").partition("#")
+        if base in seen or any(step in reported for step in divergence.why):
             continue
-        seen.add(divergence.why)
-        base, _, part = used.output.lstrip("=").partition("#")
+        if used.output[0] == "=" and any(f"`{base}`" in step.note for step in divergence.why):
+            continue  # what decides is hardly what is trained
+        seen.add(base)
         what = f"an output of `{base}`" if part or used.output[0] == "=" else f"the output of `{base}`"
         message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
         place = used.at or (used.calls[0] if used.calls and used.returned else used.end)

@@ -128,6 +128,8 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
             return Value(divergence=length, deps=joined.deps)
     if dotted in _CONTENT and joined.data is not None:
         return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
+    if dotted in _CONTENT:
+        joined = joined._replace(shape=None, shape_deps=NO_DEPS)
     rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
     return joined._replace(container=False, length=None, rank=rank)
 

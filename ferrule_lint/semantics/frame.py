@@ -114,7 +114,7 @@ class Frame:
         self.self_writes: dict[str, Value] = {}
         self.in_module = False
         #: whether gradients are followed here, in how many blocks without, and what was found; see `participation`
-        self.gradients = not light and analysis.sharding.needs_every_output
+        self.gradients = False
         self.no_gradient = 0
         self.forwards: list[tuple[str, f.Pos, bool]] = []
         self.partly_used: list[PartlyUsed] = []

@@ -77,7 +77,7 @@ class Holders:
         return value._replace(
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
             divergence=divergence, items=None, container=False, emptiness=None, data=None,
-            length=None if value.agreed else value.length, shape=None if value.agreed else value.shape,
+            length=None if value.agreed else value.length, shape=value.shape if value.container else None,
             there=False, unwrapped=False,
             padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
         )  # fmt: skip
@@ -222,6 +222,8 @@ def enter(
     if frame.closure is not None:
         frame.in_module = frame.in_module or frame.closure.in_module
         frame.self_class = frame.self_class or frame.closure.self_class
+    if not frame.light:
+        frame.gradients = analysis.sharding.needs_every_output(frame.self_class if frame.in_module else None)
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static and info is not None:
             if function.is_class_method:

@@ -264,10 +264,15 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
 
 def covered(output: str, outputs: frozenset[str]) -> bool:
     """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
-    base = output.partition("#")[0]
-    if output in outputs or base in outputs:
+    if output in outputs:
         return True
-    return output == base and any(o.partition("#")[0] == base for o in outputs)
+    name, _, part = output.partition("#")
+    name = name.rstrip("~")
+    for other in outputs:
+        known, _, known_part = other.partition("#")
+        if known.rstrip("~") == name and (not part or not known_part or part == known_part):
+            return True
+    return False
 
 
 def settled(a: Value, b: Value) -> Value | None:

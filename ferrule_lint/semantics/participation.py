@@ -5,7 +5,7 @@ same, so if that happens on some ranks only, the others wait. A stand-in for an 
 part of the result (`+ 0 * output.sum()`); a constant, None, or an output that was detached has no gradient.
 
 Outputs go by the name of their module: `visual` for the output itself, `visual#1` and `visual#logits` for a part of it,
-`=x` for the parameter `x` of the function. What is combined by an operation or call, known or unknown, keeps the
+`visual~` if it ran on a stand-in, `=x` for the parameter `x` of the function. What is combined by an operation or call, known or unknown, keeps the
 outputs of all its operands.
 """
 
@@ -69,6 +69,7 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
     if _STATELESS.search(name) or (info is not None and not _has_parameters(frame, info)):
         return result
     frame.forwards.append((name, pos, real))
+    name = name if real else f"{name}~"
     if frame.no_gradient:
         return result._replace(reach=DETACHED)
     items = result.items
@@ -248,8 +249,9 @@ def at_return(frame: Frame, result: Value) -> None:
     everything = combined([result])
     if everything is None:
         return
-    for entry in everything.partly:
-        if covered(entry.output, everything.outputs) or entry.divergence is None:
+    stand_ins = frozenset(o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o)
+    for entry in sorted(everything.partly, key=lambda p: p.output):
+        if covered(entry.output, everything.outputs | stand_ins) or entry.divergence is None:
             continue
         if entry.output[0] != "=" or of_loss:
             frame.partly_used.append(_used(frame, entry, end, True))
@@ -265,7 +267,7 @@ def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
 
 def _used(frame: Frame, entry: Partly, end: f.Pos, is_returned: bool) -> PartlyUsed:
     assert entry.divergence is not None
-    base = entry.output.partition("#")[0]
+    base = entry.output.partition("#")[0].rstrip("~")
     found = dict.fromkeys((real, pos) for name, pos, real in frame.forwards if name == base)
     calls = tuple(pos for _, pos in sorted(found, key=lambda c: c[0]))
     return PartlyUsed(entry.output, entry.divergence, entry.at, end, is_returned, calls)

@@ -47,6 +47,8 @@ _OF_SIZE = frozenset(
 )
 #: of these not all positional arguments are sizes
 _SIZE_ARGUMENTS = {"full": slice(0, 1), "new_full": slice(0, 1), "randint": slice(-1, None), "linspace": slice(2, 3)}
+#: of the size of their argument, whatever is in it
+_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
 _OF_CONTENT = frozenset(
     [
         "tensor",
@@ -97,6 +99,10 @@ def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) 
 def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     if name in _OF_SIZE:
         return _of_size(frame, name, arguments)
+    if name in _LIKE and receiver is None and arguments.positional:
+        return arguments.positional[0]._replace(
+            data=None, divergence=None, presence=None, const=None, target=None, items=None, rank="", boolean=False
+        )
     if name in _OF_CONTENT and receiver is None:
         return _of_content(arguments)
     if name in _JOINED and receiver is None:
@@ -320,7 +326,8 @@ def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
     dims = arguments.positional if receiver is not None else arguments.positional[1:]
     dim = next((arguments.keywords[k] for k in ("dim", "axis") if k in arguments.keywords), dims[0] if dims else None)
     keeps = dim is not None and dim.const is not None and (dim.const == "0") == value.uneven_last
-    deps = value.deps if keeps else _of_known_length(value.deps)
+    # of a parameter one does not know which of its dimensions is the uneven one
+    deps = value.deps if keeps and value.shape is not None else _of_known_length(value.deps)
     return Value(
         uniform=value.uniform, divergence=value.divergence, data=value.data, deps=deps,
         shape=value.shape if keeps else None, shape_deps=value.shape_deps if keeps else NO_DEPS,
