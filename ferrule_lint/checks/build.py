@@ -24,7 +24,7 @@ NAMES = {
     "FER202": "rank-local-padding",
     "FER301": "stage-branch-missing-broadcast",
     "FER303": "unmatched-send-recv",
-    "FER305": "divergent-gradient-path",
+    "FER304": "unmatched-gradient-sync",
     "FER401": "group-created-on-some-ranks",
     "FER402": "group-rank-as-global-rank",
 }

@@ -96,7 +96,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         found += p2p.check(trace, name, body)
     found += calls.check(frame, name)
     yield from found
-    if frame.partly_used:
+    if frame.partly_used or frame.gradient_marks:
         reported = {
             s for x in found if x.confidence > Confidence.LOW for s in x.witness if s.role in ("source", "condition")
         }

@@ -80,6 +80,8 @@ class CallModel:
     ragged: bool = False
     #: an argument that, where it is given, makes the size the same everywhere (`minlength`)
     sized_by: Argument | None = None
+    #: reduces the gradients of what it is given over the ranks: no backward may follow that feeds them
+    reduces_gradients: bool = False
     #: an argument whose value, or number of items, decides how many items the result has
     length_of: Argument | None = None
     #: the result has another number of items on each rank; `kind` and `axes` tell why

@@ -10,6 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import first_rank, participation
 from ferrule_lint.semantics.lattice import (
     DP,
+    FLOWS,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -81,7 +82,22 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_external(frame, e, target.dotted)
     value = _of_instance(frame, e, base) if base.types else None
     value = value if value is not None else _of_unknown(frame, e, base)
+    value = _optional_input(frame, e, base, value)
     return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))
+
+
+def _optional_input(frame: Frame, e: f.Attr, base: Value, value: Value) -> Value:
+    """`context.pixel_values` where the parameter of a module's method carries the inputs of the batch."""
+    if not frame.in_module or value.presence is not None or value.uniform or value.divergence is not None:
+        return value
+    if type(e.base) is not f.Name or e.base.id == frame.self_name or (e.base.id, FLOWS) not in base.deps:
+        return value
+    if frame.models.convention("optional", e.attr) is None or frame.models.convention("uniform", e.base.id) is not None:
+        return value
+    note = f"the optional input `{render(e)}` may be absent from the local batch"
+    presence = frame.source(DP, "structure", e.pos, note, Confidence.MEDIUM)._replace(assumed=True)
+    data = value.data or frame.source(DP, "data", e.pos, f"`{render(e)}` holds the rank's own data", Confidence.MEDIUM)
+    return value._replace(presence=presence, data=data._replace(assumed=True))
 
 
 def _entity(frame: Frame, e: f.Attr, entity: object) -> Value:

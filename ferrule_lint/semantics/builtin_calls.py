@@ -10,6 +10,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     COUNTED,
+    EMPTY,
     FLOWS,
     ITEM,
     ITERATED,
@@ -17,6 +18,7 @@ from ferrule_lint.semantics.lattice import (
     UNIFORM,
     UNKNOWN,
     WORLD,
+    Deps,
     Value,
     computed,
     join,
@@ -156,7 +158,12 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     deps = frozenset((p, COUNTED if how == ITERATED else how) for p, how in length_deps(value))
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
     emptiness = value.emptiness or (None if value.container else value.data)
-    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps)
+    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps | _empty_or_not(value))
+
+
+def _empty_or_not(value: Value) -> Deps:
+    """The parameters whose size, or that of whose items, is asked for."""
+    return frozenset((p, EMPTY) for p, how in value.deps if how in (FLOWS, ITEM))
 
 
 def _range(frame: Frame, arguments: Arguments) -> Value:
@@ -298,7 +305,8 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     """`x.size(0)`, `x.numel()`: local where the shape is; else what differs is at most whether it is zero."""
     receiver = target.receiver
     if receiver.shape is None:
-        return Value(emptiness=receiver.emptiness or receiver.data, uniform=receiver.uniform)
+        emptiness = receiver.emptiness or receiver.data
+        return Value(emptiness=emptiness, uniform=receiver.uniform, deps=_empty_or_not(receiver))
     from ferrule_lint.semantics import attributes
 
     sizes = receiver._replace(external=attributes.SIZE, target=None)

@@ -12,6 +12,7 @@ from ferrule_lint.semantics import (
     exceptions,
     first_rank,
     forwards,
+    gradient_order,
     iteration,
     modelled,
     participation,
@@ -103,12 +104,14 @@ def call(frame: Frame, e: f.Call) -> Value:
     if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
         for expr in (*e.args, *(v for _, v in e.keywords)):
             seen_by_others(frame, expr)
-    before = len(frame.terms)
+    before, marks = len(frame.terms), len(frame.gradient_marks)
     result = dispatch(frame, function, arguments)
     exceptions.after_call(frame, e, arguments.values, before)
+    if len(frame.gradient_marks) == marks:
+        gradient_order.of_call(frame, e)
     if frame.gradients:
         receiver = function.target.receiver if type(function.target) is MethodTarget else None
-        values = arguments.values if receiver is None else (receiver, *arguments.values)
+        values = (function if receiver is None else receiver, *arguments.values)
         result = participation.after_call(frame, e, result, values)
     return result
 

@@ -27,6 +27,7 @@ from ferrule_lint.semantics.trace import Event, Term, Trace
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.exceptions import Escape, OpenTry
+    from ferrule_lint.semantics.gradient_order import Mark
     from ferrule_lint.semantics.participation import PartlyUsed
 
 
@@ -107,6 +108,8 @@ class Frame:
         self.wraps: set[str] = set()
         #: what names were last assigned, and their version then
         self.definitions: dict[str, tuple[f.Expr, int]] = {}
+        #: what is done to gradients, in its order; see `gradient_order`
+        self.gradient_marks: list[Mark] = []
         self.latents: list[Latent] = []
         self.issues: list[CallIssue] = []
         self.self_name: str | None = None

@@ -11,6 +11,7 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     COUNTED,
+    EMPTY,
     FLOWS,
     ITEM,
     ITERATED,
@@ -114,6 +115,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return contained(value).divergence
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
+    if how == EMPTY:
+        return value.emptiness or (None if value.container else value.data)
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
@@ -128,8 +131,9 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     value = _with_arguments(frame, result, summary, bound, pos)
     if result.reach is None and value.reach is None:
         return value
-    step = frame.step("call", pos, f"calls `{summary.display}`")
-    reach = participation.instantiated(result.reach, summary, bound, step) if result.reach is not None else None
+    reach = None
+    if result.reach is not None:
+        reach = participation.instantiated(frame, result.reach, summary, bound, pos)
     return value._replace(reach=reach)
 
 

@@ -35,6 +35,8 @@ _LONGEST_CHAIN = 6
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
 COUNTED, ITEM = "counted", "item"
 SIZED = "sized"
+#: whether it, or what is in it, has any items
+EMPTY = "empty"
 #: it may be a mask or positions by which items are selected
 SELECTS = "selects"
 Deps = frozenset[tuple[str, str]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank, group_members
+from ferrule_lint.semantics import first_rank, gradient_order, group_members
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -60,6 +60,10 @@ def apply(
             f"`{render(e.func)}` issues {model.event}", model.p2p,
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
+        if model.reduces_gradients:
+            gradient_order.of_model(frame, e)
+        else:
+            gradient_order.of_collective(frame, e)
         frame.files.collective()
         _check_shapes(frame, model, arguments, receiver, event)
         group_members.check(frame, arguments, event)

@@ -55,13 +55,15 @@ class PartlyUsed(NamedTuple):
     #: where it ends up: the function that returns it, or the `backward`
     end: f.Pos
     returned: bool
-    #: calls of the module in this function, those on stand-ins first
+    #: calls that run the module in this function, those on stand-ins first
     calls: tuple[f.Pos, ...]
+    #: whether there are any on stand-ins
+    has_stand_in: bool
 
 
 # ---------------------------------------------------------------------- values
 def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, info: ClassInfo | None = None) -> Value:
-    """The result of a module's forward: its own output, whatever went into it."""
+    """The result of a module's forward: its own output, and what its inputs reach."""
     pos = arguments.expr.pos
     real = any(v.data is not None or v.presence is not None for v in arguments.values)
     if not frame.gradients:
@@ -72,10 +74,13 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
     name = name if real else f"{name}~"
     if frame.no_gradient:
         return result._replace(reach=DETACHED)
+    inputs = combined(arguments.values)
     items = result.items
     if items is not None:
-        items = tuple([v._replace(reach=Reach(frozenset([f"{name}#{i}"]))) for i, v in enumerate(items)])
-    return result._replace(reach=Reach(frozenset([name])), items=items)
+        items = tuple(
+            [v._replace(reach=reaching(inputs, Reach(frozenset([f"{name}#{i}"])))) for i, v in enumerate(items)]
+        )
+    return result._replace(reach=reaching(inputs, Reach(frozenset([name]))), items=items)
 
 
 def _has_parameters(frame: Frame, info: ClassInfo) -> bool:
@@ -198,22 +203,26 @@ def _over_returns(frame: Frame, values: list[Value]) -> Reach | None:
 
 
 # ---------------------------------------------------------------------- calls
-def instantiated(reach: Reach, summary: Summary, bound: Mapping[str, Value], step: Step) -> Reach:
+def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Reach:
     """What a call's result reaches: parameters replaced by what the arguments reach.
 
     What the callee itself reports is not passed on.
     """
     from ferrule_lint.semantics.instantiate import divergence_through
 
+    step = frame.step("call", pos, f"calls `{summary.display}`")
+    real = any(v.data is not None or v.presence is not None for v in bound.values())
     outputs: set[str] = set()
     partly: set[Partly] = set()
     for output in reach.outputs:
-        argument = bound.get(output[1:]) if output[0] == "=" else None
-        if argument is not None and argument.reach is not None:
-            outputs |= argument.reach.outputs
-            partly |= argument.reach.partly
-        elif output[0] != "=":
-            outputs.add(output)
+        passed = _passed(output, bound)
+        if output[0] != "=":
+            name, mark, part = output.partition("#")
+            frame.forwards.append((name.rstrip("~"), pos, real))
+            outputs.add(output if real or "~" in name else f"{name}~{mark}{part}")
+            continue
+        outputs |= passed.outputs
+        partly |= passed.partly
     for entry in reach.partly:
         divergence, deps = entry.divergence, NO_DEPS
         for name, how in entry.deps if divergence is None else ():
@@ -221,17 +230,33 @@ def instantiated(reach: Reach, summary: Summary, bound: Mapping[str, Value], ste
             if value is not None:
                 divergence = divergence or divergence_through(value, how)
                 deps |= frozenset((p, how) for p, _ in value.deps)
+        if entry.output[0] == "=":
+            partly |= _passed(entry.output, bound).partly
         if divergence is None and not deps:
             continue
+        if divergence is not None and entry.at is not None and summary.function is not None:
+            place = Step("condition", summary.function.module.path, entry.at[0], entry.at[1], "goes on without it here")
+            divergence = divergence.then(place)
         divergence = divergence.then(step) if divergence is not None else None
         if entry.output[0] != "=":
             if entry.divergence is None:
                 partly.add(entry._replace(divergence=divergence, deps=deps))
             continue
-        argument = bound.get(entry.output[1:])
-        for output in argument.reach.outputs if argument is not None and argument.reach is not None else ():
+        for output in _passed(entry.output, bound).outputs:
             partly.add(Partly(output, divergence, deps, None))
     return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
+
+
+def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
+    """What an output of a callee is to the caller: a module that is passed stands for its own output."""
+    if output[0] != "=":
+        return Reach(frozenset([output]))
+    argument = bound.get(output[1:])
+    if argument is None:
+        return DETACHED
+    if argument.reach is None and argument.module:
+        return Reach(frozenset([output[1:]]))
+    return argument.reach or DETACHED
 
 
 # ---------------------------------------------------------------------- what is reported
@@ -270,7 +295,8 @@ def _used(frame: Frame, entry: Partly, end: f.Pos, is_returned: bool) -> PartlyU
     base = entry.output.partition("#")[0].rstrip("~")
     found = dict.fromkeys((real, pos) for name, pos, real in frame.forwards if name == base)
     calls = tuple(pos for _, pos in sorted(found, key=lambda c: c[0]))
-    return PartlyUsed(entry.output, entry.divergence, entry.at, end, is_returned, calls)
+    has_stand_in = any(not real for real, _ in found)
+    return PartlyUsed(entry.output, entry.divergence, entry.at, end, is_returned, calls, has_stand_in)
 
 
 def without_gradient(expr: f.Expr) -> bool:

@@ -10,6 +10,7 @@ from ferrule_lint.semantics import first_rank
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
+    EMPTY,
     FLOWS,
     ITEM,
     OBSERVED,
@@ -289,6 +290,8 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
 
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
+    if not (a.const in _ZERO or b.const in _ZERO):
+        a, b = _of_any_size(a), _of_any_size(b)
     values = [a, b]
     for value, other in ((a, b), (b, a)):
         if value.divergence is None and other.const in _ZERO and value.emptiness is not None:
@@ -312,6 +315,13 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)
+
+
+def _of_any_size(value: Value) -> Value:
+    """A size that is not compared with zero: that it may be zero somewhere does not matter."""
+    if any(how == EMPTY for _, how in value.deps):
+        return value._replace(deps=frozenset(d for d in value.deps if d[1] != EMPTY))
+    return value
 
 
 _PARALLEL_SIZE = re.compile(r"(^|_)(dp|tp|pp|cp|ep|sp|etp|edp|parallel|group|world)_(world_)?size$")

@@ -100,7 +100,7 @@ class Sharding:
 
     def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> None:
         self._tolerant = self._tolerant or any(
-            k == "find_unused_parameters" and v != f.Const("False") for k, v in call.keywords
+            k == "find_unused_parameters" and v == f.Const("True") for k, v in call.keywords
         )
         entity = self._analysis.names.resolve(call.func, module)
         dotted = entity.dotted if isinstance(entity, External) else ""

@@ -351,11 +351,12 @@ def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> Trac
     frame.loop_depth += 1
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
         returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
-        revealed = len(frame.revealed)
+        revealed, marks = len(frame.revealed), len(frame.gradient_marks)
         with frame.recording():
             enter()
             execute(frame, statements)
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
+        del frame.gradient_marks[marks:]
         frame.env = _widen(saved, frame.env)
         saved = dict(frame.env)
     with frame.recording() as terms:
