@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, exceptions, gradient_order, latent, participation
+from ferrule_lint.semantics import decorators, exceptions, forwards, gradient_order, latent, participation
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -212,7 +212,8 @@ class Analysis:
             return UNKNOWN
         if summary.events:
             best = max(e.confidence for e in summary.events)
-            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
+            dummy = call is not None and forwards.stands_in(call)
+            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
@@ -345,10 +346,7 @@ class Analysis:
         summary.gradient_kinds = gradient_order.shown(frame)
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace, self.count))
-        # what comes from a callee and skips events here is reported here
-        reported = any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in summary.events)
-        escapes = [e for e in frame.escapes.values() if e.depth == 0 or not reported]
-        summary.escapes = tuple(escapes[:MOST_ESCAPES])
+        summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
         if len(frame.latents) >= latent.MOST_LATENTS:
             self.count("latent findings of a function")
         own = latent.of_summary(summary.trace, self.count) if summary.events else ()

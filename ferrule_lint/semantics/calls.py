@@ -331,8 +331,8 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
         if forward is not None and forward.data is not None and value.data is None and value.divergence is None:
             value = value._replace(data=forward.data)
         if forward is not None:
-            info = next(iter(function.types)) if len(function.types) == 1 else None
-            value = participation.of_forward(frame, forwards.channel(arguments), arguments, value, info)
+            only = next(iter(function.types)) if len(function.types) == 1 else None
+            value = participation.of_forward(frame, forwards.channel(arguments), arguments, value, only)
         return value
     return forward
 
@@ -347,8 +347,9 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:
         return builtin_calls.size(frame, target, arguments)
+    known = receiver.data is not None or receiver.divergence is not None or receiver.shape is not None
     passed = any(how in (FLOWS, ITEM) for _, how in receiver.deps) and not receiver.types and not receiver.module
-    if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None or passed:
+    if known or passed or target.name.startswith("new_"):  # only tensors have `new_zeros` and its like
         tensor = tensors.call(frame, target.name, arguments, receiver)
         if tensor is not None and not frame.models.method(target.name, text):
             return tensor

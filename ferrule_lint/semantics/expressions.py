@@ -322,6 +322,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks
         )  # fmt: skip
     if type(e.index) is f.Op and e.index.kind == "Slice":
+        leading = e.index.operands[0] == f.Const("None")
         return value._replace(
             unordered=base.unordered,
             in_order=base.in_order,
@@ -329,6 +330,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             length_deps=base.length_deps,
             types=base.types,
             element_types=base.element_types,
+            external=base.external if base.external == attributes.SIZE and leading else None,
         )
     value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
     if index.divergence is not None and base.divergence is None:

@@ -1,7 +1,7 @@
 """The order in which gradients are made, reduced over the ranks, and used: is a backward still to come?
 
-Gradients that are reduced before the last backward that feeds them lack its part, and every rank lacks another one; reduced
-twice they are scaled twice. A step of the optimizer, or zeroed gradients, begin anew.
+Gradients that are reduced before the last backward that feeds them lack its part, and every rank lacks another one;
+reduced twice they are scaled twice. A step of the optimizer, or zeroed gradients, begin anew.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.attributes import parameter_value
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.statements import execute

@@ -117,7 +117,7 @@ def _rounded_up(expr: f.Expr) -> bool:
     for item in walk(expr):
         if type(item) is f.Call and last_name(item.func) in ("ceil", "ceil_div", "cdiv", "divup", "min", "max"):
             return True
-        if type(item) is f.Op and item.kind == "FloorDiv" and type(item.operands[0]) is f.Op:
-            if item.operands[0].kind in ("Add", "Sub", "USub"):
-                return True
+        divided = item.operands[0] if type(item) is f.Op and item.kind == "FloorDiv" else None
+        if type(divided) is f.Op and divided.kind in ("Add", "Sub", "USub"):
+            return True
     return False

@@ -245,7 +245,7 @@ def join2(a: Value, b: Value) -> Value:
         a.there and b.there,
         a.unwrapped and b.unwrapped,
         a.filled or b.filled,
-        a.rank if a.rank == b.rank else "",
+        _one_rank(a, b),
         a.fields if a.fields == b.fields else (),
         a.reach if a.reach is b.reach else reaching(a.reach, b.reach),
         a.boolean and b.boolean,
@@ -275,6 +275,14 @@ def covered(output: str, outputs: frozenset[str]) -> bool:
         if known.rstrip("~") == name and (not part or not known_part or part == known_part):
             return True
     return False
+
+
+def _one_rank(a: Value, b: Value) -> str:
+    """What one of two values says of the rank: a flag that is false to begin with still asks for the first rank."""
+    for one, other in ((a, b), (b, a)):
+        if one.rank == other.rank or (one.rank.strip("!").startswith("first") and other.const in ("True", "False")):
+            return one.rank
+    return ""
 
 
 def settled(a: Value, b: Value) -> Value | None:

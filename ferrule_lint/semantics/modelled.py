@@ -126,7 +126,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
         axes = _receiver_axes(frame, arguments, receiver, model)
         if axes is not None:
             return axes, ""
-        return (UNKNOWN_GROUP, "") if arguments.is_open and not model.axes else (default, "")
+        # `save(state, **options)`: the group may be among them
+        return (UNKNOWN_GROUP, "") if arguments.is_open and default == WORLD else (default, "")
     value = _value_of(arguments, expr) or UNKNOWN
     if value.const == "None":
         return default, ""
@@ -155,9 +156,7 @@ _IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$"
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
-def _check_shapes(
-    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, event: Event
-) -> None:
+def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, event: Event) -> None:
     if event.op in _TOLERANT or frame.of_one_size:
         return
     for argument in model.same_shape:
@@ -284,9 +283,9 @@ def _result(
         value = arguments.positional[0] if arguments.positional else UNKNOWN
         deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
         return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS)
-    if model.ragged and model.sized_by is not None:
-        if arguments.expression(model.sized_by.name, model.sized_by.position) is not None:
-            return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
+    sized = model.sized_by
+    if model.ragged and sized is not None and arguments.expression(sized.name, sized.position) is not None:
+        return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
     if model.ragged:
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
         joined = computed(values)
@@ -349,11 +348,11 @@ def _divergent(
 ) -> Value:
     e = arguments.expr
     if model.group is not None or receiver is not None:
-        axes, _ = group_axes(frame, model, arguments, receiver)
+        axes, channel = group_axes(frame, model, arguments, receiver)
         if axes == WORLD and not model.axes:
             axes = frame.axes_in(render(e.func)) or WORLD
     else:
-        axes = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD
+        axes, channel = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD, ""
     if model.kind in ("data", "structure") and not model.axes:
         axes = DP
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
@@ -364,7 +363,7 @@ def _divergent(
         note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why)
-    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2])
+    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)
 
 
 def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:

@@ -1,12 +1,12 @@
 """Participation in the backward pass: which outputs of modules a value's gradient flows back to, and on which ranks.
 
 A module whose output does not reach the loss has no backward. Under DDP and FSDP its gradients are reduced all the
-same, so if that happens on some ranks only, the others wait. A stand-in for an input that is not there therefore has to be
-part of the result (`+ 0 * output.sum()`); a constant, None, or an output that was detached has no gradient.
+same, so if that happens on some ranks only, the others wait. A stand-in for an input that is not there therefore has
+to be part of the result (`+ 0 * output.sum()`); a constant, None, or an output that was detached has no gradient.
 
 Outputs go by the name of their module: `visual` for the output itself, `visual#1` and `visual#logits` for a part of it,
-`visual~` if it ran on a stand-in, `=x` for the parameter `x` of the function. What is combined by an operation or call, known or unknown, keeps the
-outputs of all its operands.
+`visual~` if it ran on a stand-in, `=x` for the parameter `x` of the function. What is combined by an operation or call,
+known or unknown, keeps the outputs of all its operands.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _KINDS = ("data", "structure", "host")
 #: what no gradient comes through: an output that is detached, a number that is read out, a size
 _CUTS = frozenset(
     "detach detach_ item tolist numpy argmax argmin argsort size numel dim shape dtype device nonzero any all isnan "
-    "isinf isfinite ne eq gt lt ge le bool long int zeros_like ones_like empty_like full_like rand_like randn_like new_zeros "
-    "new_ones new_full new_empty len range isinstance zeros ones empty full arange".split()
+    "isinf isfinite ne eq gt lt ge le bool long int zeros_like ones_like empty_like full_like rand_like randn_like "
+    "new_zeros new_ones new_full new_empty len range isinstance zeros ones empty full arange".split()
 )
 _CUT_ATTRIBUTES = frozenset("shape dtype device ndim is_cuda requires_grad data".split())
 #: modules that, by their names, have no parameters

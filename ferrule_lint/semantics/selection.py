@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 #: calls that make a mask of something
 MASKS = frozenset(
-    "bool logical_not logical_and logical_or logical_xor isfinite isnan isinf isin ne eq lt gt le ge not_equal greater less "
-    "greater_equal less_equal bitwise_not".split()
+    "bool logical_not logical_and logical_or logical_xor isfinite isnan isinf isin ne eq lt gt le ge not_equal "
+    "greater less greater_equal less_equal bitwise_not".split()
 )
 
 
