@@ -29,6 +29,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.ordering import (
     SET_METHODS,
+    leaves_ties,
     length_deps,
     made_set,
     no_order,
@@ -184,10 +185,14 @@ def _unordered(frame: Frame, arguments: Arguments) -> Value:
 
 def _sorted(frame: Frame, arguments: Arguments) -> Value:
     value = sorted_value(_pass_on(arguments.positional))
+    before = arguments.positional[0].unordered if arguments.positional else None
     key = arguments.expression("key", None)
     if last_name(key) in ("id", "hash"):
         note = f"`{last_name(key)}` differs in every process, and so does what is sorted by it"
         return value._replace(unordered=no_order(frame, arguments.expr.pos, note), in_order=False)
+    if before is not None and leaves_ties(frame, key):
+        note = f"`{render(arguments.expr)}` leaves ties as they were"
+        return value._replace(unordered=before.then(frame.step("flow", arguments.expr.pos, note)), in_order=False)
     return value
 
 

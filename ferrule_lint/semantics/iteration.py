@@ -72,7 +72,7 @@ def is_even(frame: Frame, index: f.Op) -> bool:
     lower, upper, step = index.operands
     if step != f.Const("None") or lower == f.Const("None"):
         return False
-    low, high = _definition(frame, lower), _definition(frame, upper)
+    low, high = definition(frame, lower), definition(frame, upper)
     length: f.Expr | None = None
     if type(high) is f.Op and high.kind == "Add":
         for one, other in (high.operands, tuple(reversed(high.operands))):
@@ -85,10 +85,10 @@ def is_even(frame: Frame, index: f.Op) -> bool:
                     length = low_size
     if length is None or frame.eval(length).divergence is not None:
         return False
-    return not _rounded_up(_definition(frame, length))
+    return not _rounded_up(definition(frame, length))
 
 
-def _definition(frame: Frame, expr: f.Expr) -> f.Expr:
+def definition(frame: Frame, expr: f.Expr) -> f.Expr:
     """What a name stands for, if that is known."""
     if type(expr) is f.Name:
         known = frame.definitions.get(expr.id)

@@ -19,7 +19,18 @@ from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_ord
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, MethodTarget
 from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, shown
-from ferrule_lint.semantics.trace import Attempt, Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
+from ferrule_lint.semantics.trace import (
+    Attempt,
+    Choice,
+    Exit,
+    Loop,
+    Trace,
+    choices_and_loops,
+    ends,
+    has_exit,
+    weakened,
+    without,
+)
 
 _DEEPEST_SECOND_PASS = 2
 #: calls after which nothing runs, as after a `raise`
@@ -487,6 +498,10 @@ def _with(frame: Frame, s: f.With) -> None:
         with frame.recording() as terms:
             execute(frame, s.body)
         frame.terms.extend(weakened(tuple(terms)))
+    elif (unsynchronised := _no_sync(frame, s)) is not None:
+        with frame.recording() as terms:
+            execute(frame, s.body)
+        _emit_unsynchronised(frame, unsynchronised, tuple(terms))
     else:
         execute(frame, s.body)
     frame.no_gradient -= without
@@ -507,6 +522,37 @@ def _is_join(frame: Frame, expr: f.Expr) -> bool:
     if type(target) is MethodTarget:
         return target.name == "join" and all(type(a) is f.Const for a in expr.args)
     return last_name(expr.func) == "Join"
+
+
+def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
+    """Whether gradients are kept to the rank in a block: `with model.no_sync():`, also as one arm of a conditional
+    expression, and under which condition.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    """
+    for expr, _ in s.items:
+        made = iteration.definition(frame, expr)
+        if _makes_no_sync(made):
+            return TRUE, made
+        if type(made) is f.IfExp and _makes_no_sync(made.body) is not _makes_no_sync(made.orelse):
+            formula, _ = condition(frame, made.test)
+            return (formula if _makes_no_sync(made.body) else negate(formula)), made.test
+    return None
+
+
+def _makes_no_sync(expr: f.Expr) -> bool:
+    return type(expr) is f.Call and last_name(expr.func) == "no_sync"
+
+
+def _emit_unsynchronised(frame: Frame, decided: tuple[Formula, f.Expr], trace: Trace) -> None:
+    """A block whose backward reduces no gradients where `decided` holds."""
+    formula, test = decided
+    quiet = without(trace, "backward")
+    if formula == TRUE or quiet == trace:
+        frame.terms.extend(quiet)
+        return
+    pos = position(test) or (frame.line, 1, frame.line, 1)
+    frame.emit(Choice(formula, quiet, trace, frame.module.path, pos, shown(test), "conditional expression"))
 
 
 def _dunder(frame: Frame, info: Any, names: tuple[str, ...]) -> Any:
