@@ -124,7 +124,7 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
 
 def _compare(frame: Frame, e: f.Compare) -> Value:
     value = condition(frame, e)[1]
-    return value if value.divergence is not None or value.uniform else value._replace(boolean=True)
+    return value if value.uniform or (value.divergence and not value.data) else value._replace(boolean=True)
 
 
 def _op(frame: Frame, e: f.Op) -> Value:

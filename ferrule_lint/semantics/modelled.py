@@ -257,6 +257,8 @@ def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
         return
     if type(expr) is f.Call and type(expr.func) is f.Attr:
         expr = expr.func.base  # `x.contiguous()` shares storage with x where it can
+        if frame.eval(expr).target is not None:
+            return  # `torch.cat(...)` is nobody's method
     place = place_name(expr)
     if not place:
         return
