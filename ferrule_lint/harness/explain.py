@@ -170,17 +170,29 @@ class _Explanation:
         last: tuple[int, Parting] | None = None
         before = None
         for one, other in self._pairs(behaviours):
+            # no line in common since the last shared operation: that one was paired by chance, and they parted before it
+            parted_before = not self._at_one_place(one, other)
             for back in range(MOST_STRETCHES):
                 mine, theirs = self._stretch(one, back), self._stretch(other, back)
-                if mine is None or theirs is None or not (fork := part(mine, theirs)):
+                if mine is None or theirs is None:
+                    continue
+                fork = part(mine, theirs)
+                if fork is None:
+                    parted_before = parted_before and (back > 0 or not mine or mine != theirs)
                     continue
                 ways = tuple(tuple(Site(*at, "") for at in way) for way in (fork.one_way, fork.other_way))
                 parting = Parting(Site(*fork.line, self._function_at(fork.line)), ways, (one, other))
-                if back == 0:
+                if back == 0 or parted_before:
                     last = max(last or (0, parting), (fork.shared, parting), key=lambda found: found[0])
                 elif before is None and out_of_step(mine, theirs):
                     before = parting
+                parted_before = False
         return last[1] if last else None, before
+
+    def _at_one_place(self, one: int, other: int) -> bool:
+        """Have the two issued their events from the same lines?"""
+        mine, theirs = self._events.get(one), self._events.get(other)
+        return mine is not None and theirs is not None and mine.stack == theirs.stack
 
     def _pairs(self, behaviours: tuple[Behaviour, ...]) -> list[tuple[int, int]]:
         """One rank each of two behaviours that do not fit each other."""
