@@ -53,6 +53,11 @@ class Occurrence(NamedTuple):
         place = self.call or self.event
         return (place.path, place.pos, self.event.op, self.event.channel)
 
+    @property
+    def dummy(self) -> bool:
+        """Whether it is there for the sake of the other ranks only."""
+        return (self.call or self.event).dummy
+
 
 @dataclass(slots=True)
 class Effort:
@@ -327,8 +332,9 @@ def difference(
         return None
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
-    # a tower run for images and again for videos is balanced by one dummy run in practice; that it runs matters
-    by_presence = divergence.kind == "structure"
+    # a tower run for images and again for videos, or for each span of a sample, is balanced by one dummy run in
+    # practice; that it runs matters
+    by_presence = divergence.kind in ("structure", "data")
     only = divergence.kind == "rank"
     question = Comparison(axes, least, lenient, by_presence, only, divergence.member, surely)
     keys = _linked(root, own)
@@ -347,7 +353,9 @@ def difference(
         if signature is not RAISES:
             outcomes.append((assignment, signature))
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
-        if x == y or not (issues(x) or issues(y)) or _same_ways(x, y):
+        if x == y or not (issues(x) or issues(y)) or _same_ways(x, y) or _take_turns(x, y):
+            continue
+        if by_presence and _same_modules(x, y):
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
@@ -355,6 +363,44 @@ def difference(
         if found is not None:
             return found
     return None
+
+
+def _same_modules(x: Signature, y: Signature) -> bool:
+    """Whether what differs are forwards on either rank, and those of the same modules."""
+    while x and y and x[0] is y[0]:
+        x, y = x[1:], y[1:]
+    while x and y and x[-1] is y[-1]:
+        x, y = x[:-1], y[:-1]
+    left, right = _events(x), _events(y)
+    if left != right or any(op != "forward" for op, *_ in left) or mentions(x, "return") or mentions(y, "return"):
+        return False
+    return bool(_events(x, surely=True) and _events(y, surely=True))
+
+
+def _take_turns(x: Signature, y: Signature) -> bool:
+    """Whether two ranks issue the same barriers in another order, one before the other's work and one after."""
+    if len(x) != len(y) or sorted(map(id, x)) != sorted(map(id, y)):
+        return False
+    if any(mentions(x, kind) for kind in ("return", "break")):
+        return False
+    events = _events(x)
+    return len(events) == 1 and all(op in _ALIKE for op, *_ in events)
+
+
+def _events(signature: Signature, surely: bool = False) -> set[tuple[object, ...]]:
+    """The different events of a signature; with `surely` not those that only one arm of a choice issues."""
+    found: set[tuple[object, ...]] = set()
+    stack: list[object] = [signature]
+    seen: set[int] = set()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple) and item and id(item) not in seen:
+            seen.add(id(item))
+            if item[0] == "event":
+                found.add(item[1:])
+            elif not (surely and item[0] == "either"):
+                stack.extend(item)
+    return found
 
 
 def _same_ways(x: Signature, y: Signature) -> bool:
@@ -415,6 +461,8 @@ def _explain(
     comparison.occurrences(root, b, second)
     in_first, in_second = {o.key for o in first}, {o.key for o in second}
     differing = _unique([o for o in first if o.key not in in_second] + [o for o in second if o.key not in in_first])
+    if differing and all(o.dummy for o in differing):
+        return None
     inside: list[Occurrence] = []
     comparison.occurrences(choice.body, {}, inside)
     comparison.occurrences(choice.orelse, {}, inside)
