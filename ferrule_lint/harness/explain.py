@@ -170,7 +170,7 @@ class _Explanation:
         last: tuple[int, Parting] | None = None
         before = None
         for one, other in self._pairs(behaviours):
-            # no line in common since the last shared operation: that one was paired by chance, and they parted before it
+            # without a line in common since the last shared operation, that one was paired by chance: they parted before
             parted_before = not self._at_one_place(one, other)
             for back in range(MOST_STRETCHES):
                 mine, theirs = self._stretch(one, back), self._stretch(other, back)
