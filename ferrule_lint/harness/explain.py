@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from ferrule_lint.harness.divergence import Behaviour, Divergence, Parting, Row
+from ferrule_lint.harness.divergence import VALUES, Behaviour, Divergence, Parting, Row
 from ferrule_lint.harness.events import Event, Site
 from ferrule_lint.harness.ledger import Key, key_of
 from ferrule_lint.harness.matching import mismatch
+from ferrule_lint.harness.origin import Origin, View, origin
 from ferrule_lint.harness.parting import Line, lines_between, out_of_step, part
 from ferrule_lint.harness.supervisor import Ending, Supervisor, Verdict, Where
 
@@ -48,6 +51,7 @@ class _Explanation:
         behaviours = self._behaviours()
         # where a time limit finds the ranks says little about where they parted
         parting, before = (None, None) if self._verdict.kind == "timeout" else self._partings(behaviours)
+        cause = None if parting or before else self._origin(behaviours)
         group, members, _ = self._key or ("", tuple(self._ranks), 0)
         return Divergence(
             kind=self._verdict.kind,
@@ -59,6 +63,7 @@ class _Explanation:
             rows=self._rows(behaviours),
             parting=parting,
             out_of_step=before,
+            origin=cause,
             latency=latency,
         )
 
@@ -170,7 +175,7 @@ class _Explanation:
         last: tuple[int, Parting] | None = None
         before = None
         for one, other in self._pairs(behaviours):
-            # without a line in common since the last shared operation, that one was paired by chance: they parted before
+            # without a line in common since the last shared operation, that one was paired by chance
             parted_before = not self._at_one_place(one, other)
             for back in range(MOST_STRETCHES):
                 mine, theirs = self._stretch(one, back), self._stretch(other, back)
@@ -188,6 +193,27 @@ class _Explanation:
                     before = parting
                 parted_before = False
         return last[1] if last else None, before
+
+    def _origin(self, behaviours: tuple[Behaviour, ...]) -> Origin | None:
+        """Where the ranks ran the same lines: the line that made the value in which two of them differ."""
+        if self._verdict.kind not in VALUES:
+            return None
+        for one, other in self._pairs(behaviours):
+            event = self._events.get(one)
+            mine, theirs = self._where.get(one), self._where.get(other)
+            if event is None or mine is None or theirs is None or not self._at_one_place(one, other):
+                continue
+            views = []
+            for (here, values), (there, others) in zip(mine.frames, theirs.frames, strict=False):
+                if here[:2] != there[:2]:
+                    break
+                source = "".join(linecache.getlines(here.path))
+                views.append(View(here.path, here.line, source, values, others))
+            # the ranks are still at the call
+            at_the_call = views and event.site is not None and (views[0].path, views[0].line) == event.site[:2]
+            if at_the_call and (found := origin(views)):
+                return replace(found, ranks=(one, other))
+        return None
 
     def _at_one_place(self, one: int, other: int) -> bool:
         """Have the two issued their events from the same lines?"""
