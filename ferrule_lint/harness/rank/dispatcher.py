@@ -2,7 +2,7 @@
 
 A kernel at the dispatch key `BackendSelect` sees what a patched `torch.distributed` cannot: what DDP's reducer issues
 in C++, what DTensor issues within its dispatch, functional collectives, and names imported before. docs/harness.md
-lists the private names that are needed. `check` issues one operation on a process group that does nothing and says, with
+lists the private names that are needed. `check` issues one operation on a group that does nothing and says, with
 torch's version, if it is not seen.
 """
 
