@@ -159,7 +159,8 @@ def test_what_torch_issues_itself() -> None:
     # DDP's reducer: two parameters in one bucket
     assert any(words.startswith("all_reduce float32[12]") for words in at("replicated(torch.ones"))
     fsdp1 = [words.split()[0] for words in at("model(torch.ones(2, 8))")]
-    assert "all_gather_into_tensor" in fsdp1 and "reduce_scatter_tensor" in fsdp1
+    # which of the two, depends on the backend
+    assert fsdp1[0] in ("all_gather", "all_gather_into_tensor") and "reduce_scatter_tensor" in fsdp1
 
 
 def train_sharded() -> None:
@@ -182,7 +183,7 @@ def from_threads() -> None:
     group = dist.new_group([0, 1])
     thread = threading.Thread(target=dist.all_reduce, args=(torch.ones(1),), kwargs={"group": group})
     thread.start()
-    thread.join()  # the thread's
+    thread.join()
     dist.barrier()
 
 
@@ -191,4 +192,5 @@ def test_threads_without_a_frame_of_the_users_have_the_main_threads_place() -> N
     (reduction,) = (event for event in found if event.op == "all_reduce")
     assert reduction.thread != found[-1].thread
     lines = Path(__file__).read_text("utf-8").splitlines()
-    assert reduction.site is not None and "thread.join()" in lines[reduction.site.line - 1]
+    assert reduction.site is not None
+    assert lines[reduction.site.line - 1].strip() in ("thread.start()", "thread.join()")
