@@ -81,15 +81,20 @@ class _Explanation:
             return {event.rank: event for event in reversed(self._verdict.events)}
         logs = self._supervisor.logs
         found = {}
-        for rank in self._key[1]:
+        for rank in self._members():
             event = next((one for one in reversed(logs[rank]) if key_of(one) == self._key), None)
             if event is not None:
                 found[rank] = event
         return found
 
+    def _members(self) -> list[int]:
+        """The members of the group in question that there are: a program may ask for more ranks than it has."""
+        assert self._key is not None
+        return [rank for rank in self._key[1] if 0 <= rank < self._supervisor.world]
+
     def _choose_ranks(self) -> list[int]:
         if self._key is not None:
-            return list(self._key[1])
+            return self._members()
         concerned = set(self._events) | set(self._verdict.absent)
         if self._verdict.kind in ("deadlock", "stall", "timeout"):
             concerned |= set(self._supervisor.live)
