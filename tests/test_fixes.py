@@ -128,7 +128,9 @@ def test_is_left_alone(path: Path, tmp_path: Path) -> None:
 def test_every_form_has_twins_and_refusals() -> None:
     forms = ALL_FORMS
     assert {path.parent.name for path in TWINS} == forms
-    assert len(TWINS) == len([path for path in FOLDER.glob("*/*.diff") if path.parent.name != "pages"])
+    assert len(TWINS) == len(
+        [path for path in FOLDER.glob("*/*.diff") if path.parent.name not in ("pages", "examples")]
+    )
     refused = {path.parent.name for path in FILES if path not in TWINS}
     assert refused >= forms - {"pad_everywhere"}
 
@@ -152,6 +154,25 @@ def test_examples_of_rule_pages(code: str, source: str, diff: Path, tmp_path: Pa
         again = fixed(tmp_path / "two", {"example.py": new})
         assert not again.repair.contents
         assert not again.report.findings
+
+
+BUGS = sorted((FOLDER.parent.parent / "examples").glob("*/bug.py"))
+
+
+@pytest.mark.parametrize("path", BUGS, ids=lambda path: path.parent.name)
+def test_bugs_of_the_examples(path: Path, tmp_path: Path) -> None:
+    """Each becomes what its diff says; what has no finding has none."""
+    result = fixed(tmp_path / "one", {"bug.py": path.read_bytes()})
+    new = result.repair.contents.get("bug.py")
+    text = "" if new is None else unified("bug.py", path.read_bytes(), new)
+    diff = FOLDER / "examples" / f"{path.parent.name}.diff"
+    if os.environ.get("FERRULE_UPDATE") and text:
+        diff.write_text(text, encoding="utf-8")
+    assert text == (diff.read_text(encoding="utf-8") if diff.exists() else "")
+    assert not result.report.findings
+    if new is not None:
+        check_care(path.read_bytes(), new)
+        assert not fixed(tmp_path / "two", {"bug.py": new}).repair.contents
 
 
 @pytest.mark.parametrize("rule", load_rules().values(), ids=load_rules())

@@ -12,6 +12,8 @@ from ferrule_lint.findings import Finding, Fix
 from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.forms import (
     agree_on_failure,
+    barrier_before_exit,
+    contribute_nothing,
     delay_exit,
     drop_guard,
     finish_dispatch,
@@ -46,8 +48,14 @@ Form = Callable[[Site], Fix | None]
 #: the forms for each rule, the best first
 FORMS: dict[str, tuple[Form, ...]] = {
     "FER101": (lift_guard.propose, uniform_predicate.propose, hoist.propose),
-    "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose, hoist.propose),
-    "FER103": (reduce_decision.propose, delay_exit.propose, local_group.propose),
+    "FER102": (
+        lift_guard.propose,
+        drop_guard.propose,
+        contribute_nothing.propose,
+        uniform_predicate.propose,
+        hoist.propose,
+    ),
+    "FER103": (reduce_decision.propose, delay_exit.propose, barrier_before_exit.propose, local_group.propose),
     "FER104": (pass_group.propose, reduce_trip_count.propose),
     "FER105": (agree_on_failure.propose, leave_finally.propose),
     "FER106": (pair_by_key.propose, sort_items.propose),
