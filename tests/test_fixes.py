@@ -264,6 +264,46 @@ def test_a_helper_is_written_once_and_its_name_shadows_nothing(tmp_path: Path) -
     assert not result.report.findings
 
 
+AGREEING = """\
+import torch
+import torch.distributed as dist
+
+
+def on_any_rank(wanted, group=None):
+    if not dist.is_initialized():
+        return wanted
+    vote = torch.tensor(int(wanted))
+    dist.all_reduce(vote, op=dist.ReduceOp.MAX, group=group)
+    return bool(vote.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "used"),
+    [
+        pytest.param(("", ""), True, id="as it is"),
+        pytest.param(("ReduceOp.MAX", "ReduceOp.MIN"), False, id="of all"),
+        pytest.param(("group=group", "group=TP"), False, id="a group of its own"),
+        pytest.param(("bool(vote.item())", "vote.item() / 2"), False, id="a number"),
+        pytest.param(("wanted, group", "wanted, other, group"), False, id="two parameters"),
+        pytest.param(("    return bool", "    dist.barrier()\n    return bool"), False, id="a barrier besides"),
+    ],
+)
+@pytest.mark.parametrize(
+    "line", ["from .agree import on_any_rank as agreed", "from own.agree import on_any_rank as agreed"]
+)
+def test_a_function_of_the_project_is_called(line: str, change: tuple[str, str], used: bool, tmp_path: Path) -> None:
+    """Instead of a helper, if it does what the helper would; the analysis verifies that its result is the same."""
+    source = (FOLDER / "reduce_decision" / "loss_is_not_finite.py").read_text()
+    source = source.replace("import torch\n", f"import torch\n\n{line}\n", 1)
+    other = AGREEING.replace(*change) if change[0] else AGREEING
+    result = fixed(tmp_path, {"own/a.py": source, "own/__init__.py": "", "own/agree.py": other})
+    new = result.repair.contents["own/a.py"].decode()
+    assert ("if agreed(not torch.isfinite(loss)):" in new) is used
+    assert ("def _any_rank(" in new) is not used
+    assert not result.report.findings
+
+
 def test_an_import_goes_where_imports_live(tmp_path: Path) -> None:
     source = (
         '"""Docs."""\n\nfrom __future__ import annotations\n\nimport time\nfrom typing import TYPE_CHECKING\n\n'
