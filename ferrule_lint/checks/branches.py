@@ -67,6 +67,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if divergence.member and found.occurrences[0].call is not None:
         # ranks with parts of their own: what the others do instead is mostly in another program
         confidence = Confidence.LOW
+    if divergence.kind == "rank" and all(o.call is not None and o.event.assumed for o in found.occurrences):
+        # what one rank gives to a helper on purpose is mostly a model of its own
+        confidence = Confidence.LOW
     op = found.occurrences[0].event.op
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
     why = _WHAT.get(divergence.kind, "differs between ranks")

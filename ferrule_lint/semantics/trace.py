@@ -30,6 +30,8 @@ class Event(NamedTuple):
     p2p: str = ""
     #: of an input that only stands in for a real one: it is there to keep the ranks together
     dummy: bool = False
+    #: of a module that some project shards, but of which nothing but a name is known
+    assumed: bool = False
 
 
 class Choice(NamedTuple):
