@@ -70,6 +70,10 @@ FORMS: dict[str, tuple[Form, ...]] = {
 }
 
 
+#: forms that are offered only where they are preferred: every rank pays for what is hoisted
+ON_REQUEST = frozenset({"hoist"})
+
+
 def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "") -> list[Finding]:
     """`findings` of one file, anchored, with a fix where a form fits. Nothing is verified yet.
 
@@ -87,7 +91,7 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "
     # what one form repairs, others need not cover
     left = [finding for finding, fix in zip(findings, preferred, strict=True) if fix is None]
     return [
-        replace(finding, fix=fix or _fix(finding, left, file, lambda name: name != first))
+        replace(finding, fix=fix or _fix(finding, left, file, lambda name: name not in (first, *ON_REQUEST)))
         for finding, fix in zip(findings, preferred, strict=True)
     ]
 
