@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import os
 import re
 import sys
@@ -331,6 +332,72 @@ def test_only_safe_fixes_unless_asked(tmp_path: Path) -> None:
     (finding,) = result.report.findings
     assert finding.fix is not None and finding.fix.safety == Safety.UNSAFE
     assert "assumes that" in finding.fix.message
+
+
+@pytest.mark.parametrize(
+    ("preference", "forms"), [("agree", {"uniform-predicate"}), ("hoist", {"hoist"}), ("", {"uniform-predicate"})]
+)
+def test_a_setting_chooses_between_forms(preference: str, forms: set[str], tmp_path: Path) -> None:
+    source = (FOLDER / "hoist" / "also_run_above.py").read_bytes()
+    settings = f"[tool.ferrule-lint]\nunsafe-fixes = true\n{preference and 'fix-preference = ' + repr(preference)}\n"
+    project(tmp_path, {"a.py": source, "pyproject.toml": settings})
+    result = fix([tmp_path], load_settings(tmp_path), use_cache=False)
+    assert {finding.fix.form for finding in result.repair.applied if finding.fix is not None} == forms
+    assert not result.report.findings
+
+
+def test_suppressed_findings_are_not_fixed(tmp_path: Path) -> None:
+    source = GUARDED.replace(b"dist.barrier()\n", b"dist.barrier()  # ferrule: ignore[FER102] one rank only\n")
+    result = fixed(tmp_path, {"a.py": source})
+    assert len(result.report.suppressed) == 1
+    assert not result.repair.contents
+
+
+def test_notebooks_are_not_fixed(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": GUARDED.decode()}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    project(tmp_path, {"a.ipynb": json.dumps(notebook)})
+    result = fix([tmp_path / "a.ipynb"], replace(load_settings(tmp_path), unsafe_fixes=True), use_cache=False)
+    assert result.report.findings
+    assert not result.repair.contents
+
+
+SHOWN = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+
+class NothingToLearn(ValueError):
+    pass
+
+
+def loss_of(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    if batch["mask"].sum().item() == 0:
+        raise NothingToLearn("every label is masked")
+    return (batch["x"] * batch["mask"]).sum()
+
+
+def train(loader: DataLoader, weights: list[torch.Tensor]) -> None:
+    for batch in loader:
+        try:
+            loss_of(batch).backward()
+        except NothingToLearn:
+            continue
+        for weight in weights:
+            dist.all_reduce(weight.grad)
+"""
+
+
+@pytest.mark.parametrize("settings", ["", 'extend-safe-fixes = ["FER105"]'])
+def test_a_fix_that_is_only_shown_is_never_applied(settings: str, tmp_path: Path) -> None:
+    """What the other ranks have done by then would have to be undone by hand."""
+    project(tmp_path, {"a.py": SHOWN, "pyproject.toml": f"[tool.ferrule-lint]\nunsafe-fixes = true\n{settings}\n"})
+    result = fix([tmp_path], load_settings(tmp_path), use_cache=False)
+    assert not result.repair.contents
+    (finding,) = result.report.findings
+    assert finding.fix is not None and finding.fix.safety == Safety.SHOWN
+    assert "what `backward` did on the other ranks has to be undone there by hand" in finding.fix.message
 
 
 @pytest.mark.parametrize(
