@@ -51,7 +51,8 @@ STATEMENTS = {
         "log.append(total.item())"
     ),
     "group": (
-        "members = None\nif dist.get_rank() in [0]:  # inside\n    members = dist.new_group([0])\nlog.append(len(members))"
+        "members = None\nif dist.get_rank() in [0]:  # inside\n    members = dist.new_group([0])\n"
+        "log.append(len(members))"
     ),
     "stale": "dist.all_reduce(total)  # seen by all  # ferrule: ignore[FER102] no more\nlog.append(total.item())",
 }
