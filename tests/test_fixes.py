@@ -157,6 +157,11 @@ def test_examples_of_rule_pages(code: str, source: str, diff: Path, tmp_path: Pa
         assert not again.report.findings
 
 
+def test_the_documentation_lists_every_form() -> None:
+    text = (FOLDER.parent.parent / "docs" / "fixes.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| ([a-z-]+) \| FER", text, re.MULTILINE)) == {one.replace("_", "-") for one in ALL_FORMS}
+
+
 BUGS = sorted((FOLDER.parent.parent / "examples").glob("*/bug.py"))
 
 
