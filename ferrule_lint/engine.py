@@ -135,6 +135,7 @@ def fix(
             lambda finding: (
                 may_apply(nearest.of(finding.path), finding) and (finding.path, finding.fingerprint) not in left
             ),
+            settings.fix_preference,
         )
     run.findings = result.findings
     result.dropped[:0] = run.dropped
@@ -401,7 +402,7 @@ def _flag(run: _Run) -> None:
 
 def _offer(run: _Run, settings: Settings) -> None:
     """A fix for each finding that has one which holds."""
-    if all(finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION) for finding in run.findings):
+    if all(finding.code == SYNTAX_ERROR for finding in run.findings):
         return
     from ferrule_lint.fixes.rounds import offer
 
@@ -410,7 +411,9 @@ def _offer(run: _Run, settings: Settings) -> None:
     in_files = [finding for finding in run.findings if finding.path not in run.notebooks]
     in_notebooks = [finding for finding in run.findings if finding.path in run.notebooks]
     try:
-        offered, run.dropped = offer(in_files, run.read, lambda contents: _recheck(run, settings, contents))
+        offered, run.dropped = offer(
+            in_files, run.read, lambda contents: _recheck(run, settings, contents), settings.fix_preference
+        )
         run.findings = [*offered, *in_notebooks]
     except Exception as error:
         run.errors.append(LintError("", 0, describe_crash(error)))
@@ -429,5 +432,8 @@ def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> li
     kept, _ = _selected(found_now, facts, contents, settings)
     found: list[Finding] = []
     for path in contents:
-        found += flag(contents[path], [finding for finding in kept if finding.path == path])
+        here = [finding for finding in kept if finding.path == path]
+        # comments have no call to be anchored at
+        found += [finding for finding in here if finding.code == UNUSED_SUPPRESSION]
+        found += flag(contents[path], [finding for finding in here if finding.code != UNUSED_SUPPRESSION])
     return found

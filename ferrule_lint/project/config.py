@@ -114,6 +114,8 @@ class Settings:
     #: rules whose fixes count as safe, or as unsafe, whatever they say of themselves
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
+    #: the form of a fix that comes first where several fit: "agree" on the condition, or "hoist" what it decides about
+    fix_preference: str = "agree"
     cache_dir: Path | None = None
     #: the file of findings that were there before; None: the usual one, if it is there
     baseline: Path | None = None

@@ -166,6 +166,7 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "unsafe-fixes": _boolean,
     "extend-safe-fixes": _codes,
     "extend-unsafe-fixes": _codes,
+    "fix-preference": lambda value: _choice(("agree", "hoist"), value),
     "output-format": lambda value: _choice(OUTPUT_FORMATS, value),
     "cache-dir": _path,
     "baseline": _path,

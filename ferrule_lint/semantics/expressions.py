@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls
+from ferrule_lint.semantics import attributes, calls, stage_values
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -400,7 +400,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         if differ:
             return joined._replace(uniform=False, divergence=worse(joined.divergence, divergence), const=None)
         if a != b:
-            return joined._replace(uniform=False)
+            return stage_values.merged(joined._replace(uniform=False), a, b, divergence)
     if joined.divergence is not None and (a.uniform or b.uniform):
         joined = joined._replace(divergence=joined.divergence._replace(partial=True))
     if deps and a != b:

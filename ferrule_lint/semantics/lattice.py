@@ -120,6 +120,8 @@ class Value(NamedTuple):
     rank: str = ""
     #: attributes that its constructor call has fixed for good: (name, constant)
     fields: tuple[tuple[str, Value], ...] = ()
+    #: only some pipeline stages have it; on the others there is something in its place
+    stage: Divergence | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -212,6 +214,7 @@ def join2(a: Value, b: Value) -> Value:
         a.filled or b.filled,
         _one_rank(a, b),
         a.fields if a.fields == b.fields else (),
+        worse(a.stage, b.stage),
     )
 
 

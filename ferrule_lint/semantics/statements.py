@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions
+from ferrule_lint.semantics import exceptions, stage_values
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame, Revealed
@@ -179,6 +179,8 @@ def _if(frame: Frame, s: f.If) -> None:
         widen(body_env, in_body, frame.env, in_else)
         widen(frame.env, in_else, body_env, in_body)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    if stage_values.is_stage_test(formula):
+        frame.stage_tests.add(pos[:2])
     if body and _made_on_first_use(frame, s):
         body = weakened(body)
     if body and _is_default(frame, s):
