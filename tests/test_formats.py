@@ -458,3 +458,30 @@ def test_colours_on_a_terminal(root: Path, name: str, expected: bool) -> None:
     out = b"".join(tty_output(command, root, environment))
     assert b"FER102" in out
     assert (b"\x1b[1;31mFER102" in out) is expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, False),
+        ({"VTE_VERSION": "7200"}, True),
+        ({"TERM_PROGRAM": "vscode"}, True),
+        ({"VTE_VERSION": "7200", "FORCE_HYPERLINK": "0"}, False),
+    ],
+)
+def test_links_where_the_terminal_has_them(root: Path, variables: dict[str, str], expected: bool) -> None:
+    told = (
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "FORCE_HYPERLINK",
+        "TERM_PROGRAM",
+        "VTE_VERSION",
+        "WT_SESSION",
+        "KITTY_WINDOW_ID",
+    )
+    environment = {key: value for key, value in os.environ.items() if key not in (*told, "KONSOLE_VERSION", "DOMTERM")}
+    command = [sys.executable, "-m", "ferrule_lint", "--no-cache", "-q", "--output-format", "concise", "pkg"]
+    out = b"".join(tty_output(command, root, {**environment, "TERM": "xterm-256color", **variables}))
+    assert b"FER102" in out
+    assert (b"FER102.md" in out) is expected
