@@ -80,7 +80,10 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
     why = _WHAT.get(divergence.kind, "differs between ranks")
     way = has_exit(choice.body) or has_exit(choice.orelse)
-    if found.after_exit and way in ("caught", "leaves"):
+    if found.after_exit and way == "alone":
+        code = "FER105"
+        message = f"`{op}`{reached} waits for ranks that raise before it, on their own: `{choice.text}` {why}"
+    elif found.after_exit and way in ("caught", "leaves"):
         code = "FER105"
         text = choice.text if choice.form == "exception" else f"{choice.text} ({why})"
         ending = "is caught and survived" if way == "caught" else "is survived elsewhere"

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, exceptions, forwards, group_use, latent, stage_values
+from ferrule_lint.semantics import decorators, exceptions, forwards, group_use, latent, stage_values, state
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -48,8 +48,9 @@ class Analysis:
     def __init__(self, files: Mapping[str, f.FileFacts], models: ModelSet, sharded: Setting = "auto") -> None:
         self.names = Names(files)
         self.models = models
-        #: for frames, which cannot import it
+        #: for frames, which cannot import them
         self.evaluators = EVALUATORS
+        self.as_state = state.under_tests
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
         self.exceptions = exceptions.Exceptions(self)
@@ -222,6 +223,7 @@ class Analysis:
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)
+        state.after_call(frame, summary, call, bound)
         return instantiate(frame, summary, bound, pos)
 
     def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
@@ -362,6 +364,7 @@ class Analysis:
             summary.result = summary.result._replace(types=frozenset({annotated}))
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
+        summary.self_writes, summary.self_uniform = state.left(frame)
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])

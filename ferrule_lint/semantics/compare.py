@@ -154,7 +154,7 @@ class Comparison:
         return result
 
     def _exit(self, term: Exit) -> Signature:
-        if term.kind in ("return", "leaves"):
+        if term.kind in ("return", "leaves", "alone"):
             return (self._token("return"),) if self._depth else ()
         if term.kind == "caught":
             depth, handled = self._handlers.get(term.line, (0, ()))
@@ -236,7 +236,9 @@ class Comparison:
                 if term.confidence >= self.least and self.call_signature(term.summary):
                     inner = [e for e in term.summary.events if self.counts(e)]
                     if inner:
-                        out.append(Occurrence(max(inner, key=lambda e: e.confidence), term))
+                        out.append(
+                            Occurrence(max(inner, key=lambda e: (e.confidence, not e.assumed, not e.hidden)), term)
+                        )
             elif type(term) is Choice:
                 taken = evaluate(term.formula, assignment)
                 if taken is None and term.form == "exception":
@@ -416,7 +418,11 @@ def _arms(token: object) -> tuple[Signature, Signature]:
 def _same_modules(x: Signature, y: Signature) -> bool:
     """Whether what differs are forwards on either rank, and those of the same modules."""
     left, right = _events(x), _events(y)
-    if left != right or any(op != "forward" for op, *_ in left) or mentions(x, "return") or mentions(y, "return"):
+    if (
+        left != right
+        or any(op != "forward" for op, *_ in left)
+        or any(mentions(s, k) for s in (x, y) for k in ("return", "break"))
+    ):
         return False
     return bool(_events(x, surely=True) and _events(y, surely=True))
 

@@ -128,7 +128,8 @@ def _compare(frame: Frame, e: f.Compare) -> Value:
 def _op(frame: Frame, e: f.Op) -> Value:
     values = [frame.eval(o) for o in e.operands]
     if e.kind == "FString":
-        return Value(uniform=all(v.uniform for v in values))
+        rank = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
+        return Value(uniform=all(v.uniform for v in values), divergence=rank)
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
         return value._replace(external=_PATH)  # nothing else is divided by a string

@@ -155,6 +155,7 @@ class Frame:
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
             name = place.partition(".")[2]
             known = self.self_writes.get(name)
+            value = self.analysis.as_state(self, name, value)
             self.self_writes[name] = value if known is None else join2(known, value)
 
     def version(self, place: str) -> int:

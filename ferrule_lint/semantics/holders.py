@@ -69,13 +69,19 @@ class Holders:
         divergence = value.divergence
         if divergence is not None and divergence.assumed:
             divergence = divergence.at_most(Confidence.LOW)  # what a method's parameter is called says little elsewhere
+        if presence is not None and presence.assumed:
+            presence = presence.at_most(Confidence.LOW)
         const = value.const if len(values) == 1 else None
+        # what another method has put in under a test of local data is still there, or is not
+        length = value.length
+        if length is not None and (length.kind not in ("data", "structure") or length.assumed):
+            length = None
         if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
             const = None  # set again from outside, more often than not
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
-            divergence=divergence, items=None, container=False, length=None, emptiness=None, data=None, shape=None,
+            divergence=divergence, items=None, container=False, length=length, emptiness=None, data=None, shape=None,
             there=False, unwrapped=False,
             padded=None,
         )  # fmt: skip

@@ -125,6 +125,11 @@ def instantiate(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos:
     return _instantiate(frame, summary.result, summary, bound, pos)
 
 
+def of_parameters(frame: Frame, value: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    """Another value of a function's summary, in terms of what was passed."""
+    return _instantiate(frame, value, summary, bound, pos)
+
+
 def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     items = None
     if result.items is not None:

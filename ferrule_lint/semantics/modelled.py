@@ -337,6 +337,12 @@ def _divergent(
     if model.random and (seeded := frame.analysis.seeding.axes(library, frame.self_class)):
         axes, confidence = seeded, Confidence.MEDIUM
         note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
+    if model.kind == "host" and confidence == Confidence.LOW:
+        values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
+        own = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
+        if own is not None and own.confidence > Confidence.LOW:
+            # every rank looks for a file of its own
+            return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why)
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)

@@ -71,7 +71,7 @@ class CallTerm(NamedTuple):
 
 class Exit(NamedTuple):
     """`kind` is "return", "break", "continue" or "raise"; "caught" goes on at the handler in `line`, "leaves" is an
-    exception which somebody further up survives."""
+    exception which somebody further up survives, "alone" one that a single rank raises by what it alone has found."""
 
     kind: str
     line: int
