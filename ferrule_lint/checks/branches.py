@@ -67,6 +67,12 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     confidence = min(
         confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH
     )
+    if divergence.member and found.occurrences[0].call is not None:
+        # ranks with parts of their own: what the others do instead is mostly in another program
+        confidence = Confidence.LOW
+    if divergence.kind == "rank" and all(o.call is not None and o.event.assumed for o in found.occurrences):
+        # what one rank gives to a helper on purpose is mostly a model of its own
+        confidence = Confidence.LOW
     op = found.occurrences[0].event.op
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
     why = _WHAT.get(divergence.kind, "differs between ranks")
@@ -74,7 +80,7 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if found.after_exit and way in ("caught", "leaves"):
         code = "FER105"
         text = choice.text if choice.form == "exception" else f"{choice.text} ({why})"
-        ending = "is caught and survived" if way == "caught" else "is survived further up"
+        ending = "is caught and survived" if way == "caught" else "is survived elsewhere"
         message = f"`{op}`{reached} is skipped by ranks that have an exception, which {ending}: `{text}`"
     elif found.after_exit or choice.form == "loop else":
         code = "FER103"

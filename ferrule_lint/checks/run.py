@@ -13,7 +13,7 @@ from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.names import FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.trace import Trace
+from ferrule_lint.semantics.trace import Trace, without_returns
 
 _STACK = 6000
 
@@ -82,8 +82,24 @@ def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
     known = analysis.frame_of(function)
     if known is None:
         return
-    summary, frame = known
-    yield from _trace(frame, summary.trace, function.display, function.body)
+    for summary, frame in (known, *analysis.frames_of_subclasses(function)):
+        trace = summary.trace
+        if function.name in _HALVES and (other := _other_half(analysis, function)) is not None:
+            # both halves are looked at with the first
+            trace = () if function.name in ("__exit__", "__aexit__") else (*without_returns(trace), *other)
+        yield from _trace(frame, trace, function.display, function.body)
+
+
+#: ranks that wait on entering a context meet those that wait on leaving it
+_HALVES = {"__enter__": "__exit__", "__exit__": "__enter__", "__aenter__": "__aexit__", "__aexit__": "__aenter__"}
+
+
+def _other_half(analysis: Analysis, function: FunctionInfo) -> Trace | None:
+    """The trace of the other of the two methods which make a class a context manager, if both have events."""
+    owner = function.module.classes.get(function.owner) if function.owner else None
+    other = analysis.names.method(owner, _HALVES[function.name]) if owner is not None else None
+    known = analysis.frame_of(other) if other is not None and other.module is function.module else None
+    return known[0].trace if known is not None and known[0].events else None
 
 
 def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, exceptions, latent
+from ferrule_lint.semantics import decorators, exceptions, forwards, group_use, latent, stage_values
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
 from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.hierarchy import Hierarchy
 from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
@@ -54,6 +55,8 @@ class Analysis:
         self.exceptions = exceptions.Exceptions(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
+        self.hierarchy = Hierarchy(self)
+        self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()
         self._summaries: dict[tuple[object, ...], tuple[Summary, Frame]] = {}
         self._stack: list[tuple[object, ...]] = []
@@ -203,20 +206,40 @@ class Analysis:
         info = self._receiver_class(function, receiver)
         if frame.light:
             return self._light_call(frame, function, info, bound, closure)
-        context = contexts_of(function, bound, call)
+        context = (*contexts_of(function, bound, call), *self._classes_passed(function, bound))
         known = self.summary(function, context, info, closure, frame.depth + 1)
         if known is None:
             return UNKNOWN
         summary, _ = known
         if summary.busy:
+            group_use.forwarded(frame, function, bound, call)
             return UNKNOWN
         if summary.events:
             best = max(e.confidence for e in summary.events)
-            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best)))
+            dummy = call is not None and forwards.stands_in(call)
+            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
+        group_use.forwarded(frame, function, bound, call)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         self._left_behind(frame, summary, call, receiver)
         return instantiate(frame, summary, bound, pos)
+
+    def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
+        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them."""
+        out: list[tuple[str, Value]] = []
+        for i, parameter in enumerate(function.parameters):
+            value = bound.get(parameter.name)
+            if value is None or len(value.types) != 1 or value.const is not None or value.target is not None:
+                continue
+            if i == 0 and function.owner is not None and not function.is_static:
+                continue
+            (info,) = value.types
+            annotated = self.annotated_class(parameter.annotation, function.module)
+            if annotated is info or (annotated is not None and annotated not in self.names.mro(info)):
+                continue
+            if any(self.names.method(info, name) is not None for name in function.calls_on(parameter.name)):
+                out.append((parameter.name, Value(types=value.types)))
+        return tuple(out)
 
     def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
         owner = function.module.classes.get(function.owner) if function.owner else None
@@ -316,6 +339,7 @@ class Analysis:
             del self._open[key]
             summary.busy = False
         self._finish(summary, frame)
+        stage_values.finish(frame)
         summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
@@ -340,10 +364,7 @@ class Analysis:
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace, self.count))
-        # what comes from a callee and skips events here is reported here
-        reported = any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in summary.events)
-        escapes = [e for e in frame.escapes.values() if e.depth == 0 or not reported]
-        summary.escapes = tuple(escapes[:MOST_ESCAPES])
+        summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
         if len(frame.latents) >= latent.MOST_LATENTS:
             self.count("latent findings of a function")
         own = latent.of_summary(summary.trace, self.count) if summary.events else ()
@@ -360,6 +381,13 @@ class Analysis:
                 closure = outer[1] if outer is not None else None
         info = function.module.classes.get(function.owner) if function.owner else None
         return self.summary(function, (), info, closure, 0)
+
+    def frames_of_subclasses(self, function: FunctionInfo) -> Iterator[tuple[Summary, Frame]]:
+        """An inherited method for the subclasses that override what it calls."""
+        for info in self.hierarchy.contexts(function):
+            known = self.summary(function, (), info, None, 0)
+            if known is not None:
+                yield known
 
     def module_frame(self, module: ModuleInfo) -> Frame:
         """The top level of a file, run as a body."""

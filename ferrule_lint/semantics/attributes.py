@@ -14,6 +14,7 @@ from ferrule_lint.semantics.lattice import (
     UNKNOWN,
     WORLD,
     Axes,
+    Divergence,
     Value,
     join,
     join2,
@@ -219,7 +220,14 @@ def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: st
     divergence = size.shape if (index == "0") is not size.uneven_last else None
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", pos, f"`{text}` differs"))
-    return Value(divergence=divergence, emptiness=size.emptiness, deps=size.deps, there=True)
+    return Value(divergence=divergence, emptiness=emptiness_of(size.emptiness, index), deps=size.deps, there=True)
+
+
+def emptiness_of(emptiness: Divergence | None, index: str) -> Divergence | None:
+    """Why a dimension may be zero: the first, which counts items, more likely than one of the others."""
+    if emptiness is None or index == "0":
+        return emptiness
+    return emptiness.at_most(Confidence.LOW)
 
 
 def _local_size(frame: Frame, e: f.Attr, base: Value) -> Value | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.forwards import runs_nothing
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     COUNTED,
@@ -215,7 +216,8 @@ def _getattr(frame: Frame, arguments: Arguments) -> Value:
     name = e.args[1] if len(e.args) > 1 else None
     if type(name) is f.Const and name.text[1:-1].isidentifier():
         value = frame.eval(f.Attr(e.args[0], name.text[1:-1], e.pos))
-        return value._replace(const=None)
+        # what is looked for by name and may not be there is a method more often than a module
+        return value._replace(const=None, module=value.module and not runs_nothing(name.text[1:-1]))
     return UNKNOWN
 
 
@@ -292,16 +294,19 @@ SIZES = frozenset({"numel", "nelement", "size", "__len__"})
 
 def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     """`x.size(0)`, `x.numel()`: local where the shape is; else what differs is at most whether it is zero."""
-    receiver = target.receiver
-    if receiver.shape is None:
-        return Value(emptiness=receiver.emptiness or receiver.data, uniform=receiver.uniform)
     from ferrule_lint.semantics import attributes
 
+    receiver = target.receiver
+    index = render(arguments.expr.args[0]) if arguments.expr.args else ""
+    if receiver.shape is None:
+        emptiness = receiver.emptiness or receiver.data
+        if index:
+            emptiness = attributes.emptiness_of(emptiness, index)
+        return Value(emptiness=emptiness, uniform=receiver.uniform)
     sizes = receiver._replace(external=attributes.SIZE, target=None)
     if target.name == "size":
-        if not arguments.expr.args:
+        if not index:
             return sizes
-        index = render(arguments.expr.args[0])
         return attributes.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
     note = f"`{render(arguments.expr)}` differs"
     return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)

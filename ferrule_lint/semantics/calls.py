@@ -24,6 +24,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.targets import (
+    DECORATED,
     ClassTarget,
     ExternalTarget,
     FunctionTarget,
@@ -134,6 +135,9 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     """Call a value."""
     e = arguments.expr
     target = function.target
+    if target is DECORATED:
+        frame.decorated.append(tuple(frame.conditions))
+        return UNKNOWN
     if type(target) is ExternalTarget:
         return _external(frame, target.dotted, function, arguments)
     if type(target) is FunctionTarget:
@@ -323,7 +327,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:
         return builtin_calls.size(frame, target, arguments)
-    if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None:
+    known = receiver.data is not None or receiver.divergence is not None or receiver.shape is not None
+    if known or target.name.startswith("new_"):  # only tensors have `new_zeros` and its like
         tensor = tensors.call(frame, target.name, arguments, receiver)
         if tensor is not None and not frame.models.method(target.name, text):
             return tensor

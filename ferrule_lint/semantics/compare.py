@@ -36,6 +36,8 @@ BUDGET = 6000
 MOST_EFFORT = 300_000
 _LONGEST_CALL_SIGNATURE = 60
 _MOST_WAYS = 32
+#: shared choices within each other whose arms are compared one by one
+_MOST_NESTED = 6
 
 Signature = tuple[object, ...]
 #: the signature of a way that ends in an exception: comparable with anything
@@ -52,6 +54,11 @@ class Occurrence(NamedTuple):
     def key(self) -> tuple[object, ...]:
         place = self.call or self.event
         return (place.path, place.pos, self.event.op, self.event.channel)
+
+    @property
+    def dummy(self) -> bool:
+        """Whether it is there for the sake of the other ranks only."""
+        return (self.call or self.event).dummy
 
 
 @dataclass(slots=True)
@@ -330,8 +337,9 @@ def difference(
         return None
     axes = divergence.axes
     lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
-    # a tower run for images and again for videos is balanced by one dummy run in practice; that it runs matters
-    by_presence = divergence.kind == "structure"
+    # a tower run for images and again for videos, or for each span of a sample, is balanced by one dummy run in
+    # practice; that it runs matters
+    by_presence = divergence.kind in ("structure", "data")
     only = divergence.kind == "rank"
     question = Comparison(axes, least, lenient, by_presence, only, divergence.member, surely)
     keys = _linked(root, own)
@@ -350,7 +358,7 @@ def difference(
         if signature is not RAISES:
             outcomes.append((assignment, signature))
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
-        if x == y or not (issues(x) or issues(y)) or _same_ways(x, y):
+        if not (issues(x) or issues(y)) or _alike(x, y, by_presence):
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
@@ -358,6 +366,64 @@ def difference(
         if found is not None:
             return found
     return None
+
+
+def _alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool:
+    """Whether two ranks issue the same, whatever way of the choices they share they take."""
+    shorter, before, after = min(len(x), len(y)), 0, 0
+    while before < shorter and x[before] is y[before]:
+        before += 1
+    while after < shorter - before and x[-1 - after] is y[-1 - after]:
+        after += 1
+    x, y = x[before : len(x) - after], y[before : len(y) - after]
+    if x == y or _same_ways(x, y) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
+        return True
+    if depth >= _MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
+        return False
+    return all(_alike(a, b, by_presence, depth + 1) for a, b in zip(_arms(x[0]), _arms(y[0]), strict=True))
+
+
+def _is_either(token: object) -> bool:
+    return isinstance(token, tuple) and bool(token) and token[0] == "either"
+
+
+def _arms(token: object) -> tuple[Signature, Signature]:
+    assert isinstance(token, tuple)
+    return token[1], token[2]
+
+
+def _same_modules(x: Signature, y: Signature) -> bool:
+    """Whether what differs are forwards on either rank, and those of the same modules."""
+    left, right = _events(x), _events(y)
+    if left != right or any(op != "forward" for op, *_ in left) or mentions(x, "return") or mentions(y, "return"):
+        return False
+    return bool(_events(x, surely=True) and _events(y, surely=True))
+
+
+def _take_turns(x: Signature, y: Signature) -> bool:
+    """Whether two ranks issue the same barriers in another order, one before the other's work and one after."""
+    if len(x) != len(y) or sorted(map(id, x)) != sorted(map(id, y)):
+        return False
+    if any(mentions(x, kind) for kind in ("return", "break")):
+        return False
+    events = _events(x)
+    return len(events) == 1 and all(op in _ALIKE for op, *_ in events)
+
+
+def _events(signature: Signature, surely: bool = False) -> set[tuple[object, ...]]:
+    """The different events of a signature; with `surely` not those that only one arm of a choice issues."""
+    found: set[tuple[object, ...]] = set()
+    stack: list[object] = [signature]
+    seen: set[int] = set()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple) and item and id(item) not in seen:
+            seen.add(id(item))
+            if item[0] == "event":
+                found.add(item[1:])
+            elif not (surely and item[0] == "either"):
+                stack.extend(item)
+    return found
 
 
 def _same_ways(x: Signature, y: Signature) -> bool:
@@ -418,6 +484,8 @@ def _explain(
     comparison.occurrences(root, b, second)
     in_first, in_second = {o.key for o in first}, {o.key for o in second}
     differing = _unique([o for o in first if o.key not in in_second] + [o for o in second if o.key not in in_first])
+    if differing and all(o.dummy for o in differing):
+        return None
     inside: list[Occurrence] = []
     comparison.occurrences(choice.body, {}, inside)
     comparison.occurrences(choice.orelse, {}, inside)
@@ -483,12 +551,18 @@ def _after(trace: Trace, choice: Choice) -> Trace | None:
 
 
 def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:
-    """Of the differing occurrences, those whose like the other rank does not issue as often; all if that is none."""
+    """Of the differing occurrences, those whose like the other rank does not issue at all, or else not as often; all
+    if that is none."""
     balance: collections.Counter[tuple[object, ...]] = collections.Counter()
     for occurrences, sign in ((first, 1), (second, -1)):
         for o in occurrences:
-            balance[(o.event.op, o.event.axes, o.event.channel)] += sign
-    return [o for o in within if balance[(o.event.op, o.event.axes, o.event.channel)]] or within
+            balance[_kind(o)] += sign
+    alone = {_kind(o) for o in first} ^ {_kind(o) for o in second}
+    return [o for o in within if _kind(o) in alone] or [o for o in within if balance[_kind(o)]] or within
+
+
+def _kind(o: Occurrence) -> tuple[object, ...]:
+    return (o.event.op, o.event.axes, o.event.channel)
 
 
 def _unique(occurrences: Iterable[Occurrence]) -> list[Occurrence]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls
+from ferrule_lint.semantics import attributes, calls, stage_values
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -307,6 +307,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks
         )  # fmt: skip
     if type(e.index) is f.Op and e.index.kind == "Slice":
+        leading = e.index.operands[0] == f.Const("None")
         return value._replace(
             unordered=base.unordered,
             in_order=base.in_order,
@@ -314,6 +315,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             length_deps=base.length_deps,
             types=base.types,
             element_types=base.element_types,
+            external=base.external if base.external == attributes.SIZE and leading else None,
         )
     value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
     if index.divergence is not None and base.divergence is None:
@@ -404,7 +406,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         if differ:
             return joined._replace(uniform=False, divergence=worse(joined.divergence, divergence), const=None)
         if a != b:
-            return joined._replace(uniform=False)
+            return stage_values.merged(joined._replace(uniform=False), a, b, divergence)
     if joined.divergence is not None and (a.uniform or b.uniform):
         joined = joined._replace(divergence=joined.divergence._replace(partial=True))
     if deps and a != b:

@@ -19,12 +19,13 @@ _NUMBER = re.compile(r"(rank|rank_id|process_index|process_idx|proc_rank|proc_id
 _SCOPE = re.compile(r"local|node|group|intra|inter", re.IGNORECASE)
 
 
-def named(value: Value, name: str) -> Value:
-    """A value that differs by rank, with what its name says that it is."""
+def named(value: Value, name: str, group: str = "") -> Value:
+    """A value that differs by rank, with what its name says that it is; `group` tells one of unknown axes."""
     divergence = value.divergence
-    if divergence is None or divergence.kind != "rank" or "?" in divergence.axes:
+    if divergence is None or divergence.kind != "rank" or ("?" in divergence.axes and not group):
         return value
-    scope = ",".join([*sorted(divergence.axes), *sorted({w.lower() for w in _SCOPE.findall(name)})])
+    axes = [group] if "?" in divergence.axes else sorted(divergence.axes)
+    scope = ",".join([*axes, *sorted({w.lower() for w in _SCOPE.findall(name)})])
     if _OTHER.search(name):
         return value
     if _FIRST.search(name):

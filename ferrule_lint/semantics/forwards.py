@@ -20,7 +20,7 @@ _NO_FORWARD = re.compile(
     r"(get|set|is|has|load|save|state|named|parameters|modules|children|train|eval|to|cuda|cpu|half|float|bfloat16|"
     r"register|requires|apply|init|reset|resize|enable|disable|gradient|compile|zero|post|tie|buffers|keys|items|"
     r"values|append|extend|insert|add|update|numel|weight|fuse|merge|unmerge|num|config|size|double|type|share|print|"
-    r"freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
+    r"map|freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
     r"should_|remove|delete|clear|flush|close|open_|dump|write|read_|validate|verify|assert|convert|export|upload|_)"
 )
 
@@ -41,7 +41,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if role != "leaf" and role != "ddp" and not function.unwrapped:
         confidence = _sharded(frame, function, role)
         if confidence is not None:
-            emit(frame, arguments, confidence)
+            emit(frame, arguments, confidence, assumed=not modules and role != "sharded" and frame.self_class is None)
     if result is None and last_name(arguments.expr.func) == "generate":
         return _generated(frame, "generate", arguments)
     data = _output(frame, arguments)
@@ -70,15 +70,25 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
     return best
 
 
-def emit(frame: Frame, arguments: Arguments, confidence: Confidence, op: str = "forward") -> None:
+def emit(frame: Frame, arguments: Arguments, confidence: Confidence, assumed: bool = False) -> None:
     func = arguments.expr.func
     channel = last_name(func if type(func) is not f.Subscript else func.base) or render(func)
     if channel == "forward" and type(func) is f.Attr:
         channel = last_name(func.base) or channel
     note = f"the forward of `{render(func)}` gathers its sharded parameters"
+    expr = arguments.expr
+    confidence = min(confidence, Confidence.MEDIUM)
     frame.emit(
-        Event(op, DP, channel, frame.module.path, arguments.expr.pos, min(confidence, Confidence.MEDIUM), True, note)
+        Event("forward", DP, channel, frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr), assumed)
     )
+
+
+_STAND_IN = re.compile(r"(^|_)(dummy|fake|placeholder)(_|$)", re.IGNORECASE)
+
+
+def stands_in(call: f.Call) -> bool:
+    """Whether a call is given something that, by its name, only stands in for a real input."""
+    return any(_STAND_IN.search(last_name(v)) for v in (*call.args, *(v for _, v in call.keywords)))
 
 
 def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
@@ -126,11 +136,11 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         )
         if confidence is None:
             return None
-        emit(frame, arguments, confidence)
+        emit(frame, arguments, confidence, assumed=frame.self_class is None)
         return _generated(frame, name, arguments)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     if sharding.unknown is None or not arguments.values:
         return None
-    emit(frame, arguments, min(sharding.unknown, Confidence.MEDIUM))
+    emit(frame, arguments, min(sharding.unknown, Confidence.MEDIUM), assumed=True)
     return Value(data=_output(frame, arguments))

@@ -123,6 +123,12 @@ class Frame:
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()
         self.files = Files()
+        #: places that only some stages have, and that were reduced within the stages: the event, and why they differ
+        self.reduced_within_stages: dict[str, tuple[Event, Divergence]] = {}
+        #: where tests of the pipeline stage stand
+        self.stage_tests: set[tuple[int, int]] = set()
+        #: the conditions around each call of what stands for a decorated function
+        self.decorated: list[tuple[Formula, ...]] = []
         #: what `reveal_uniformity` was called on
         self.revealed: list[Revealed] = []
 

@@ -232,7 +232,9 @@ def enter(
                 frame.env[parameter.name] = receiver or Value(types=frozenset({info}), fields=fields)
                 frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
             continue
-        if parameter.name in bound:
-            frame.env[parameter.name] = bound[parameter.name]
+        known = bound.get(parameter.name)
+        if known is None or known.types:
+            value = parameter_value(frame, parameter, function.line)
+            frame.env[parameter.name] = value if known is None else value._replace(types=known.types)
         else:
-            frame.env[parameter.name] = parameter_value(frame, parameter, function.line)
+            frame.env[parameter.name] = known

@@ -120,6 +120,8 @@ class Value(NamedTuple):
     rank: str = ""
     #: attributes that its constructor call has fixed for good: (name, constant)
     fields: tuple[tuple[str, Value], ...] = ()
+    #: only some pipeline stages have it; on the others there is something in its place
+    stage: Divergence | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -211,9 +213,18 @@ def join2(a: Value, b: Value) -> Value:
         a.there and b.there,
         a.unwrapped and b.unwrapped,
         a.filled or b.filled,
-        a.rank if a.rank == b.rank else "",
+        _one_rank(a, b),
         a.fields if a.fields == b.fields else (),
+        worse(a.stage, b.stage),
     )
+
+
+def _one_rank(a: Value, b: Value) -> str:
+    """What one of two values says of the rank: a flag that is false to begin with still asks for the first rank."""
+    for one, other in ((a, b), (b, a)):
+        if one.rank == other.rank or (one.rank.strip("!").startswith("first") and other.const in ("True", "False")):
+            return one.rank
+    return ""
 
 
 def settled(a: Value, b: Value) -> Value | None:

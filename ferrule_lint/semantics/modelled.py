@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank, group_members
+from ferrule_lint.semantics import first_rank, group_members, group_use, stage_values
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -58,7 +58,11 @@ def apply(
         frame.emit(_repeated(frame, model, arguments, event))
         frame.files.collective()
         _check_shapes(frame, model, arguments, event)
+        for argument in model.makes_uniform:
+            expr = arguments.expression(argument.name, argument.position)
+            stage_values.reduced(frame, event, expr, _value_of(arguments, expr) if expr is not None else None)
         group_members.check(frame, arguments, event)
+        group_use.collective(frame, model, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return _result(frame, model, arguments, receiver, axes, confidence)
@@ -118,7 +122,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
         axes = _receiver_axes(frame, arguments, receiver, model)
         if axes is not None:
             return axes, ""
-        return (UNKNOWN_GROUP, "") if arguments.is_open and not model.axes else (default, "")
+        # `save(state, **options)`: the group may be among them
+        return (UNKNOWN_GROUP, "") if arguments.is_open and default == WORLD else (default, "")
     value = _value_of(arguments, expr) or UNKNOWN
     if value.const == "None":
         return default, ""
@@ -253,6 +258,7 @@ def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     frame.env[place] = cleanse(known, axes)
     frame.versions[place] = frame.versions.get(place, 0) + 1
     frame.made_uniform[place] = axes
+    stage_values.shared(frame, place, axes)
     if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
         frame.self_writes.pop(place.partition(".")[2], None)
 
@@ -293,6 +299,9 @@ def _result(
         return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(
             types=frozenset()
         )
+    if model.returns == "rank_and_size":
+        rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
+        return Value(items=(rank, Value(uniform=True, world_size=True)))
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
     if model.returns == "data":
@@ -315,11 +324,11 @@ def _divergent(
 ) -> Value:
     e = arguments.expr
     if model.group is not None or receiver is not None:
-        axes, _ = group_axes(frame, model, arguments, receiver)
+        axes, channel = group_axes(frame, model, arguments, receiver)
         if axes == WORLD and not model.axes:
             axes = frame.axes_in(render(e.func)) or WORLD
     else:
-        axes = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD
+        axes, channel = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD, ""
     if model.kind in ("data", "structure") and not model.axes:
         axes = DP
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
@@ -330,7 +339,7 @@ def _divergent(
         note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why)
-    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2])
+    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)
 
 
 def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:

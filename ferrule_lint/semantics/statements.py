@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions
+from ferrule_lint.semantics import exceptions, stage_values
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, is_uniform, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame, Revealed
@@ -179,8 +179,12 @@ def _if(frame: Frame, s: f.If) -> None:
         widen(body_env, in_body, frame.env, in_else)
         widen(frame.env, in_else, body_env, in_body)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    if stage_values.is_stage_test(formula):
+        frame.stage_tests.add(pos[:2])
     if body and _made_on_first_use(frame, s):
         body = weakened(body)
+    if body and _is_default(frame, s):
+        body = weakened(body, lambda e: e.op == "forward")
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
     for place, version in guarded.items():
@@ -196,6 +200,15 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
     tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
     return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _is_default(frame: Frame, s: f.If) -> bool:
+    """`if embeds is None: embeds = self.embed(ids)` of a parameter: who passes it has run the same module already."""
+    parameters = {p.name for p in frame.function.parameters} if frame.function is not None else set()
+    place = place_name(s.test.left) if type(s.test) is f.Compare else ""
+    if place not in parameters or type(s.test) is not f.Compare or s.test.rights != (f.Const("None"),):
+        return False
+    return s.test.ops == ("is",) and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in s.body)
 
 
 def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.arithmetic import remainder
 from ferrule_lint.semantics.lattice import FLOWS, ITEM, NO_DEPS, SIZED, Deps, Divergence, Value, computed, join, worse
 from ferrule_lint.semantics.text import last_name, render, root_name
 
@@ -105,6 +106,9 @@ def _flat(value: Value) -> Value:
 def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
     given = [*arguments.positional, *(v for k, v in arguments.keywords.items() if k in ("size", "steps"))]
     sizes = [_flat(v) for v in given[_SIZE_ARGUMENTS.get(name, slice(None))]]
+    if name == "arange" and len(arguments.positional) == 2:
+        left = remainder(arguments.expr.args[1], arguments.expr.args[0])
+        sizes = sizes if left is None else [_flat(frame.eval(e)) for e in left]
     divergence = next((v.divergence for v in sizes if v.divergence is not None), None)
     uniform = all(v.uniform for v in sizes) and not name.startswith("rand")
     filled = any(_is_rest(a) for a in arguments.expr.args)
@@ -189,7 +193,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, note)))
     return Value(
         uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
-        deps=_of_known_length(value.deps) if filled else value.deps,
+        deps=_of_known_length(value.deps) if filled else value.deps | parts.deps,
         shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
         agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts.types import Pos
@@ -28,6 +28,10 @@ class Event(NamedTuple):
     note: str
     #: "send", "recv" or ""
     p2p: str = ""
+    #: of an input that only stands in for a real one: it is there to keep the ranks together
+    dummy: bool = False
+    #: of a module that some project shards, but of which nothing but a name is known
+    assumed: bool = False
 
 
 class Choice(NamedTuple):
@@ -62,6 +66,7 @@ class CallTerm(NamedTuple):
     path: str
     pos: Pos
     confidence: Confidence
+    dummy: bool = False
 
 
 class Exit(NamedTuple):
@@ -83,14 +88,42 @@ Term: TypeAlias = Event | Choice | Loop | CallTerm | Exit | Attempt
 Trace: TypeAlias = tuple[Term, ...]
 
 
-def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
-    """Every choice and loop of a trace, outer ones first, calls not entered."""
+def every_term(trace: Trace) -> Iterator[Term]:
+    """Every term of a trace, outer ones first, calls not entered."""
     stack = list(reversed(trace))
     while stack:
         term = stack.pop()
+        yield term
+        stack.extend(reversed(parts(term)))
+
+
+def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
+    """Every choice and loop of a trace, outer ones first, calls not entered."""
+    for term in every_term(trace):
         if type(term) is Choice or type(term) is Loop:
             yield term
-        stack.extend(reversed(parts(term)))
+
+
+def without_returns(trace: Trace) -> Trace:
+    """A trace that is followed by something: what comes after a `return` in one arm of a choice goes to the other."""
+    out: list[Term] = []
+    for i, term in enumerate(trace):
+        if type(term) is Exit and term.kind == "return":
+            break
+        if type(term) is Choice:
+            rest = trace[i + 1 :]
+            body, orelse = _returns(term.body), _returns(term.orelse)
+            if body or orelse:
+                arms = (term.body if body else (*term.body, *rest), term.orelse if orelse else (*term.orelse, *rest))
+                out.append(term._replace(body=without_returns(arms[0]), orelse=without_returns(arms[1])))
+                break
+        out.append(term)
+    return tuple(out)
+
+
+def _returns(trace: Trace) -> bool:
+    """Whether an arm ends in a `return`."""
+    return bool(trace) and type(trace[-1]) is Exit and trace[-1].kind == "return"
 
 
 def parts(term: Term) -> Trace:
@@ -104,20 +137,19 @@ def parts(term: Term) -> Trace:
     return ()
 
 
-def weakened(trace: Trace) -> Trace:
-    """A trace whose events are guesses, but for those that create groups."""
+def weakened(trace: Trace, which: Callable[[Event], bool] = lambda e: e.op != "new_group") -> Trace:
+    """A trace whose events are guesses, those of a kind; by default all but those that create groups."""
     out: list[Term] = []
     for term in trace:
-        if (type(term) is Event and term.op != "new_group") or (
-            type(term) is CallTerm and all(e.op != "new_group" for e in term.summary.events)
-        ):
+        if (type(term) is Event and which(term)) or (type(term) is CallTerm and all(map(which, term.summary.events))):
             term = term._replace(confidence=Confidence.LOW)
         elif type(term) is Choice:
-            term = term._replace(body=weakened(term.body), orelse=weakened(term.orelse))
+            term = term._replace(body=weakened(term.body, which), orelse=weakened(term.orelse, which))
         elif type(term) is Loop:
-            term = term._replace(body=weakened(term.body))
+            term = term._replace(body=weakened(term.body, which))
         elif type(term) is Attempt:
-            term = Attempt(weakened(term.body), tuple((line, weakened(handler)) for line, handler in term.handlers))
+            handlers = tuple((line, weakened(handler, which)) for line, handler in term.handlers)
+            term = Attempt(weakened(term.body, which), handlers)
         out.append(term)
     return tuple(out)
 
