@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ferrule_lint.facts import types as f
@@ -97,7 +98,12 @@ def entity_value(frame: Frame, entity: ClassInfo | FunctionInfo | ModuleInfo | E
 
 # ---------------------------------------------------------------------- simple expressions
 def _const(frame: Frame, e: f.Const) -> Value:
-    return Value(uniform=True, const=e.text)
+    return _constant(e.text)
+
+
+@lru_cache(maxsize=4096)
+def _constant(text: str) -> Value:
+    return Value(uniform=True, const=text)
 
 
 def _not(frame: Frame, e: f.Not) -> Value:
@@ -425,7 +431,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         joined = joined._replace(divergence=joined.divergence._replace(partial=True))
     if deps and a != b:
         return joined._replace(uniform=False, deps=joined.deps | deps)
-    if not (a.uniform and b.uniform) or not _is_uniform(formula):
+    if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
 
@@ -436,7 +442,7 @@ def _atoms(formula: Formula) -> list[Atom]:
     return list(atoms(formula))
 
 
-def _is_uniform(formula: Formula) -> bool:
+def is_uniform(formula: Formula) -> bool:
     return all(a.key.startswith("=") for a in _atoms(formula))
 
 

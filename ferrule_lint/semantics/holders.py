@@ -197,7 +197,7 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
     stack = [node]
     while stack:
         item = stack.pop()
-        if not isinstance(item, tuple):
+        if not isinstance(item, tuple) or type(item) is f.Name:
             continue
         targets: tuple[f.Expr, ...] = ()
         if type(item) is f.Assign:
