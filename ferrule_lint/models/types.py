@@ -47,7 +47,8 @@ class CallModel:
     same_shape: tuple[Argument, ...] = ()
     #: arguments that hold the same value on every rank of the group afterwards
     makes_uniform: tuple[Argument, ...] = ()
-    #: "uniform" (same on all ranks of the group), "true" (true once there is more than one rank), "divergent",
+    #: "uniform" (same on all ranks of the group), "true" (true once there is more than one rank),
+    #: "rank_and_size" (the rank and the number of ranks, as a tuple), "divergent",
     #: "data" (local tensor data), "argument" (as its
     #: arguments), "unknown"
     returns: str = "unknown"

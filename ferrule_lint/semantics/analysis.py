@@ -10,16 +10,27 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, exceptions, forwards, gradient_order, latent, participation
+from ferrule_lint.semantics import (
+    decorators,
+    exceptions,
+    forwards,
+    gradient_order,
+    group_use,
+    latent,
+    participation,
+    stage_values,
+    state,
+)
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
 from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.hierarchy import Hierarchy
 from ferrule_lint.semantics.holders import FULL, Holders, enter
 from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
@@ -47,13 +58,16 @@ class Analysis:
     def __init__(self, files: Mapping[str, f.FileFacts], models: ModelSet, sharded: Setting = "auto") -> None:
         self.names = Names(files)
         self.models = models
-        #: for frames, which cannot import it
+        #: for frames, which cannot import them
         self.evaluators = EVALUATORS
+        self.as_state = state.under_tests
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
         self.exceptions = exceptions.Exceptions(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
+        self.hierarchy = Hierarchy(self)
+        self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()
         self._summaries: dict[tuple[object, ...], tuple[Summary, Frame]] = {}
         self._stack: list[tuple[object, ...]] = []
@@ -124,7 +138,7 @@ class Analysis:
             positional = tuple(frame.eval(a) for a in expr.args)
             keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
         bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
-        known = self.summary(method, contexts_of(method, bound, expr), info, None, frame.depth + 1)
+        known = self.summary(method, contexts_of(method, bound, expr, self.models), info, None, frame.depth + 1)
         return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
@@ -203,22 +217,42 @@ class Analysis:
         info = self._receiver_class(function, receiver)
         if frame.light:
             return self._light_call(frame, function, info, bound, closure)
-        context = contexts_of(function, bound, call)
+        context = (*contexts_of(function, bound, call, self.models), *self._classes_passed(function, bound))
         known = self.summary(function, context, info, closure, frame.depth + 1)
         if known is None:
             return UNKNOWN
         summary, _ = known
         if summary.busy:
+            group_use.forwarded(frame, function, bound, call)
             return UNKNOWN
         if summary.events:
             best = max(e.confidence for e in summary.events)
             dummy = call is not None and forwards.stands_in(call)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
+        group_use.forwarded(frame, function, bound, call)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
+        state.after_call(frame, summary, call, bound)
         return instantiate(frame, summary, bound, pos)
+
+    def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
+        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them."""
+        out: list[tuple[str, Value]] = []
+        for i, parameter in enumerate(function.parameters):
+            value = bound.get(parameter.name)
+            if value is None or len(value.types) != 1 or value.const is not None or value.target is not None:
+                continue
+            if i == 0 and function.owner is not None and not function.is_static:
+                continue
+            (info,) = value.types
+            annotated = self.annotated_class(parameter.annotation, function.module)
+            if annotated is info or (annotated is not None and annotated not in self.names.mro(info)):
+                continue
+            if any(self.names.method(info, name) is not None for name in function.calls_on(parameter.name)):
+                out.append((parameter.name, Value(types=value.types)))
+        return tuple(out)
 
     def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
         owner = function.module.classes.get(function.owner) if function.owner else None
@@ -318,6 +352,7 @@ class Analysis:
             del self._open[key]
             summary.busy = False
         self._finish(summary, frame)
+        stage_values.finish(frame)
         summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
@@ -344,6 +379,7 @@ class Analysis:
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.gradient_kinds = gradient_order.shown(frame)
+        summary.self_writes, summary.self_uniform = state.left(frame)
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
@@ -363,6 +399,13 @@ class Analysis:
                 closure = outer[1] if outer is not None else None
         info = function.module.classes.get(function.owner) if function.owner else None
         return self.summary(function, (), info, closure, 0)
+
+    def frames_of_subclasses(self, function: FunctionInfo) -> Iterator[tuple[Summary, Frame]]:
+        """An inherited method for the subclasses that override what it calls."""
+        for info in self.hierarchy.contexts(function):
+            known = self.summary(function, (), info, None, 0)
+            if known is not None:
+                yield known
 
     def module_frame(self, module: ModuleInfo) -> Frame:
         """The top level of a file, run as a body."""

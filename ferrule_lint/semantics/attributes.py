@@ -197,6 +197,8 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     if e.attr in _UNIFORM_ATTRIBUTES:
         return Value(uniform=base.data is None or e.attr != "config", target=method)
     axes = frame.axes_in(e.attr) or base.group
+    if base.divergence is not None and base.divergence.kind == "host" and base.data is None:
+        return Value(divergence=base.divergence, target=method)
     if base.data is not None:
         return _of_data(frame, e, base, method)
     return Value(
@@ -239,8 +241,8 @@ def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: st
 
 
 def emptiness_of(emptiness: Divergence | None, index: str) -> Divergence | None:
-    """Why a dimension may be zero: of what only a parameter's name calls a batch, the first one at most."""
-    if emptiness is None or index == "0" or not emptiness.assumed:
+    """Why a dimension may be zero: the first, which counts items, more likely than one of the others."""
+    if emptiness is None or index == "0":
         return emptiness
     return emptiness.at_most(Confidence.LOW)
 
@@ -406,6 +408,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if scalar or parameter.kind in ("*", "**"):
         return value
     tensor = "Tensor" in annotation
+    in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
     unmistakable = not annotation and frame.models.convention("tensor", name) is not None
@@ -413,9 +416,10 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if (
         batch
         or unmistakable
-        or (named and (frame.in_module or tensor))
-        or (tensor and frame.in_module)
-        or (optional and frame.in_module)
+        or (named and (in_module or tensor))
+        or (tensor and in_module)
+        or (optional and in_module)
+        or (not annotation and _is_first_input(frame, parameter))
     ):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch)
@@ -428,6 +432,19 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if frame.models.convention("module", name) is not None and "Module" in annotation:
         value = value._replace(module=True)
     return value
+
+
+def _is_first_input(frame: Frame, parameter: f.Parameter) -> bool:
+    """Whether a parameter is what a module's forward is about: the first, unless its name chooses what to do."""
+    function = frame.function
+    if not frame.in_module or function is None or function.name != "forward" or parameter.default is not None:
+        return False
+    first = function.parameters[1] if len(function.parameters) > 1 else None
+    return first is parameter and parameter.kind == "normal" and not _CHOOSES.search(parameter.name)
+
+
+#: names of parameters that choose what a module does
+_CHOOSES = re.compile(r"mode|method|func|fn|task|name|command|phase|stage|type|step|idx|index|args|ctx", re.IGNORECASE)
 
 
 def _is_scalar(parameter: f.Parameter, annotation: str) -> bool:

@@ -76,6 +76,9 @@ _PURE = frozenset(
         "operator.add",
         "copy.copy",
         "copy.deepcopy",
+        "os.path.join",
+        "os.path.abspath",
+        "os.path.expanduser",
     ]
 )
 _CONTENT = frozenset({"bool", "int", "float", "any", "all"})

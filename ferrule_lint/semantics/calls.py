@@ -35,6 +35,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.targets import (
+    DECORATED,
     ClassTarget,
     ExternalTarget,
     FunctionTarget,
@@ -151,6 +152,9 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     """Call a value."""
     e = arguments.expr
     target = function.target
+    if target is DECORATED:
+        frame.decorated.append(tuple(frame.conditions))
+        return UNKNOWN
     if type(target) is ExternalTarget:
         return _external(frame, target.dotted, function, arguments)
     if type(target) is FunctionTarget:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.conditions import Atom, negate
+from ferrule_lint.semantics.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.holders import enter
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Value
 from ferrule_lint.semantics.names import External, FunctionInfo
 from ferrule_lint.semantics.statements import execute
-from ferrule_lint.semantics.targets import FunctionTarget
-from ferrule_lint.semantics.text import last_name, position, shown
+from ferrule_lint.semantics.targets import DECORATED, FunctionTarget
+from ferrule_lint.semantics.text import last_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
 
 DEEPEST = 24
 
@@ -56,36 +61,89 @@ def _call_quietly(frame: Frame, decorator: FunctionInfo, value: Value, closure: 
 
 def run(frame: Frame, function: FunctionInfo) -> None:
     """Run a function's body: under a condition where a decorator (`rank_zero_only`) lets only some ranks do so."""
-    found = _guard(frame, function)
+    found = _guard(frame, function) if function.decorators else None
     if found is None:
         execute(frame, function.body)
         return
-    decorator, model = found
+    decorator, guard = found
     text = f"@{shown(decorator)}"
     pos = position(decorator) or (function.line, 1, function.line, 1)
-    confidence = Confidence.parse(model.confidence)
-    axes = frozenset(model.axes) or WORLD
-    divergence = frame.source(axes, model.kind or "rank", pos, f"under `{text}` only some ranks run this", confidence)
-    atom = Atom(f"{text} of {function.id}", divergence, NO_DEPS)
-    frame.conditions.append(atom)
+    frame.conditions.append(guard)
     with frame.recording() as terms:
         execute(frame, function.body)
     frame.conditions.pop()
-    frame.returns.append((Value(uniform=True, const="None"), (negate(atom),)))
+    frame.returns.append((Value(uniform=True, const="None"), (negate(guard),)))
     if terms:
-        frame.emit(Choice(atom, tuple(terms), (), frame.module.path, pos, text, "decorator"))
+        frame.emit(Choice(guard, tuple(terms), (), frame.module.path, pos, text, "decorator"))
 
 
-def _guard(frame: Frame, function: FunctionInfo) -> tuple[f.Expr, CallModel] | None:
+def _guard(frame: Frame, function: FunctionInfo) -> tuple[f.Expr, Formula] | None:
+    """The decorator that lets only some ranks run a function, and the condition that they fulfil."""
     for decorator in function.decorators:
         expr = decorator.func if type(decorator) is f.Call else decorator
         entity = frame.analysis.names.resolve(expr, function.module)
         if isinstance(entity, FunctionInfo):
-            continue  # its body tells
+            guard = frame.analysis.guards.of(entity, decorator, function)
+            if guard is not None:
+                return decorator, guard
+            continue
         model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
         if model is None:
             receiver = last_name(expr.base) if type(expr) is f.Attr else ""
             model = frame.models.method(last_name(expr), receiver)
         if model is not None and model.guards:
-            return decorator, model
+            return decorator, _as_modelled(frame, function, decorator, model)
+    return None
+
+
+def _as_modelled(frame: Frame, function: FunctionInfo, decorator: f.Expr, model: CallModel) -> Formula:
+    text = f"@{shown(decorator)}"
+    pos = position(decorator) or (function.line, 1, function.line, 1)
+    confidence = Confidence.parse(model.confidence)
+    axes = frozenset(model.axes) or WORLD
+    divergence = frame.source(axes, model.kind or "rank", pos, f"under `{text}` only some ranks run this", confidence)
+    return Atom(f"{text} of {function.id}", divergence, NO_DEPS)
+
+
+class Guards:
+    """Under which condition decorators of the project run what they decorate."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._known: dict[tuple[str, str], Formula | None] = {}
+
+    def of(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> Formula | None:
+        """The test of the rank under which the wrapper calls the function; None if it does so otherwise, too."""
+        key = (decorator.id, render(expr) if type(expr) is f.Call else "")
+        if key not in self._known:
+            self._known[key] = None  # a decorator that is decorated by itself
+            self._known[key] = self._find(decorator, expr, function)
+        return self._known[key]
+
+    def _find(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> Formula | None:
+        if decorator is function or decorator.decorators or decorator.owner is not None:
+            return None
+        quiet = Frame(self._analysis, function.module)
+        closure = None
+        if type(expr) is f.Call:
+            made = quiet.eval(expr).target
+            if type(made) is not FunctionTarget:
+                return None
+            decorator, closure = made.function, made.closure
+        wrapper = _call_quietly(quiet, decorator, Value(target=DECORATED), closure).target
+        if type(wrapper) is not FunctionTarget:
+            return None
+        inner = Frame(self._analysis, wrapper.function.module, wrapper.function, closure=wrapper.closure)
+        enter(inner, wrapper.function, None, {}, None)
+        execute(inner, wrapper.function.body)
+        tests = [_of_rank(conditions) for conditions in inner.decorated]
+        return tests[0] if tests and all(t is not None for t in tests) else None
+
+
+def _of_rank(conditions: tuple[Formula, ...]) -> Formula | None:
+    """The outermost test of the rank among conditions."""
+    for formula in conditions:
+        divergence = divergence_of(formula)
+        if divergence is not None and divergence.kind == "rank" and divergence.confidence > Confidence.LOW:
+            return formula
     return None

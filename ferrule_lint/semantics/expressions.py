@@ -8,7 +8,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls, iteration, participation, selection
+from ferrule_lint.semantics import attributes, calls, iteration, participation, selection, stage_values
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -130,7 +130,8 @@ def _compare(frame: Frame, e: f.Compare) -> Value:
 def _op(frame: Frame, e: f.Op) -> Value:
     values = [frame.eval(o) for o in e.operands]
     if e.kind == "FString":
-        return Value(uniform=all(v.uniform for v in values))
+        rank = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
+        return Value(uniform=all(v.uniform for v in values), divergence=rank)
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
         value = value._replace(reach=participation.combined(values))
@@ -419,7 +420,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         if differ:
             return joined._replace(uniform=False, divergence=worse(joined.divergence, divergence), const=None)
         if a != b:
-            return joined._replace(uniform=False)
+            return stage_values.merged(joined._replace(uniform=False), a, b, divergence)
     if joined.divergence is not None and (a.uniform or b.uniform):
         joined = joined._replace(divergence=joined.divergence._replace(partial=True))
     if deps and a != b:

@@ -42,7 +42,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if role != "leaf" and role != "ddp" and not function.unwrapped:
         confidence = _sharded(frame, function, role)
         if confidence is not None:
-            emit(frame, arguments, confidence, assumed=not modules and role != "sharded" and frame.self_class is None)
+            emit(frame, arguments, confidence)
     if result is None and last_name(arguments.expr.func) == "generate":
         return generated(frame, "generate", arguments)
     data = _output(frame, arguments)
@@ -72,10 +72,11 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
     return best
 
 
-def emit(frame: Frame, arguments: Arguments, confidence: Confidence, assumed: bool = False) -> None:
+def emit(frame: Frame, arguments: Arguments, confidence: Confidence) -> None:
     func = arguments.expr.func
     note = f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
+    assumed = confidence < Confidence.HIGH
     confidence = min(confidence, Confidence.MEDIUM)
     frame.emit(
         Event(
@@ -146,12 +147,11 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         )
         if confidence is None:
             return None
-        emit(frame, arguments, confidence, assumed=frame.self_class is None)
-        result = generated(frame, name, arguments)
-        return participation.of_forward(frame, name, arguments, result)
+        emit(frame, arguments, confidence)
+        return participation.of_forward(frame, name, arguments, generated(frame, name, arguments))
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     if sharding.unknown is None or not arguments.values:
         return None
-    emit(frame, arguments, min(sharding.unknown, Confidence.MEDIUM), assumed=True)
+    emit(frame, arguments, sharding.unknown)
     return participation.of_forward(frame, name, arguments, Value(data=_output(frame, arguments)))

@@ -135,6 +135,12 @@ class Frame:
         self.yielded_deps: Deps = frozenset()
         self.yielded_length: Divergence | None = None
         self.files = Files()
+        #: places that only some stages have, and that were reduced within the stages: the event, and why they differ
+        self.reduced_within_stages: dict[str, tuple[Event, Divergence]] = {}
+        #: where tests of the pipeline stage stand
+        self.stage_tests: set[tuple[int, int]] = set()
+        #: the conditions around each call of what stands for a decorated function
+        self.decorated: list[tuple[Formula, ...]] = []
         #: what `reveal_uniformity` was called on
         self.revealed: list[Revealed] = []
 
@@ -161,6 +167,7 @@ class Frame:
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
             name = place.partition(".")[2]
             known = self.self_writes.get(name)
+            value = self.analysis.as_state(self, name, value)
             self.self_writes[name] = value if known is None else join2(known, value)
 
     def version(self, place: str) -> int:

@@ -70,14 +70,20 @@ class Holders:
         divergence = value.divergence
         if divergence is not None and divergence.assumed:
             divergence = divergence.at_most(Confidence.LOW)  # what a method's parameter is called says little elsewhere
+        if presence is not None and presence.assumed:
+            presence = presence.at_most(Confidence.LOW)
         const = value.const if len(values) == 1 else None
+        # what another method has put in under a test of local data is still there, or is not
+        length = value.length
+        if length is not None and (value.agreed or length.assumed):
+            length = None
         if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
             const = None  # set again from outside, more often than not
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
-            divergence=divergence, items=None, container=False, emptiness=None, data=None,
-            length=None if value.agreed else value.length, shape=value.shape if value.container else None,
+            divergence=divergence, items=None, container=False, length=length, emptiness=None, data=None,
+            shape=value.shape if value.container and not value.agreed else None,
             there=False, unwrapped=False,
             padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
         )  # fmt: skip
@@ -236,10 +242,12 @@ def enter(
                 frame.env[parameter.name] = receiver or Value(types=frozenset({info}), fields=fields)
                 frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
             continue
-        if parameter.name in bound:
-            frame.env[parameter.name] = bound[parameter.name]
+        known = bound.get(parameter.name)
+        if known is None or known.types:
+            value = parameter_value(frame, parameter, function.line)
+            frame.env[parameter.name] = value if known is None else value._replace(types=known.types)
         else:
-            frame.env[parameter.name] = parameter_value(frame, parameter, function.line)
+            frame.env[parameter.name] = known
         if frame.gradients:
             reach = Reach(frozenset([f"={parameter.name}"]))
             frame.env[parameter.name] = frame.env[parameter.name]._replace(reach=reach)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -30,7 +31,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.summary import Summary
-from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, PartialTarget
+from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 
 _CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
 
@@ -78,7 +79,7 @@ def _is_open(call: f.Call | None) -> bool:
 
 
 def contexts_of(
-    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None
+    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None, models: ModelSet
 ) -> tuple[tuple[str, Value], ...]:
     """What the arguments fix of a function: None, True, False, "a group is given", callables; ".x" is an attribute
     of the receiver."""
@@ -99,6 +100,10 @@ def contexts_of(
                 out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))
         elif type(value.target) in (FunctionTarget, PartialTarget, ClassTarget):
             out.append((parameter.name, Value(uniform=True, target=value.target)))
+        elif type(value.target) is ExternalTarget:
+            model = models.call(value.target.dotted)
+            if model is not None and model.event is not None:
+                out.append((parameter.name, Value(uniform=True, target=value.target)))
     return tuple(out)
 
 
@@ -125,6 +130,11 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
 def instantiate(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     """The result of a call: the summary's, with each parameter it depends on replaced by its argument."""
     return _instantiate(frame, summary.result, summary, bound, pos)
+
+
+def of_parameters(frame: Frame, value: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    """Another value of a function's summary, in terms of what was passed."""
+    return _instantiate(frame, value, summary, bound, pos)
 
 
 def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:

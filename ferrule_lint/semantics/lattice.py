@@ -155,6 +155,8 @@ class Value(NamedTuple):
     shape_deps: Deps = NO_DEPS
     #: the places of a list or dict that has been filled under this function's eyes only
     slots: frozenset[str] | None = None
+    #: only some pipeline stages have it; on the others there is something in its place
+    stage: Divergence | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -251,6 +253,7 @@ def join2(a: Value, b: Value) -> Value:
         a.boolean and b.boolean,
         a.shape_deps | b.shape_deps,
         a.slots if a.slots == b.slots else None,
+        worse(a.stage, b.stage),
     )
 
 

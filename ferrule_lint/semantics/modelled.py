@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank, gradient_order, group_members
+from ferrule_lint.semantics import first_rank, gradient_order, group_members, group_use, stage_values
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -66,7 +66,11 @@ def apply(
             gradient_order.of_collective(frame, e)
         frame.files.collective()
         _check_shapes(frame, model, arguments, receiver, event)
+        for argument in model.makes_uniform:
+            expr = arguments.expression(argument.name, argument.position)
+            stage_values.reduced(frame, event, expr, _value_of(arguments, expr) if expr is not None else None)
         group_members.check(frame, arguments, event)
+        group_use.collective(frame, model, arguments, event)
     for argument in model.makes_uniform:
         _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return _result(frame, model, arguments, receiver, axes, confidence)
@@ -266,6 +270,7 @@ def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     frame.env[place] = cleanse(known, axes)
     frame.versions[place] = frame.versions.get(place, 0) + 1
     frame.made_uniform[place] = axes
+    stage_values.shared(frame, place, axes)
     if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
         frame.self_writes.pop(place.partition(".")[2], None)
 
@@ -316,6 +321,9 @@ def _result(
     if model.uneven:
         source = _divergent(frame, model, arguments, receiver, confidence).divergence
         return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
+    if model.returns == "rank_and_size":
+        rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
+        return Value(items=(rank, Value(uniform=True, world_size=True)))
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
     if model.returns == "data":
@@ -363,6 +371,12 @@ def _divergent(
     if model.random and (seeded := frame.analysis.seeding.axes(library, frame.self_class)):
         axes, confidence = seeded, Confidence.MEDIUM
         note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
+    if model.kind == "host" and confidence == Confidence.LOW:
+        values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
+        own = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
+        if own is not None and own.confidence > Confidence.LOW:
+            # every rank looks for a file of its own
+            return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why)
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.text import dotted_name, last_name
 
 _DEEPEST_REEXPORT = 16
@@ -45,8 +46,8 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "body", "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator", "is_property",
-        "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
+        "body", "called_on", "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "is_property", "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
 
     def __init__(self, module: ModuleInfo, facts: f.FunctionFacts) -> None:
@@ -63,11 +64,22 @@ class FunctionInfo:
         self.owner = facts.owner
         self.parent = facts.parent
         self.id = f"{module.path}:{facts.qualname}"
+        #: (name, method) for each method that is called on a name here, once somebody has asked
+        self.called_on: frozenset[tuple[str, str]] | None = None
         names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names
         self.is_class_method = "classmethod" in names or self.name in ("__init_subclass__", "__class_getitem__")
         self.is_context_manager = not names.isdisjoint({"contextmanager", "asynccontextmanager"})
+
+    def calls_on(self, name: str) -> Iterator[str]:
+        """The methods that the function calls on what a name holds."""
+        if self.called_on is None:
+            funcs = (node.func for node in walk(self.body) if type(node) is f.Call)
+            self.called_on = frozenset(
+                (func.base.id, func.attr) for func in funcs if type(func) is f.Attr and type(func.base) is f.Name
+            )
+        return (method for known, method in self.called_on if known == name)
 
     @property
     def display(self) -> str:

@@ -10,6 +10,7 @@ from ferrule_lint.semantics import first_rank
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
+    DP,
     EMPTY,
     FLOWS,
     ITEM,
@@ -24,7 +25,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.text import last_name, position, shown
+from ferrule_lint.semantics.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.trace import Choice
 
 
@@ -277,6 +278,10 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
             return _atom(frame, key, value), value
         value = Value(deps=frozenset((p, PRESENT) for p, how in b.deps))
         return _atom(frame, key, value, frozenset()), value
+    if type(left) is f.Const and _is_optional_keyword(frame, left, key.rights[0]):
+        note = f"the optional input {left.text} may be absent from the local batch"
+        value = Value(divergence=frame.source(DP, "structure", key.pos, note, Confidence.MEDIUM))
+        return _atom(frame, key, value), value
     divergence = a.divergence or (b.divergence if b.divergence and b.divergence.kind == "rank" else None)
     if divergence is not None:
         divergence = divergence._replace(member=True)
@@ -286,6 +291,14 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         deps=a.deps | frozenset(d for d in b.deps if d[1] == FLOWS),
     )
     return _atom(frame, key, value), value
+
+
+def _is_optional_keyword(frame: Frame, left: f.Const, right: f.Expr) -> bool:
+    """`"pixel_values" in kwargs` in a module: an optional input that is passed by keyword."""
+    function = frame.function
+    if not frame.in_module or function is None or frame.models.convention("optional", left.text.strip("'\"")) is None:
+        return False
+    return any(p.kind == "**" and p.name == place_name(right) for p in function.parameters)
 
 
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:

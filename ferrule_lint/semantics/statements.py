@@ -9,11 +9,11 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, iteration, participation
+from ferrule_lint.semantics import exceptions, iteration, participation, stage_values
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame, Revealed
-from ferrule_lint.semantics.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, worse
+from ferrule_lint.semantics.lattice import DP, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, worse
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
@@ -36,7 +36,7 @@ _DEEPEST_SECOND_PASS = 2
 #: calls after which nothing runs, as after a `raise`
 _ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
 #: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers
-_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory", "Empty", "Full", "TimeoutError"})
+_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory"}) | exceptions.LOCAL
 _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 Env = dict[str, Value]
 #: words of a test that compares sizes
@@ -196,6 +196,8 @@ def _if(frame: Frame, s: f.If) -> None:
         widen(body_env, in_body, frame.env, in_else)
         widen(frame.env, in_else, body_env, in_body)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    if stage_values.is_stage_test(formula):
+        frame.stage_tests.add(pos[:2])
     if body and _made_on_first_use(frame, s):
         body = weakened(body)
     if body and _is_default(frame, s):
@@ -292,7 +294,7 @@ def _merge(
             continue
         if other is None:
             # bound in one arm only: that it exists is what the other code relies on, or it was read before as unknown
-            merged[place] = value._replace(uniform=False, const=None, target=value.target, divergence=value.divergence)
+            merged[place] = _set_in_one_arm(frame, formula, place, value)
             continue
         merged[place] = merge_arms(formula, value, other)
         if place in guarded and value.const is None:
@@ -301,8 +303,16 @@ def _merge(
             frame.versions[place] = frame.versions.get(place, 0) + 1
     for place, value in b.items():
         if place not in a:
-            merged[place] = value._replace(uniform=False, const=None)
+            merged[place] = _set_in_one_arm(frame, formula, place, value)
     return merged
+
+
+def _set_in_one_arm(frame: Frame, formula: Formula, place: str, value: Value) -> Value:
+    """What only one arm binds: an attribute held something before, so that a constant differs as the test does."""
+    divergence = divergence_of(formula)
+    if value.const is None or divergence is None or not frame.self_name or not place.startswith(frame.self_name + "."):
+        return value._replace(uniform=False, const=None)
+    return value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))
 
 
 # ---------------------------------------------------------------------- loops
@@ -316,7 +326,7 @@ def _for(frame: Frame, s: f.For) -> None:
     pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
 
     def enter() -> None:
-        bind(frame, s.target, element_of(frame, iterable, s.iterable))
+        bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
 
     frame.rounds.append(iterable)
     body = _rounds(frame, s.body, enter)
@@ -324,6 +334,22 @@ def _for(frame: Frame, s: f.For) -> None:
     if body:
         frame.emit(loop_term(frame, iterable, body, pos, s.iterable))
     _loop_else(frame, s, body, pos)
+
+
+_BATCH = re.compile(r"(^|_)(micro|mini)?_?batch$")
+
+
+def _batch_by_name(frame: Frame, target: f.Expr, value: Value) -> Value:
+    """`for batch in stream`: what a loop takes from something unknown and calls a batch is one."""
+    if type(target) is f.Sequence and value.items is not None and len(value.items) == len(target.elements):
+        pairs = zip(target.elements, value.items, strict=True)
+        return value._replace(items=tuple(_batch_by_name(frame, t, v) for t, v in pairs))
+    if type(target) is not f.Name or not _BATCH.search(target.id):
+        return value
+    if value.uniform or value.data is not None or value.divergence is not None or value.types:
+        return value
+    note = f"`{target.id}` is the rank's own batch"
+    return value._replace(data=frame.source(DP, "data", target.pos, note, Confidence.MEDIUM))
 
 
 def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> None:
@@ -470,6 +496,11 @@ def _speaks_of_memory(node: object) -> bool:
 
 
 def _with(frame: Frame, s: f.With) -> None:
+    suppressed = _suppressed(frame, s)
+    if suppressed is not None:
+        handler = f.Handler(s.line, suppressed, None, ())
+        _try(frame, f.Try(s.line, s.body, (handler,), (), ()))
+        return
     exits: list[Callable[[], None]] = []
     for expr, target in s.items:
         value = frame.eval(expr)
@@ -509,6 +540,14 @@ def _with(frame: Frame, s: f.With) -> None:
         frame.attempts.pop()
     for leave_block in reversed(exits):
         leave_block()
+
+
+def _suppressed(frame: Frame, s: f.With) -> f.Expr | None:
+    """What `with contextlib.suppress(...)` catches: a handler that does nothing."""
+    expr = s.items[0][0]
+    if len(s.items) != 1 or type(expr) is not f.Call or last_name(expr.func) != "suppress" or not expr.args:
+        return None
+    return expr.args[0] if len(expr.args) == 1 else f.Sequence("tuple", expr.args)
 
 
 def _is_join(frame: Frame, expr: f.Expr) -> bool:

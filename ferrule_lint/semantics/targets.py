@@ -55,6 +55,9 @@ class SeveralTarget(NamedTuple):
     targets: tuple[Value, ...]
 
 
+#: stands for the function that a decorator is given, when it is asked under which condition that is run
+DECORATED = ExternalTarget("<decorated>")
+
 Target: TypeAlias = (
     FunctionTarget | ClassTarget | ModuleTarget | ExternalTarget | MethodTarget | PartialTarget | SeveralTarget
 )

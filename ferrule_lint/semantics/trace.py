@@ -30,7 +30,7 @@ class Event(NamedTuple):
     p2p: str = ""
     #: of an input that only stands in for a real one: it is there to keep the ranks together
     dummy: bool = False
-    #: of a module that some project shards, but of which nothing but a name is known
+    #: of a module that need not be the one which the project shards
     assumed: bool = False
 
 
@@ -71,7 +71,7 @@ class CallTerm(NamedTuple):
 
 class Exit(NamedTuple):
     """`kind` is "return", "break", "continue" or "raise"; "caught" goes on at the handler in `line`, "leaves" is an
-    exception which somebody further up survives."""
+    exception which somebody further up survives, "alone" one that a single rank raises by what it alone has found."""
 
     kind: str
     line: int

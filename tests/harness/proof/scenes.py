@@ -401,6 +401,23 @@ def share_length(m: types.ModuleType, spread: bool) -> Any:
     return m.share_length(mesh, length, torch.ones(5)).size(0) == 3
 
 
+# ---- FER302 --------------------------------------------------------------------------------------------------------
+
+
+def _pipeline() -> Any:
+    return init_device_mesh("cpu", (2, 2), mesh_dim_names=("pp", "dp"))
+
+
+@scene("global_loss", ranks=4, wrong_data=True)
+def global_loss(m: types.ModuleType, spread: bool) -> Any:
+    return m.global_loss(_pipeline(), [torch.tensor(2.0), torch.tensor(4.0)]) == 3.0
+
+
+@scene("FER302:evaluate", ranks=4, wrong_data=True)
+def evaluate_along_stages(m: types.ModuleType, spread: bool) -> Any:
+    return m.evaluate(_pipeline(), [torch.ones(2), torch.ones(2)]) is True
+
+
 # ---- FER303, FER401, FER402 ----------------------------------------------------------------------------------------
 
 
@@ -445,6 +462,23 @@ def pass_on(m: types.ModuleType, spread: bool) -> Any:
 def share_within_a_group(m: types.ModuleType, spread: bool) -> Any:
     mesh = init_device_mesh("cpu", (5, 2), mesh_dim_names=("dp", "tp"))
     m.share(torch.ones(2), mesh.get_group("tp"))
+
+
+# ---- FER403 --------------------------------------------------------------------------------------------------------
+
+
+@scene("gather_nested", ranks=4, by_rank=True)
+def gather_nested(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    if mesh.get_local_rank("dp") == 0:
+        m.gather_nested({"x": torch.ones(2)}, mesh.get_group("tp"))
+    dist.barrier()
+
+
+@scene("interleave", ranks=4, by_rank=True, raises=True)
+def interleave(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    m.interleave(torch.ones(2), 2, mesh.get_group("tp"))
 
 
 # ---- examples/ -----------------------------------------------------------------------------------------------------
