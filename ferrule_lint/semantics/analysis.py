@@ -378,8 +378,8 @@ class Analysis:
             summary.result = summary.result._replace(types=frozenset({annotated}))
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
-        summary.gradient_kinds = gradient_order.shown(frame)
         summary.self_writes, summary.self_uniform = state.left(frame)
+        summary.gradient_kinds = gradient_order.shown(frame)
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])

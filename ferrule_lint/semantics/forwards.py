@@ -148,7 +148,8 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         if confidence is None:
             return None
         emit(frame, arguments, confidence)
-        return participation.of_forward(frame, name, arguments, generated(frame, name, arguments))
+        result = generated(frame, name, arguments)
+        return participation.of_forward(frame, name, arguments, result)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     if sharding.unknown is None or not arguments.values:

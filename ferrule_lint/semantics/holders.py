@@ -82,8 +82,8 @@ class Holders:
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
-            divergence=divergence, items=None, container=False, length=length, emptiness=None, data=None,
-            shape=value.shape if value.container and not value.agreed else None,
+            divergence=divergence, items=None, container=False, emptiness=None, data=None,
+            length=length, shape=value.shape if value.container else None,
             there=False, unwrapped=False,
             padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
         )  # fmt: skip

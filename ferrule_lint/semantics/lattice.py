@@ -147,6 +147,8 @@ class Value(NamedTuple):
     rank: str = ""
     #: attributes that its constructor call has fixed for good: (name, constant)
     fields: tuple[tuple[str, Value], ...] = ()
+    #: only some pipeline stages have it; on the others there is something in its place
+    stage: Divergence | None = None
     #: what its gradient flows back to; None: not known
     reach: Reach | None = None
     #: true or false for each item: what a comparison of tensors yields
@@ -155,8 +157,6 @@ class Value(NamedTuple):
     shape_deps: Deps = NO_DEPS
     #: the places of a list or dict that has been filled under this function's eyes only
     slots: frozenset[str] | None = None
-    #: only some pipeline stages have it; on the others there is something in its place
-    stage: Divergence | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -249,11 +249,11 @@ def join2(a: Value, b: Value) -> Value:
         a.filled or b.filled,
         _one_rank(a, b),
         a.fields if a.fields == b.fields else (),
+        worse(a.stage, b.stage),
         a.reach if a.reach is b.reach else reaching(a.reach, b.reach),
         a.boolean and b.boolean,
         a.shape_deps | b.shape_deps,
         a.slots if a.slots == b.slots else None,
-        worse(a.stage, b.stage),
     )
 
 

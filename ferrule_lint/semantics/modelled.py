@@ -316,14 +316,14 @@ def _result(
         return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(
             types=frozenset()
         )
+    if model.returns == "rank_and_size":
+        rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
+        return Value(items=(rank, Value(uniform=True, world_size=True)))
     if model.length_of is not None:
         return _as_long_as(model.length_of, arguments, receiver)
     if model.uneven:
         source = _divergent(frame, model, arguments, receiver, confidence).divergence
         return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
-    if model.returns == "rank_and_size":
-        rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
-        return Value(items=(rank, Value(uniform=True, world_size=True)))
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
     if model.returns == "data":

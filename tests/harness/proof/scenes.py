@@ -458,9 +458,10 @@ def pass_on(m: types.ModuleType, spread: bool) -> Any:
     m.pass_on(torch.ones(2), mesh.get_group("cp"))
 
 
-@scene("FER402:share", ranks=10, by_rank=True, raises=True)
+@scene("FER402:share", ranks=16, by_rank=True, raises=True)
 def share_within_a_group(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (5, 2), mesh_dim_names=("dp", "tp"))
+    # two hosts of eight
+    mesh = init_device_mesh("cpu", (2, 8), mesh_dim_names=("dp", "tp"))
     m.share(torch.ones(2), mesh.get_group("tp"))
 
 
