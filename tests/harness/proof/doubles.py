@@ -43,6 +43,13 @@ class Accelerator:
         return padded
 
 
+def gather_object(items: list[Any]) -> list[Any]:
+    """`accelerate.utils.gather_object`: the lists of all ranks, joined."""
+    found: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(found, items)
+    return [item for one in found for item in one]
+
+
 class Stages:
     """`megatron.core.parallel_state` for stages of two tensor-parallel ranks each."""
 
@@ -96,6 +103,7 @@ def load(source: str, name: str) -> types.ModuleType:
     """The example as a module, with stand-ins where it needs them."""
     for double, attributes in (
         ("accelerate", {"Accelerator": Accelerator}),
+        ("accelerate.utils", {"gather_object": gather_object}),
         ("megatron", {}),
         ("megatron.core", {"parallel_state": None}),
     ):

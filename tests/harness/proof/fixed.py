@@ -26,7 +26,7 @@ def count_of_answers(m: types.ModuleType, spread: bool) -> Any:
     return m.count({"labels": torch.tensor([-100] if spread and odd() else [1, -100, 3])})
 
 
-class _Data:
+class Data:
     """A tensor of which the example wants the copy on the GPU."""
 
     def __init__(self, *values: int, dtype: torch.dtype = torch.int64) -> None:
@@ -41,7 +41,7 @@ def two_halves(m: types.ModuleType, spread: bool) -> Any:
     made = torch.empty
     # what is left in a buffer from before is not the bounds
     m.torch.empty = lambda *size, **named: made(*size, **named).fill_(-1)
-    data = {"tokens": _Data(1, 1), "labels": _Data(1, 1), "bounds": _Data(0, 2, 4, dtype=torch.int32)}
+    data = {"tokens": Data(1, 1), "labels": Data(1, 1), "bounds": Data(0, 2, 4, dtype=torch.int32)}
     return m.get_batch(iter([data]), 2, 2)["bounds"].tolist() == [0, 2, 4]
 
 

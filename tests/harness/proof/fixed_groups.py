@@ -9,6 +9,7 @@ import torch
 import torch.distributed as dist
 from torch.distributed.tensor import init_device_mesh
 
+from proof.fixed import Data
 from proof.scenes import full, gradients, odd, scene
 
 
@@ -149,3 +150,39 @@ def training_only(m: types.ModuleType, spread: bool) -> Any:
     heard = speaker({"input_ids": inputs} if absent else {"input_ids": inputs, "input_features": other})
     (seen.sum() + heard.sum()).backward()
     return full(seen)[:8], full(heard)[:8], gradients(captioner)["vision.bias"][:8]
+
+
+@scene("fixes:barrier_before_exit/saved_by_one", by_rank=True)
+def saved_by_one(m: types.ModuleType, spread: bool) -> Any:
+    said: list[str] = []
+    return m.save([1.0, 2.0], "values", said), said
+
+
+@scene("fixes:contribute_nothing/images_of_some")
+def images_of_some(m: types.ModuleType, spread: bool) -> Any:
+    mask = torch.tensor([0, 0] if spread and odd() else [0, 1])
+    return m.log([{"images": ["a", "b"], "mask": mask}], True)
+
+
+@scene("fixes:dummy_input/layers")
+def layers(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build()
+    absent = spread and odd()
+    out = model(torch.tensor([1, 2]), *((None, None) if absent else (torch.ones(2, 128), torch.ones(1, 3, 2, 2))))
+    out.sum().backward()
+    return full(out)[:8], gradients(model)["vision.bias"][:8], gradients(model)["patches.bias"][:8]
+
+
+@scene("fixes:finish_dispatch/buffers_of_the_arms", ranks=6, by_rank=True, raises=True)
+def buffers_of_the_arms(m: types.ModuleType, spread: bool) -> Any:
+    made = torch.empty
+    m.torch.empty = lambda *size, device=None, **named: made(*size, **named)
+    data = {"tokens": Data(1, 1), "bounds": Data(0, 1, 2, dtype=torch.int32)}
+    return m.get_batch(iter([data]), 2).tolist() == [0, 1, 2]
+
+
+@scene("fixes:reduce_decision/function_of_the_project")
+def function_of_the_project(m: types.ModuleType, spread: bool) -> Any:
+    middle = float("nan") if spread and odd() else 2.0
+    return m.train([{"loss": torch.tensor(value)} for value in (1.0, middle, 3.0)])
