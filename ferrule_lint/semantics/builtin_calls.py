@@ -410,6 +410,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     divergence = frame.path_divergence()
     if divergence is None or divergence.kind == "rank":
         divergence = frame.round_divergence()
+    if last_name(e.func) in ("update", "extend") and known.container:
+        length = worse(length, added.length)
     if divergence is not None and known.container:
         note = f"`{place}` gets items on some ranks only"
         length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
@@ -464,6 +466,10 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         return environment
     key = e.args[0]
     assert type(key) is f.Const
+    entry = receiver.entry(key.text) if receiver.entries else None
+    if entry is not None:
+        # where it is not there, it is the default
+        return entry._replace(divergence=worse(entry.divergence, entry.presence), const=None)
     value = receiver._replace(
         types=receiver.element_types,
         items=None,

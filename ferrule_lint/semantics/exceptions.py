@@ -34,7 +34,9 @@ _DEEPEST = 3
 _BROAD = frozenset("Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError".split())
 _MEMORY = frozenset(["OutOfMemoryError"])
 #: exceptions that tell of a moment: an empty queue, nobody who answers in time
-LOCAL = frozenset("Empty Full QueueEmpty QueueFull TimeoutError Timeout ReadTimeout ConnectTimeout ZMQError Again".split())
+LOCAL = frozenset(
+    "Empty Full QueueEmpty QueueFull TimeoutError Timeout ReadTimeout ConnectTimeout ZMQError Again".split()
+)
 _ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
 
 
@@ -228,7 +230,9 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
             return
 
 
-_READS_FILES = frozenset("open load read_text read_bytes load_file safe_open stat getsize read_csv read_parquet".split())
+_READS_FILES = frozenset(
+    "open load read_text read_bytes load_file safe_open stat getsize read_csv read_parquet".split()
+)
 
 
 def _own_file(e: f.Call, values: tuple[Value, ...]) -> Divergence | None:

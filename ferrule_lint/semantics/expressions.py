@@ -80,6 +80,8 @@ _BUILTIN_CONSTANTS = ("__name__", "__debug__", "NotImplemented", "Ellipsis")
 
 #: items of a tuple that are told apart, those of tuples in it included
 _MOST_ITEMS = 64
+#: entries of a dict that are told apart
+_MOST_ENTRIES = 16
 
 
 def entity_value(frame: Frame, entity: ClassInfo | FunctionInfo | ModuleInfo | External | GlobalName) -> Value:
@@ -213,6 +215,9 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
     if not values:
         return Value(uniform=True, container=True, there=True)
     joined = contained(join(values)).plain()
+    entries: tuple[tuple[str, Value], ...] = ()
+    if len(values) <= _MOST_ENTRIES and any(v.divergence or v.presence for v in values):
+        entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
     return Value(
         uniform=joined.uniform,
         divergence=joined.divergence,
@@ -221,6 +226,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         element_types=joined.types | joined.element_types,
         module=False,
         there=True,
+        entries=entries,
     )
 
 
@@ -255,6 +261,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             frame.eval(e.base)
             return known
     base, index = frame.eval(e.base), frame.eval(e.index)
+    if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
+        return entry
     environment = attributes.environment_value(frame, e.base, e.index, e.pos)
     if environment is not None:
         return environment

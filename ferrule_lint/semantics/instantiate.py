@@ -130,6 +130,8 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
     value = _without_guesses(result, bound)
+    if value.entries:
+        value = value._replace(entries=tuple((k, v._replace(deps=NO_DEPS)) for k, v in value.entries))
     if items is not None:
         value = value._replace(items=items)
     if not (result.deps or result.length_deps or value.divergence or value.length):
