@@ -19,13 +19,15 @@ from typing import TYPE_CHECKING
 from ferrule_lint.extraction import Crashed, Unparsable, Unreadable, describe_crash, read_facts
 from ferrule_lint.findings import Confidence, Finding, LintError, NotebookCells, Report, Span
 from ferrule_lint.project.cache import FOLDER, FactsCache
-from ferrule_lint.project.config import Settings
+from ferrule_lint.project.config import ConfigError, Settings
 from ferrule_lint.project.discovery import NOTEBOOK, Discovery, discover
+from ferrule_lint.project.nearest import Nearest, as_error
 from ferrule_lint.project.results import Results, ResultsCache
 from ferrule_lint.project.results import key as results_key
-from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection
+from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection, check_codes
 
 if TYPE_CHECKING:
+    from ferrule_lint.checks.result import CheckResult
     from ferrule_lint.facts.types import FileFacts
     from ferrule_lint.fixes.rounds import Repair
     from ferrule_lint.fixes.verify import Dropped
@@ -86,12 +88,14 @@ def lint(
 ) -> Report:
     """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file.
 
+    Where `settings` were read from a file, nearer settings files count for the files that they are nearer to.
     `contents` stand in for files that are among `paths`, or read around them (absolute paths).
     Up to `jobs` processes read new files. They import the main module, as `multiprocessing` does: leave it at 1 if
     that has no `if __name__ == "__main__"`.
     """
     start = time.perf_counter()
     run = _start(paths, settings, use_cache, progress, contents)
+    settings = replace(settings, root=run.discovery.root)
     # a notebook that is broken is in no cache
     if run.cache is None or run.findings or run.errors:
         results = _analyse(run, settings, jobs)
@@ -119,6 +123,8 @@ def fix(
 
     start = time.perf_counter()
     run = _start(paths, settings, use_cache, progress, contents)
+    settings = replace(settings, root=run.discovery.root)
+    nearest = Nearest(settings)
     report = _report(run, _analyse(run, settings, jobs), start)
     left = {(finding.path, finding.fingerprint) for finding in (accepted(report) if accepted is not None else ())}
     with _uncollected():
@@ -126,7 +132,10 @@ def fix(
             run.findings,
             run.read,
             lambda contents: _recheck(run, settings, contents),
-            lambda finding: may_apply(settings, finding) and (finding.path, finding.fingerprint) not in left,
+            lambda finding: (
+                may_apply(nearest.of(finding.path), finding) and (finding.path, finding.fingerprint) not in left
+            ),
+            settings.fix_preference,
         )
     run.findings = result.findings
     result.dropped[:0] = run.dropped
@@ -147,7 +156,19 @@ def _start(
     given = {Path(os.path.relpath(path, discovery.root)).as_posix(): content for path, content in contents.items()}
     run = _Run(discovery, FactsCache(folder) if folder is not None else None, progress or _silent, given)
     _convert_notebooks(run)
+    _check_nearest(run, replace(settings, root=discovery.root))
     return run
+
+
+def _check_nearest(run: _Run, settings: Settings) -> None:
+    """Unknown codes in the settings files of parts of the project; who has read the run's own has checked them."""
+    for own in Nearest(settings).among(run.discovery.report):
+        from ferrule_lint.checks.build import NAMES
+
+        try:
+            check_codes(own, NAMES)
+        except ConfigError as problem:
+            run.errors.append(as_error(problem, run.discovery.root))
 
 
 def _report(run: _Run, results: Results, start: float) -> Report:
@@ -199,8 +220,11 @@ def _results(run: _Run, settings: Settings) -> Results:
     """What there is to show; of each fix, how safe the settings say it is."""
     from ferrule_lint.project.selection import safety
 
+    nearest = Nearest(settings)
     findings = [
-        finding if finding.fix is None else replace(finding, fix=replace(finding.fix, safety=safety(settings, finding)))
+        finding
+        if finding.fix is None
+        else replace(finding, fix=replace(finding.fix, safety=safety(nearest.of(finding.path), finding)))
         for finding in run.findings
     ]
     reported = set(run.discovery.report)
@@ -289,23 +313,38 @@ def _syntax_error(path: str, line: int, message: str) -> Finding:
 
 def _check(run: _Run, settings: Settings) -> None:
     """The findings of all rules."""
-    from ferrule_lint.checks.result import CheckOptions
-    from ferrule_lint.checks.run import check
-    from ferrule_lint.models.loader import load_models
+    from ferrule_lint.models.loader import ModelError
 
-    models = load_models(settings.models)
-    reported = frozenset(run.discovery.report)
     run.progress("analysing", 0, 1)
     try:
-        result = check(run.facts, reported, models, CheckOptions(sharded=settings.sharded))
+        for result in _checked(run.facts, run.discovery.report, settings):
+            run.findings.extend(result.findings)
+            run.errors.extend(result.errors)
+            for name, number in result.statistics.items():
+                run.count(name, number)
+    except ModelError:
+        raise
     except Exception as error:
         run.errors.append(LintError("", 0, describe_crash(error)))
         return
     run.progress("analysing", 1, 1)
-    run.findings.extend(finding for finding in result.findings if finding.path in reported)
-    run.errors.extend(result.errors)
-    for name, number in result.statistics.items():
-        run.count(name, number)
+
+
+def _checked(facts: Mapping[str, FileFacts], paths: Iterable[str], settings: Settings) -> Iterator[CheckResult]:
+    """What the checks say of `paths`: one analysis for all files whose settings want the same of it."""
+    from ferrule_lint.checks.result import CheckOptions
+    from ferrule_lint.checks.run import check
+    from ferrule_lint.models.loader import load_models
+
+    nearest = Nearest(settings)
+    alike: dict[tuple[object, object], tuple[Settings, set[str]]] = {}
+    for path in paths:
+        own = nearest.of(path)
+        alike.setdefault((own.models, own.sharded), (own, set()))[1].add(path)
+    for own, reported in alike.values():
+        options = CheckOptions(sharded=own.sharded)
+        result = check(facts, frozenset(reported), load_models(own.models), options)
+        yield replace(result, findings=tuple(one for one in result.findings if one.path in reported))
 
 
 def _selected(
@@ -324,7 +363,7 @@ def _selected(
             comments,
             known=NAMES,
             looked_for=selection.looks_for,
-            require_reason=settings.rule(UNUSED_SUPPRESSION).require_reason,
+            requires_reason=selection.requires_reason,
         )
         kept, suppressed = matched.kept, matched.suppressed
     return (
@@ -363,7 +402,7 @@ def _flag(run: _Run) -> None:
 
 def _offer(run: _Run, settings: Settings) -> None:
     """A fix for each finding that has one which holds."""
-    if all(finding.code in (SYNTAX_ERROR, UNUSED_SUPPRESSION) for finding in run.findings):
+    if all(finding.code == SYNTAX_ERROR for finding in run.findings):
         return
     from ferrule_lint.fixes.rounds import offer
 
@@ -372,7 +411,9 @@ def _offer(run: _Run, settings: Settings) -> None:
     in_files = [finding for finding in run.findings if finding.path not in run.notebooks]
     in_notebooks = [finding for finding in run.findings if finding.path in run.notebooks]
     try:
-        offered, run.dropped = offer(in_files, run.read, lambda contents: _recheck(run, settings, contents))
+        offered, run.dropped = offer(
+            in_files, run.read, lambda contents: _recheck(run, settings, contents), settings.fix_preference
+        )
         run.findings = [*offered, *in_notebooks]
     except Exception as error:
         run.errors.append(LintError("", 0, describe_crash(error)))
@@ -383,17 +424,16 @@ def _offer(run: _Run, settings: Settings) -> None:
 
 def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> list[Finding]:
     """The findings that the files in `contents` would have with these contents, the rest of the project as it is."""
-    from ferrule_lint.checks.result import CheckOptions
-    from ferrule_lint.checks.run import check
     from ferrule_lint.flagger.anchor import flag
     from ferrule_lint.frontend.lower import extract
-    from ferrule_lint.models.loader import load_models
 
     facts = {**run.facts, **{path: extract(data) for path, data in contents.items()}}
-    options = CheckOptions(sharded=settings.sharded)
-    result = check(facts, frozenset(contents), load_models(settings.models), options)
-    kept, _ = _selected([finding for finding in result.findings if finding.path in contents], facts, contents, settings)
+    found_now = [finding for result in _checked(facts, contents, settings) for finding in result.findings]
+    kept, _ = _selected(found_now, facts, contents, settings)
     found: list[Finding] = []
     for path in contents:
-        found += flag(contents[path], [finding for finding in kept if finding.path == path])
+        here = [finding for finding in kept if finding.path == path]
+        # comments have no call to be anchored at
+        found += [finding for finding in here if finding.code == UNUSED_SUPPRESSION]
+        found += flag(contents[path], [finding for finding in here if finding.code != UNUSED_SUPPRESSION])
     return found

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 venv=.venv-test
 rm -rf "$venv"
 "${PYTHON:-python3}" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]' "${TORCH:-torch==2.13.0}" numpy
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]' "${TORCH:-torch==2.13.0}" numpy
 
 status=0
 "$venv/bin/python" -m ruff check . || status=1

@@ -27,6 +27,7 @@ ALLOWED = {
     "flagger": {"findings"},
     "fixes": {"flagger", "findings", "models"},
     "baseline": {"findings"},
+    "merging": {"findings"},
     "suppressions": {"facts", "findings", "frontend", "project"},
     # `checks` for the types of what `why` shows
     "reporters": {"findings", "fixes", "resources", "rulebook", "checks"},
@@ -71,6 +72,7 @@ ALLOWED = {
         "fixes",
         "suppressions",
         "baseline",
+        "merging",
         "harness",
     },
     "__main__": {"cli"},

@@ -193,6 +193,11 @@ distributed = _module(
     get_backend=lambda group=None: "gloo",
     all_reduce=_collective("all_reduce", lambda value, *rest: None),
     barrier=_collective("barrier", lambda *rest: None),
+    broadcast=_collective("broadcast", lambda value, *rest: None),
+    group=types.SimpleNamespace(WORLD=None),
+    new_group=lambda ranks=None, **options: tuple(ranks) if 0 in ranks else "not a member",
+    get_process_group_ranks=lambda group=None: [0],
+    destroy_process_group=lambda group=None: issued.append("destroy_process_group"),
     all_gather=_collective("all_gather", _into_list),
     all_gather_into_tensor=_collective("all_gather_into_tensor", _into_tensor),
 )

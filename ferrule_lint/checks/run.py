@@ -82,17 +82,12 @@ def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
     known = analysis.frame_of(function)
     if known is None:
         return
-    summary, frame = known
-    trace = summary.trace
-    if function.name in _HALVES:
-        other = _other_half(analysis, function)
-        if other is not None and function.name in ("__exit__", "__aexit__"):
-            trace = ()  # both halves are looked at with the first
-        elif other is not None:
-            trace = (*without_returns(trace), *other)
-    yield from _trace(frame, trace, function.display, function.body)
-    for summary, frame in analysis.frames_of_subclasses(function):
-        yield from _trace(frame, summary.trace, function.display, function.body)
+    for summary, frame in (known, *analysis.frames_of_subclasses(function)):
+        trace = summary.trace
+        if function.name in _HALVES and (other := _other_half(analysis, function)) is not None:
+            # both halves are looked at with the first
+            trace = () if function.name in ("__exit__", "__aexit__") else (*without_returns(trace), *other)
+        yield from _trace(frame, trace, function.display, function.body)
 
 
 #: ranks that wait on entering a context meet those that wait on leaving it

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from ferrule_lint.checks.graph import Graph, axes_text, graph_of
 from ferrule_lint.checks.result import CheckOptions
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
@@ -18,7 +19,7 @@ from ferrule_lint.semantics.conditions import divergence_of
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import Divergence, Value
 from ferrule_lint.semantics.text import position, shown
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Loop, Trace
+from ferrule_lint.semantics.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Trace
 
 #: values shown of one line
 MOST_VALUES = 40
@@ -80,6 +81,7 @@ class Explanation:
     function: str
     values: tuple[KnownValue, ...]
     trace: tuple[TraceLine, ...]
+    graph: Graph
 
 
 def explain_line(
@@ -100,7 +102,9 @@ def explain_line(
             known = _known(one.expression, one.value)
             values[known.column, known.text] = known
     ordered = tuple(values[key] for key in sorted(values))[:MOST_VALUES]
-    return Explanation(path, line, qualname, ordered, tuple(_lines(trace, 0))[:MOST_TERMS])
+    differing = [(one.text, [way.why for way in one.differences]) for one in ordered if one.differences]
+    graph = graph_of(trace, qualname or path, path, line, differing)
+    return Explanation(path, line, qualname, ordered, tuple(_lines(trace, 0))[:MOST_TERMS], graph)
 
 
 def _analysed(analysis: Analysis, path: str, qualname: str) -> tuple[Frame | None, Trace]:
@@ -282,9 +286,9 @@ def _lines(trace: Trace, depth: int) -> Iterator[TraceLine]:
     for term in trace:
         if type(term) is Event:
             hidden = " (hidden)" if term.hidden else ""
-            yield TraceLine(depth, term.pos[0], f"{term.op} over {_axes(term.axes)}{hidden}: {term.note}", False)
+            yield TraceLine(depth, term.pos[0], f"{term.op} over {axes_text(term.axes)}{hidden}: {term.note}", False)
         elif type(term) is CallTerm:
-            kinds = sorted({f"{event.op} over {_axes(event.axes)}" for event in term.summary.events})
+            kinds = sorted({f"{event.op} over {axes_text(event.axes)}" for event in term.summary.events})
             yield TraceLine(depth, term.pos[0], f"calls `{term.summary.display}`: {', '.join(kinds)}", False)
         elif type(term) is Choice:
             yield from _choice(term, depth)
@@ -294,8 +298,18 @@ def _lines(trace: Trace, depth: int) -> Iterator[TraceLine]:
                 depth, term.pos[0], f"loop over `{term.text}`{_differs(divergence)}", divergence is not None
             )
             yield from _lines(term.body, depth + 1)
+        elif type(term) is Attempt:
+            yield from _lines(term.body, depth)
+            for line, handler in term.handlers:
+                yield TraceLine(depth, line, "except", False)
+                yield from _lines(handler, depth + 1)
         elif type(term) is Exit:
-            yield TraceLine(depth, term.line, term.kind, False)
+            yield TraceLine(depth, term.line, _exit(term), False)
+
+
+def _exit(term: Exit) -> str:
+    """An exit in words; a caught one stands where its handler is."""
+    return {"caught": "goes on at this handler", "leaves": "an exception leaves the function"}.get(term.kind, term.kind)
 
 
 def _choice(term: Choice, depth: int) -> Iterator[TraceLine]:
@@ -308,9 +322,4 @@ def _choice(term: Choice, depth: int) -> Iterator[TraceLine]:
 
 
 def _differs(divergence: Divergence | None) -> str:
-    return f", which differs along {_axes(divergence.axes)} ({divergence.kind})" if divergence else ""
-
-
-def _axes(axes: Iterable[str]) -> str:
-    names = sorted(axes)
-    return ", ".join("a group that cannot be told" if name == "?" else name for name in names)
+    return f", which differs along {axes_text(divergence.axes)} ({divergence.kind})" if divergence else ""

@@ -63,7 +63,8 @@ def with_baseline(report: Report, settings: Settings, options: dict[str, Any], *
     def judged(entry: Entry) -> bool:
         """Whether this run would have found it."""
         seen = entry.path in linted or not (root / entry.path).exists()
-        return seen and selection.looks_for(entry.code, entry.path) and entry.confidence >= settings.min_confidence
+        certain = entry.confidence >= selection.nearest.of(entry.path).min_confidence
+        return seen and certain and selection.looks_for(entry.code, entry.path)
 
     try:
         entries = baseline.load(path) if present else ()

@@ -43,6 +43,10 @@ def config(path: Path, file: Path | None, isolated: bool, schema: bool) -> None:
 
 
 def _shown(origin: str) -> str:
+    from ferrule_lint.project.presets import preset_of
     from ferrule_lint.reporters.paths import shown_path
 
+    preset = preset_of(origin)
+    if preset is not None:
+        return f"from the preset {preset}"
     return f"from {shown_path(origin, Path.cwd(), Path.cwd())}" if origin else "defaults"

@@ -19,7 +19,7 @@ from ferrule_lint.cli.completion import complete_codes, complete_path
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.fixing import fix_options
 from ferrule_lint.cli.output import output_options, write
-from ferrule_lint.cli.rules import load_rules
+from ferrule_lint.cli.settings import settings_of
 from ferrule_lint.cli.stdin import from_stdin, stdin_option
 from ferrule_lint.cli.suppressions import add_suppressions, suppression_options, with_values
 
@@ -91,16 +91,52 @@ def check(
     if contents and options["add_suppressions"] is not None:
         raise click.UsageError("--add-suppressions writes files, so it cannot be used with the standard input")
     check_options(options)
-    settings = _settings(paths, options)
+    # projects are runs by themselves, each with its own settings, cache and baseline
+    projects = [(group, settings_of(group, options)) for group in _by_project(paths)]
+    settings = replace(projects[0][1], root=_common_root([one.root or Path.cwd() for _, one in projects]))
     if show_settings:
         from ferrule_lint.project.describe import describe
 
-        click.echo(describe(settings))
+        click.echo("\n\n".join(describe(one) for _, one in projects))
         return
     if show_files:
-        _show_files(paths, settings)
+        if not all([_show_files(group, one) for group, one in projects]):
+            ctx.exit(2)
         return
-    run = partial(_lint, paths, settings, use_cache=not no_cache, quiet=quiet)
+    outcomes = [
+        _one_project(group, own, contents, options, use_cache=not no_cache, quiet=quiet) for group, own in projects
+    ]
+    changed = any(has_changed for _, has_changed in outcomes)
+    reports = [(report, own) for (report, _), (_, own) in zip(outcomes, projects, strict=True)]
+    report = _merged(reports, settings)
+    if options["add_suppressions"] is not None:
+        reason = options["add_suppressions"]
+        written = [add_suppressions(one, own.root or Path.cwd(), reason) for one, own in reports]
+        ctx.exit(0 if all(written) and not report.errors else 2)
+    if options["fix_only"]:
+        report = replace(report, findings=())
+    if not options["diff"]:
+        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
+    if verbose:
+        for one, own in reports:
+            _details(one, own)
+    if report.errors:
+        ctx.exit(2)
+    left = report.findings and not options["diff"] and not exit_zero
+    ctx.exit(1 if left or (changed and (options["diff"] or options["exit_non_zero_on_fix"])) else 0)
+
+
+def _one_project(
+    paths: tuple[str, ...],
+    settings: Settings,
+    contents: dict[Path, bytes],
+    options: dict[str, Any],
+    *,
+    use_cache: bool,
+    quiet: bool,
+) -> tuple[Report, bool]:
+    """The report of a run over `paths`, and whether fixes have changed something, or would."""
+    run = partial(_lint, paths, settings, use_cache=use_cache, quiet=quiet)
     changes = read_changes(settings, options, from_stdin=bool(contents))
     changed = False
     if settings.fix or options["fix_only"] or options["diff"]:
@@ -110,7 +146,7 @@ def check(
             raise click.UsageError(
                 "--since and --changed choose what is reported; they go neither with --fix nor --diff"
             )
-        fixed = _fix(paths, settings, contents, options, use_cache=not no_cache, quiet=quiet)
+        fixed = _fix(paths, settings, contents, options, use_cache=use_cache, quiet=quiet)
         changed = bool(fixed.repair.contents)
         report = fixing.apply(fixed, settings, diff=options["diff"], quiet=quiet)
     else:
@@ -118,61 +154,37 @@ def check(
     report = with_baseline(report, settings, options, quiet=quiet)
     if changes is not None:
         report = only_concerned(report, changes, run, settings.root or Path.cwd())
-    if options["add_suppressions"] is not None:
-        written = add_suppressions(report, settings.root or Path.cwd(), options["add_suppressions"])
-        ctx.exit(0 if written and not report.errors else 2)
-    if options["fix_only"]:
-        report = replace(report, findings=())
-    if not options["diff"]:
-        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
-    if verbose:
-        _details(report, settings)
-    if report.errors:
-        ctx.exit(2)
-    left = report.findings and not options["diff"] and not exit_zero
-    ctx.exit(1 if left or (changed and (options["diff"] or options["exit_non_zero_on_fix"])) else 0)
+    return report, changed
 
 
-def _settings(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
-    """The settings of the project, with what the command line says instead."""
-    from ferrule_lint.findings import Confidence
-    from ferrule_lint.project.config import ConfigError, load_settings
-    from ferrule_lint.project.discovery import find_root
-    from ferrule_lint.project.selection import check_codes
+def _by_project(paths: tuple[str, ...]) -> list[tuple[str, ...]]:
+    if len(paths) < 2:
+        return [paths]
+    from ferrule_lint.project.discovery import by_project
 
-    if options["config"] is not None and options["isolated"]:
-        raise click.UsageError("--config and --isolated contradict each other")
-    try:
-        root = find_root(paths)
-        start = Path(paths[0]) if paths else Path.cwd()
-        settings = load_settings(start, config=options["config"], isolated=options["isolated"])
-        changes: dict[str, Any] = {"root": root}
-        if options["select"]:
-            # a selection on the command line starts anew, as in ruff
-            changes |= {"select": options["select"], "ignore": (), "extend_select": ()}
-        ignore = (*changes.get("ignore", settings.ignore), *options["ignore"])
-        extend = (*changes.get("extend_select", settings.extend_select), *options["extend_select"])
-        changes |= {"ignore": ignore, "extend_select": extend}
-        if options["min_confidence"]:
-            changes["min_confidence"] = Confidence.parse(options["min_confidence"])
-            # more specific than what a file says of one rule
-            changes["rules"] = tuple((code, replace(rule, min_confidence=None)) for code, rule in settings.rules)
-        if options["output_format"]:
-            changes["output_format"] = options["output_format"]
-        if options["cache_dir"]:
-            changes["cache_dir"] = options["cache_dir"].absolute()
-        for switch in ("force_exclude", "ignore_suppressions"):
-            if options[switch]:
-                changes[switch] = True
-        changes |= {name: options[name] for name in ("fix", "unsafe_fixes") if options[name] is not None}
-        settings = replace(settings, **changes)
-        check_codes(settings, load_rules())
-    except ConfigError as error:
-        raise Failure(error.message, error.path, error.line) from None
-    return settings
+    return [tuple(map(str, group)) for group in by_project(paths)]
 
 
-def _show_files(paths: tuple[str, ...], settings: Settings) -> None:
+def _common_root(roots: list[Path]) -> Path:
+    if len(roots) == 1:
+        return roots[0]
+    from ferrule_lint.project.discovery import common_folder
+
+    return common_folder(roots)
+
+
+def _merged(reports: list[tuple[Report, Settings]], settings: Settings) -> Report:
+    """One report of those of all projects, relative to the root of `settings`."""
+    if len(reports) == 1:
+        return reports[0][0]
+    from ferrule_lint.merging import merged
+
+    here = Path.cwd()
+    return merged([(report, own.root or here) for report, own in reports], settings.root or here)
+
+
+def _show_files(paths: tuple[str, ...], settings: Settings) -> bool:
+    """List the files; whether all that was asked for could be."""
     from ferrule_lint.project.discovery import discover
     from ferrule_lint.reporters.paths import shown_path
     from ferrule_lint.reporters.text import visible
@@ -183,8 +195,7 @@ def _show_files(paths: tuple[str, ...], settings: Settings) -> None:
     for error in discovery.errors:
         path = visible(shown_path(error.path, discovery.root, Path.cwd()))
         click.echo(f"error: {path}: {error.message}", err=True)
-    if discovery.errors:
-        click.get_current_context().exit(2)
+    return not discovery.errors
 
 
 def _lint(

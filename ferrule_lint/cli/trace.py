@@ -126,7 +126,7 @@ def need_torch(command: str) -> None:
 
 def show(result: Result, json_file: Path | None, *, events: bool) -> None:
     """The report to the standard error, JSON where it was asked for."""
-    from ferrule_lint.harness.render import as_text
+    from ferrule_lint.harness.render import as_text, remarks_text
     from ferrule_lint.reporters.text import wants_colour
 
     if json_file is not None:
@@ -146,7 +146,8 @@ def show(result: Result, json_file: Path | None, *, events: bool) -> None:
         count = sum(len(log) for log in result.events)
         words = "; ".join(f"rank {one.rank} {one}" for one in result.failed[:4])
         click.echo(
-            f"ferrule-lint: {words or 'no divergence'}; {result.world} ranks, {result.mode}, {count} operations, "
-            f"{result.seconds:.1f} s",
+            f"ferrule-lint: {words or 'no divergence'}; {result.world} ranks, {result.backend}, {result.mode}, "
+            f"{count} operations, {result.seconds:.1f} s\n{remarks_text(result)}",
             err=True,
+            nl=False,
         )

@@ -14,8 +14,13 @@ from ferrule_lint.cli.failure import Failure
 
 if TYPE_CHECKING:
     from ferrule_lint.findings import Finding, Report
+    from ferrule_lint.inquiry import Answer
     from ferrule_lint.project.config import Settings
     from ferrule_lint.reporters.text import Line
+
+
+#: how a file ends -> the module that writes it
+_PICTURES = {".svg": "svg", ".dot": "dot", ".mmd": "mermaid"}
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,12 +28,20 @@ if TYPE_CHECKING:
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Use the settings in this TOML file.")
 @click.option("--isolated", is_flag=True, help="Read no settings file.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor write the cache.")
-def why(place: str, config: Path | None, isolated: bool, no_cache: bool) -> None:
+@click.option(
+    "--graph",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Draw it as well: FILE ends in .svg, .dot (Graphviz) or .mmd (Mermaid).",
+)
+def why(place: str, config: Path | None, isolated: bool, no_cache: bool, graph: Path | None) -> None:
     """Say what is known of the values on a line, and which collectives the function around it issues.
 
     Then comes what is found there, and whether it is reported.
     """
     path, line = _parse(place)
+    if graph is not None and graph.suffix not in _PICTURES:
+        raise click.UsageError(f"--graph: expected a name that ends in {', '.join(_PICTURES)}, not {str(graph)!r}")
     from ferrule_lint.inquiry import CannotAnswer
     from ferrule_lint.inquiry import why as ask
     from ferrule_lint.models.loader import ModelError
@@ -53,6 +66,24 @@ def why(place: str, config: Path | None, isolated: bool, no_cache: bool) -> None
     shown = list(reporter.lines(answer.explanation, Sources(answer.root), answer.root, Path.cwd()))
     shown += [[], [("findings", "bold")], *findings]
     click.echo(text.render(shown, colour=text.wants_colour(sys.stdout)), color=True)
+    if graph is not None:
+        _draw(answer, graph)
+
+
+def _draw(answer: Answer, file: Path) -> None:
+    """Write the picture."""
+    from importlib import import_module
+
+    from ferrule_lint.project.files import replace_file
+
+    assert answer.explanation is not None
+    drawn = answer.explanation.graph
+    render = import_module(f"ferrule_lint.reporters.graph.{_PICTURES[file.suffix]}").render
+    try:
+        replace_file(file, (render(drawn, answer.root, Path.cwd()) + "\n").encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise Failure(f"cannot be written: {error.strerror or error}", str(file)) from None
+    click.echo(f"Wrote {file}.", err=True)
 
 
 def _parse(place: str) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from ferrule_lint.fixes.tree import Tree
 
 _PURE = frozenset(
     """any all bool len int float item sum max min mean norm numel size dim isnan isinf isfinite count_nonzero abs
-    isinstance get eq ne gt lt ge le""".split()
+    isinstance get eq ne gt lt ge le get_rank get_world_size is_initialized""".split()
 )
 
 
@@ -97,6 +97,19 @@ def flags_of(tree: Tree, function: cst.FunctionDef) -> Flags:
         if counts.get(name, 0) != 1 or name in outer:
             del found[name]
     return found
+
+
+def resolved(tree: Tree, term: cst.BaseExpression) -> cst.BaseExpression:
+    """What a flag was assigned, for a flag that is assigned once."""
+    if not isinstance(term, cst.Name):
+        return term
+    function = tree.function(term)
+    flags = None if function is None else flags_of(tree, function)
+    flag = None if flags is None else flags.get(term.value)
+    if flag is None:
+        return term
+    leaves = flags.leaves(term.value) if flags is not None else ()
+    return flags[leaves[-1]].value if flags is not None and leaves else flag.value
 
 
 def binds_of_target(node: cst.For | cst.CompFor) -> set[str]:

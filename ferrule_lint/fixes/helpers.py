@@ -6,63 +6,35 @@ they reduce are on the device that the group's backend wants.
 
 from __future__ import annotations
 
+#: the device that the backend of a group reduces on
 _DEVICE = '{{"nccl": "cuda", "hccl": "npu", "xccl": "xpu"}}.get({dist}.get_backend(group), "cpu")'
 
-ANY_RANK = (
-    '''def {name}(flag, group=None):
-    """Whether `flag` is true on some rank of `group`: one answer for all of them."""
-    if not ({dist}.is_available() and {dist}.is_initialized()):
-        return bool(flag)
-    device = '''
-    + _DEVICE
-    + """
-    vote = {torch}.tensor(int(bool(flag)), device=device)
-    {dist}.all_reduce(vote, op={dist}.ReduceOp.MAX, group=group)
-    return bool(vote.item())
-"""
-)
 
-ANY_RANK_EACH = (
-    '''def {name}(*flags, group=None):
-    """For each flag whether it is true on some rank of `group`: one reduction, one answer for all ranks."""
-    if not ({dist}.is_available() and {dist}.is_initialized()):
-        return [bool(flag) for flag in flags]
-    device = '''
-    + _DEVICE
-    + """
-    votes = {torch}.tensor([int(bool(flag)) for flag in flags], device=device)
-    {dist}.all_reduce(votes, op={dist}.ReduceOp.MAX, group=group)
-    return [bool(vote) for vote in votes.tolist()]
-"""
-)
+def _agreed(arguments: str, says: str, values: str, op: str, result: str) -> str:
+    """A helper that agrees on `values` by one reduction with `op`; `result` is what it returns of them."""
+    return f'''def {{name}}({arguments}, group=None):
+    """{says}"""
+    values = {values}
+    if {{dist}}.is_available() and {{dist}}.is_initialized():
+        device = {_DEVICE}
+        agreed = {{torch}}.tensor(values, device=device)
+        {{dist}}.all_reduce(agreed, op={{dist}}.ReduceOp.{op}, group=group)
+        values = agreed.tolist()
+    return {result}
+'''
 
-EVERY_RANK = (
-    '''def {name}(flag, group=None):
-    """Whether `flag` is true on every rank of `group`: one answer for all of them."""
-    if not ({dist}.is_available() and {dist}.is_initialized()):
-        return bool(flag)
-    device = '''
-    + _DEVICE
-    + """
-    vote = {torch}.tensor(int(bool(flag)), device=device)
-    {dist}.all_reduce(vote, op={dist}.ReduceOp.MIN, group=group)
-    return bool(vote.item())
-"""
-)
 
-LARGEST = (
-    '''def {name}(number, group=None):
-    """The largest `number` of all ranks of `group`."""
-    if not ({dist}.is_available() and {dist}.is_initialized()):
-        return int(number)
-    device = '''
-    + _DEVICE
-    + """
-    largest = {torch}.tensor(int(number), device=device)
-    {dist}.all_reduce(largest, op={dist}.ReduceOp.MAX, group=group)
-    return int(largest.item())
-"""
+ANY_RANK = _agreed(
+    "*flags",
+    "Whether each of `flags` is true on some rank of `group`, told by one reduction; one flag has one answer.",
+    "[int(bool(flag)) for flag in flags]",
+    "MAX",
+    "bool(values[0]) if len(values) == 1 else [bool(value) for value in values]",
 )
+EVERY_RANK = _agreed(
+    "flag", "Whether `flag` is true on every rank of `group`.", "[int(bool(flag))]", "MIN", "bool(values[0])"
+)
+LARGEST = _agreed("number", "The largest `number` of all ranks of `group`.", "[int(number)]", "MAX", "values[0]")
 
 PAD_TO_LONGEST = '''def {name}(tensor, group=None):
     """`tensor` with zeros behind it, as long in its first dimension as the longest of all ranks of `group`."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import libcst as cst
 
 from ferrule_lint.findings import EventSite
+from ferrule_lint.fixes.definitions import definitions
 from ferrule_lint.fixes.site import Site, callee
 from ferrule_lint.fixes.tree import Tree
 
 _MAIN = re.compile(r"is_\w*(main|master|root|zero|rank_?0)|main_process$|rank_zero$", re.IGNORECASE)
+_FIRST = re.compile(
+    r"\brank\w*(\(\w*\))? == 0|_rank\(\) == 0|\bis_(global_)?(main|master|rank_?0|rank_zero|root)|\bis_global_zero"
+)
 _STAGE = re.compile(r"stage|pp_|pipeline", re.IGNORECASE)
 #: hidden ones that their libraries ask every rank to call
 _FOR_ALL = frozenset(
@@ -58,18 +63,32 @@ def one_rank(tree: Tree, test: cst.BaseExpression) -> bool:
 def may_move(site: Site, event: EventSite, call: cst.Call) -> bool:
     """Whether all ranks can do what one does: what hides its collective may do more than issue it.
 
-    A function of the project is taken for one that may run everywhere only if it is called for its result.
+    A function of the project is taken for one that may run everywhere only if it is called for its result, or if it
+    tests the rank itself before it writes.
     """
     if event.through:
         line = site.tree.statement(call)
         small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+        if isinstance(small, cst.Expr) and small.value is call:
+            return guards_itself(site, call)
         wanted = isinstance(small, cst.Assign) and small.value is call and event.op != "forward"
         return wanted and not any(part in _WRITES for part in callee(call).lower().strip("_").split("_"))
     if not event.hidden:
         return True
     if event.op == "forward":
-        return _no_backward(site, call)
+        return no_backward(site, call)
     return "state_dict" in event.op or event.op in _FOR_ALL or callee(call) in ("full_tensor", "redistribute")
+
+
+def guards_itself(site: Site, call: cst.Call) -> bool:
+    """Whether the function that is called tests for the first rank: it was written for all ranks to call."""
+    steps = site.finding.witness
+    place = site.tree.span(call)
+    for step, inner in itertools.pairwise(steps):
+        if step.role == "call" and (step.line, step.column) == (place.line, place.column):
+            found = list(definitions(site.read, inner.path, callee(call)))
+            return len(found) == 1 and _FIRST.search(cst.Module([]).code_for_node(found[0].body)) is not None
+    return False
 
 
 def without_gradients(tree: Tree, line: cst.CSTNode) -> cst.With | None:
@@ -83,7 +102,7 @@ def without_gradients(tree: Tree, line: cst.CSTNode) -> cst.With | None:
     return None
 
 
-def _no_backward(site: Site, call: cst.Call) -> bool:
+def no_backward(site: Site, call: cst.Call) -> bool:
     """Whether no gradient is recorded where a call stands, so that there is no backward that some ranks would lack."""
     if any(without_gradients(site.tree, one) is not None for one in (call, *site.tree.around(call))):
         return True
@@ -112,12 +131,12 @@ def is_plain(tree: Tree, statement: cst.BaseStatement) -> bool:
     small = statement.body[0]
     if not isinstance(small, cst.Assign) or any(not isinstance(one.target, cst.Name) for one in small.targets):
         return False
-    return all(_makes_only(node) for node in tree.walk(small.value) if isinstance(node, cst.Call)) and not any(
+    return all(makes_only(node) for node in tree.walk(small.value) if isinstance(node, cst.Call)) and not any(
         isinstance(node, cst.Await | cst.Yield | cst.NamedExpr) for node in tree.walk(small.value)
     )
 
 
-def _makes_only(call: cst.Call) -> bool:
+def makes_only(call: cst.Call) -> bool:
     """A call of a class by the convention of its name, or one that computes a number or text."""
     name = callee(call)
     return (name[:1].isupper() and not name.isupper()) or name in (
@@ -129,4 +148,5 @@ def _makes_only(call: cst.Call) -> bool:
         "dict",
         "list",
         "format",
+        "sorted",
     )

@@ -98,16 +98,22 @@ def local_names(function: cst.FunctionDef) -> set[str]:
 
 
 def surely_bound(
-    tree: Tree, function: cst.FunctionDef, statement: cst.CSTNode, names: set[str], *, arms: bool = False
+    tree: Tree,
+    function: cst.FunctionDef,
+    statement: cst.CSTNode,
+    names: set[str],
+    *,
+    arms: bool = False,
+    same: bool = True,
 ) -> bool:
     """Whether each of `names` has a value whenever `statement` is reached, on every rank.
 
     A local name has one if it is a parameter, or if a statement above, in a block around, binds it in any case. A name
     that is bound in some arm only, above, may hold something else there than on the other ranks: that is a no, too.
-    With `arms`, an `if` counts whose arms all bind it.
+    With `arms`, an `if` counts whose arms all bind it; without `same`, any value will do.
     """
     unknown = names & local_names(function) - parameters(function)
-    doubtful = names & local_names(function)
+    doubtful = names & local_names(function) if same else set()
     current: cst.CSTNode = statement
     while current is not function:
         for above in reversed(tree.before(current)):
@@ -144,11 +150,21 @@ def _always(statement: cst.CSTNode, arms: bool = False) -> set[str]:
         return {statement.name.value}
     if isinstance(statement, cst.With):
         return _header(statement) | _always_in(statement.body, arms)
+    if isinstance(statement, cst.Try) and all(_never_ends(handler.body) for handler in statement.handlers):
+        return _always_in(statement.body, arms)
     if arms and isinstance(statement, cst.If) and statement.orelse is not None:
         orelse = statement.orelse
         other = _always(orelse, arms) if isinstance(orelse, cst.If) else _always_in(orelse.body, arms)
         return _always_in(statement.body, arms) & other
     return set()
+
+
+def _never_ends(suite: cst.BaseSuite) -> bool:
+    """Whether a block ends with an exit, so that nothing below is reached from it."""
+    last = suite.body[-1] if suite.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise | cst.Return | cst.Continue | cst.Break)
 
 
 def _bound_by(small: cst.BaseSmallStatement) -> set[str]:

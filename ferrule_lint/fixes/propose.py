@@ -4,21 +4,36 @@ from __future__ import annotations
 
 import tokenize
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
 from ferrule_lint.findings import Finding, Fix
+from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.forms import (
+    agree_on_failure,
+    delay_exit,
     drop_guard,
     finish_dispatch,
     gather_uneven,
+    global_rank,
+    group_for_all,
+    hoist,
+    leave_finally,
     lift_guard,
+    local_group,
+    narrow_receive,
+    pad_across_processes,
     pad_everywhere,
+    pair_by_key,
+    pass_group,
     reduce_decision,
     reduce_trip_count,
+    remove_suppression,
     sort_items,
+    unblock_ring,
     uniform_predicate,
+    widen_guard,
 )
 from ferrule_lint.fixes.module import ModuleText
 from ferrule_lint.fixes.site import Site, owner_of
@@ -30,57 +45,77 @@ Form = Callable[[Site], Fix | None]
 
 #: the forms for each rule, the best first
 FORMS: dict[str, tuple[Form, ...]] = {
-    "FER101": (lift_guard.propose, uniform_predicate.propose),
-    "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose),
-    "FER103": (reduce_decision.propose,),
-    "FER104": (reduce_trip_count.propose,),
-    "FER106": (sort_items.propose,),
-    "FER107": (uniform_predicate.propose,),
-    "FER201": (gather_uneven.propose,),
+    "FER101": (lift_guard.propose, uniform_predicate.propose, hoist.propose),
+    "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose, hoist.propose),
+    "FER103": (reduce_decision.propose, delay_exit.propose, local_group.propose),
+    "FER104": (pass_group.propose, reduce_trip_count.propose),
+    "FER105": (agree_on_failure.propose, leave_finally.propose),
+    "FER106": (pair_by_key.propose, sort_items.propose),
+    "FER107": (widen_guard.propose, uniform_predicate.propose, hoist.propose),
+    "FER201": (gather_uneven.propose, pad_across_processes.propose),
     "FER202": (pad_everywhere.propose,),
+    "FER303": (narrow_receive.propose, unblock_ring.propose),
+    "FER402": (global_rank.propose,),
+    "FER401": (group_for_all.propose, local_group.propose),
     "FER301": (finish_dispatch.propose,),
 }
 
 
-def propose(data: bytes, findings: Sequence[Finding]) -> list[Finding]:
-    """`findings` of one file, anchored, with a fix where a form fits. Nothing is verified yet."""
-    if not any(finding.code in FORMS for finding in findings):
+def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "") -> list[Finding]:
+    """`findings` of one file, anchored, with a fix where a form fits. Nothing is verified yet.
+
+    `read` gives the contents of other files of the project; `first` is the module of a form that comes before others.
+    """
+    if not any(finding.code in (*FORMS, remove_suppression.CODE) for finding in findings):
         return list(findings)
     try:
         source = SourceText(data)
         module = ModuleText(source, segments(data))
     except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError):
         return list(findings)
-    trees: dict[int, Tree | None] = {}
-    return [replace(finding, fix=_fix(finding, findings, data, source, module, trees)) for finding in findings]
+    file = _File(data, source, module, read, {})
+    preferred = [_fix(finding, findings, file, lambda name: name == first) for finding in findings]
+    # what one form repairs, others need not cover
+    left = [finding for finding, fix in zip(findings, preferred, strict=True) if fix is None]
+    return [
+        replace(finding, fix=fix or _fix(finding, left, file, lambda name: name != first))
+        for finding, fix in zip(findings, preferred, strict=True)
+    ]
 
 
-def _fix(
-    finding: Finding,
-    findings: Sequence[Finding],
-    data: bytes,
-    source: SourceText,
-    module: ModuleText,
-    trees: dict[int, Tree | None],
-) -> Fix | None:
-    forms = FORMS.get(finding.code, ())
-    if not forms:
-        return None
-    line = finding.span.line
-    if line not in trees:
-        trees[line] = tree_at(source, data, line)
-    tree = trees[line]
-    site = None if tree is None else _site(finding, findings, module, tree)
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One file, with the trees of its top-level statements by their lines, as far as they were asked for."""
+
+    data: bytes
+    source: SourceText
+    module: ModuleText
+    read: Read
+    trees: dict[int, Tree | None]
+
+    def tree(self, line: int) -> Tree | None:
+        if line not in self.trees:
+            self.trees[line] = tree_at(self.source, self.data, line)
+        return self.trees[line]
+
+
+def _fix(finding: Finding, findings: Sequence[Finding], file: _File, wanted: Callable[[str], bool]) -> Fix | None:
+    """What the first of the `wanted` forms that fits makes of a finding; `findings` are those it may cover as well."""
+    if finding.code == remove_suppression.CODE:
+        return remove_suppression.propose(file.source, finding) if wanted("remove_suppression") else None
+    forms = [form for form in FORMS.get(finding.code, ()) if wanted(form.__module__.rpartition(".")[2])]
+    tree = file.tree(finding.span.line) if forms else None
+    site = None if tree is None else _site(finding, findings, file, tree)
     if site is None:
         return None
     return next((fix for form in forms if (fix := form(site)) is not None), None)
 
 
-def _site(finding: Finding, findings: Sequence[Finding], module: ModuleText, tree: Tree) -> Site | None:
+def _site(finding: Finding, findings: Sequence[Finding], file: _File, tree: Tree) -> Site | None:
     call = tree.at(finding.span, cst.Call)
     function = None if call is None else tree.function(call)
     if call is None or function is None:
         # module-level code runs when it is imported; nothing is moved there
         return None
     others = tuple(one for one in findings if one is not finding and one.function == finding.function)
-    return Site(finding, others, module, tree, function, call, owner_of(tree, finding))
+    return Site(finding, others, file.module, tree, function, call, owner_of(tree, finding), file.read)

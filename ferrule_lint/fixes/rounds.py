@@ -25,8 +25,10 @@ class Repair:
     rounds: int = 0
 
 
-def offer(findings: Sequence[Finding], read: Read, recheck: Recheck) -> tuple[list[Finding], list[Dropped]]:
-    """Anchored findings, with a fix where there is one that holds."""
+def offer(
+    findings: Sequence[Finding], read: Read, recheck: Recheck, first: str = ""
+) -> tuple[list[Finding], list[Dropped]]:
+    """Anchored findings, with a fix where there is one that holds; where several forms fit, `first` comes first."""
     # the forms load libcst
     from ferrule_lint.fixes.propose import propose
 
@@ -36,13 +38,19 @@ def offer(findings: Sequence[Finding], read: Read, recheck: Recheck) -> tuple[li
     proposed: list[Finding] = []
     for path, here in by_path.items():
         try:
-            proposed += propose(read(path), here)
+            proposed += propose(read(path), here, read, first)
         except OSError:
             proposed += here
     return verified(proposed, read, recheck)
 
 
-def repair(findings: Sequence[Finding], read: Read, recheck: Recheck, wanted: Callable[[Finding], bool]) -> Repair:
+def repair(
+    findings: Sequence[Finding],
+    read: Read,
+    recheck: Recheck,
+    wanted: Callable[[Finding], bool],
+    first: str = "",
+) -> Repair:
     """Apply the fixes that are `wanted` until there are no more. Nothing is written.
 
     `findings` come with their fixes (see `offer`); `recheck` is given all contents that differ from what `read` says.
@@ -67,7 +75,7 @@ def repair(findings: Sequence[Finding], read: Read, recheck: Recheck, wanted: Ca
         changed = {path: result.contents[path] for path in by_path}
         later = list(recheck({**result.contents, **changed}))
         untouched = [finding for finding in result.findings if finding.path not in result.contents]
-        offered, dropped = offer(later, current, lambda contents: recheck({**result.contents, **contents}))
+        offered, dropped = offer(later, current, lambda contents: recheck({**result.contents, **contents}), first)
         result.findings = [*untouched, *offered]
         result.dropped += dropped
     return result

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ferrule_lint.findings import EventSite, Finding, Span, Step
+from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.module import ModuleText
 from ferrule_lint.fixes.names import reads, surely_bound
 from ferrule_lint.fixes.tree import Tree
@@ -27,6 +28,8 @@ class Site:
     function: cst.FunctionDef
     call: cst.Call
     owner: Owner | None
+    #: the contents of other files of the project; raises OSError
+    read: Read
 
     def event_calls(self) -> list[cst.Call]:
         """The calls of all events; none if some event is in another function, or cannot be found."""
@@ -40,9 +43,9 @@ class Site:
                 found.append(call)
         return found
 
-    def sure(self, statement: cst.CSTNode, names: set[str]) -> bool:
-        """Whether `names` have a value on every rank that reaches `statement`."""
-        return surely_bound(self.tree, self.function, statement, names)
+    def sure(self, statement: cst.CSTNode, names: set[str], *, same: bool = True) -> bool:
+        """Whether `names` have a value on every rank that reaches `statement`; unless `same` is off, no rank's own."""
+        return surely_bound(self.tree, self.function, statement, names, same=same)
 
     def group(self, place: cst.CSTNode) -> Group | None:
         """The group over which ranks have to agree at `place`; None if it cannot be told, or not be named there.

@@ -16,6 +16,9 @@ from ferrule_lint.fixes.text import SourceText
 Recheck = Callable[[Mapping[str, bytes]], Sequence[Finding]]
 Read = Callable[[str], bytes]
 
+#: forms that are about comments
+COMMENTS = frozenset({"remove-suppression"})
+
 #: how often the analysis runs to tell good fixes from bad ones, in one round
 MOST_CHECKS = 6
 
@@ -88,7 +91,7 @@ def _try(
         except (OSError, SyntaxError, ValueError, LookupError, tokenize.TokenError) as error:
             reasons[path] = f"its result is not a Python file ({type(error).__name__})"
             continue
-        if _comments(data) - _comments(result):
+        if _comments(data) - _comments(result) and not all(fix.form in COMMENTS for fix in fixes):
             reasons[path] = "it would lose a comment"
             continue
         contents[path] = result

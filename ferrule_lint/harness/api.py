@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import importlib.util
 import inspect
 import os
@@ -12,9 +13,9 @@ import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from ferrule_lint.harness.backend import Choice, choose, hardware
+from ferrule_lint.harness.backend import Choice, Hardware, choose, hardware, in_the_way, ranks_per_host
 from ferrule_lint.harness.errors import HarnessError
 from ferrule_lint.harness.explain import explain
 from ferrule_lint.harness.fresh import fresh_command, fresh_environment
@@ -28,11 +29,15 @@ from ferrule_lint.harness.wire import new_token
 
 MODES = ("lockstep", "trace", "simulate")
 
-Target = Callable[..., Any] | Script
+if TYPE_CHECKING:
+    from ferrule_lint.harness.node import Node
+
+    #: what can be run on ranks; a node is a test of the plugin's
+    Target = Callable[..., Any] | Script | Node
 
 
 def run(
-    target: Callable[..., Any] | str | os.PathLike[str],
+    target: Callable[..., Any] | str | os.PathLike[str] | Node,
     *,
     ranks: int = 2,
     args: Sequence[Any] = (),
@@ -76,13 +81,17 @@ def run(
     if mode == "simulate":
         from ferrule_lint.harness.simulate import simulate
 
+        if not callable(body):
+            raise HarnessError("a test is simulated in forks of its process")
         return simulate(body, args, ranks, start_group=start_group, flow=flow, timeout=timeout, describe=describe)
     found = hardware()
     choice = choose(backend, ranks, found)
-    fresh = fresh or hash_seeds is not None or found.cuda_initialised
+    asked = fresh or hash_seeds is not None
+    fresh = asked or found.cuda_initialised
     if hash_seeds is not None and len(hash_seeds) != ranks:
         raise HarnessError(f"{len(hash_seeds)} hash seeds for {ranks} ranks")
-    plan = _Plan(body, tuple(args), ranks, choice, mode == "lockstep", flow, start_group, backend == "gloo", describe)
+    host = ranks_per_host(choice, ranks, found)
+    plan = _Plan(body, tuple(args), ranks, choice, host, asked, mode == "lockstep", flow, start_group, describe)
     supervisor = Supervisor(ranks, lockstep=mode == "lockstep", strict=strict)
     chosen = limits or Limits(timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="ferrule-") as folder, _store() as port:
@@ -100,7 +109,15 @@ def run(
             finally:
                 processes.kill()
             texts = {rank: _read(output) for rank, output in enumerate(outputs)}
-    return result_of(supervisor, outcome, mode, choice.backend, texts)
+    return result_of(supervisor, outcome, mode, choice.backend, texts, _remarks(backend, choice, found))
+
+
+def _remarks(wanted: str, choice: Choice, found: Hardware) -> tuple[str, ...]:
+    """Why there is no NCCL although there are GPUs, and what of the environment is in the way."""
+    remarks = in_the_way(gpus=choice.backend == "nccl")
+    if wanted == "auto" and choice.backend == "gloo" and found.gpus:
+        remarks.insert(0, f"gloo, {choice.why}")
+    return tuple(remarks)
 
 
 def require_torch() -> None:
@@ -121,14 +138,15 @@ class _Plan:
         args: tuple[Any, ...],
         ranks: int,
         choice: Choice,
+        host: int,
+        asked_fresh: bool,
         lockstep: bool,
         flow: bool,
         start_group: bool,
-        gloo_only: bool,
         describe: Callable[[BaseException], str] | None,
     ) -> None:
         self._target, self._args, self._ranks, self._choice = target, args, ranks, choice
-        self._gloo_only = gloo_only
+        self._host, self._asked_fresh = host, asked_fresh
         self._lockstep, self._flow, self._start_group, self._describe = lockstep, flow, start_group, describe
 
     def setups(self, address: str, token: str, port: int) -> list[Setup]:
@@ -139,11 +157,12 @@ class _Plan:
                 world=self._ranks,
                 address=address,
                 token=token,
-                environment={**rank_environment(rank, self._ranks, port), **self._choice.environment},
+                environment={**rank_environment(rank, self._ranks, port, self._host), **self._choice.environment},
                 lockstep=self._lockstep,
                 flow=self._flow,
                 backend=backend,
-                gloo_only=self._gloo_only,
+                gloo_only=self._choice.backend == "gloo",
+                own_store=True,
             )
             for rank in range(self._ranks)
         ]
@@ -159,27 +178,36 @@ class _Plan:
                 os.dup2(file, 1)
                 os.dup2(file, 2)
                 _reopen_streams()
-            run_rank(setups[rank], target if isinstance(target, Script) else lambda: target(*args), self._describe)
+            assert callable(target), "a test in forks is a function"
+            call = target if isinstance(target, Script) else functools.partial(target, *args)
+            run_rank(setups[rank], call, self._describe)
             raise AssertionError("a rank never returns")
 
         return fork_ranks(self._ranks, body)
 
     def spawn(self, setups: list[Setup], files: Sequence[int | None], seeds: Sequence[int] | None) -> LocalProcesses:
-        command = fresh_command(self._target, self._args)
+        command = self._fresh_command()
         environments = [
             fresh_environment(setup, None if seeds is None else seeds[rank]) for rank, setup in enumerate(setups)
         ]
         return spawn_ranks([command] * self._ranks, environments, files)
 
+    def _fresh_command(self) -> list[str]:
+        try:
+            return fresh_command(self._target, self._args)
+        except HarnessError as error:
+            reason = "" if self._asked_fresh else "; this process has started CUDA, which its forks could not use"
+            raise HarnessError(f"{error}{reason}") from None
 
-def rank_environment(rank: int, world: int, port: int) -> dict[str, str]:
-    """What torchrun sets, as far as programs look at it."""
+
+def rank_environment(rank: int, world: int, port: int, host: int) -> dict[str, str]:
+    """What torchrun sets, as far as programs look at it, for hosts of `host` ranks each."""
     return {
         "RANK": str(rank),
-        "LOCAL_RANK": str(rank),
-        "GROUP_RANK": "0",
+        "LOCAL_RANK": str(rank % host),
+        "GROUP_RANK": str(rank // host),
         "WORLD_SIZE": str(world),
-        "LOCAL_WORLD_SIZE": str(world),
+        "LOCAL_WORLD_SIZE": str(host),
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
         # the store is this process', so that no port has to be guessed
@@ -201,7 +229,9 @@ def _store() -> Iterator[int]:
         del store
 
 
-def _target(target: Callable[..., Any] | str | os.PathLike[str], args: Sequence[Any]) -> Target:
+def _target(target: Callable[..., Any] | str | os.PathLike[str] | Node, args: Sequence[Any]) -> Target:
+    if not callable(target) and not isinstance(target, str | os.PathLike):
+        return target
     if callable(target):
         if inspect.iscoroutinefunction(target):
             raise HarnessError("coroutine functions cannot be run on ranks")
@@ -233,7 +263,14 @@ def _read(file: Any) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def result_of(supervisor: Supervisor, outcome: Outcome, mode: str, backend: str, outputs: Mapping[int, str]) -> Result:
+def result_of(
+    supervisor: Supervisor,
+    outcome: Outcome,
+    mode: str,
+    backend: str,
+    outputs: Mapping[int, str],
+    remarks: tuple[str, ...] = (),
+) -> Result:
     """What the supervisor and the server have learned, as a result."""
     return Result(
         world=supervisor.world,
@@ -246,4 +283,5 @@ def result_of(supervisor: Supervisor, outcome: Outcome, mode: str, backend: str,
         values={rank: pickle.loads(base64.b64decode(text)) for rank, text in outcome.values.items()},
         outputs=outputs,
         seconds=outcome.seconds,
+        remarks=remarks,
     )

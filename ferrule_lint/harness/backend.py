@@ -13,12 +13,18 @@ BACKENDS = ("auto", "nccl", "gloo")
 SHARED_GPU = (2, 30)
 _SHARED_GPU_ENVIRONMENT = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "2"}
 
-#: settings under which a hang is not seen as one, or a healthy run is ended
-_IN_THE_WAY = {
-    "TORCH_NCCL_BLOCKING_WAIT": "1",
-    "CUDA_LAUNCH_BLOCKING": "1",
-    "TORCH_DISTRIBUTED_DEBUG": "DETAIL",
-}
+#: (setting, its value, what it does to a run, whether only with GPUs); torch's own words are in its documentation of
+#: environment variables of ProcessGroupNCCL
+_IN_THE_WAY = (
+    ("TORCH_DISTRIBUTED_DEBUG", "DETAIL", "torch compares by itself before each collective, and may end ranks", False),
+    ("TORCH_NCCL_BLOCKING_WAIT", "1", "a rank that waits raises at the timeout, as if it were to blame", True),
+    ("NCCL_BLOCKING_WAIT", "1", "a rank that waits raises at the timeout, as if it were to blame", True),
+    ("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", "a rank that hangs in NCCL is never ended by torch", True),
+    ("NCCL_ASYNC_ERROR_HANDLING", "0", "a rank that hangs in NCCL is never ended by torch", True),
+    ("TORCH_NCCL_USE_COMM_NONBLOCKING", "1", "where a rank waits for a communicator, it seems to work", True),
+    ("TORCH_NCCL_NAN_CHECK", "1", "a rank with a NaN ends in the collective instead of parting from the others", True),
+    ("CUDA_LAUNCH_BLOCKING", "1", "a rank waits in each kernel, also in asynchronous sends and receives", True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,7 @@ class Hardware:
     #: (0, 0) without NCCL
     nccl: tuple[int, int] = (0, 0)
     cuda_initialised: bool = False
+    gloo: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +52,15 @@ def hardware() -> Hardware:
     import torch
     import torch.distributed as dist
 
+    gloo = dist.is_gloo_available()
+    started = torch.cuda.is_initialized()
     if not torch.cuda._is_compiled():
-        return Hardware()
+        return Hardware(cuda_initialised=started, gloo=gloo)
     nccl = (0, 0)
     if dist.is_nccl_available():
         version = torch.cuda.nccl.version()
         nccl = (version[0], version[1])
-    return Hardware(torch.cuda.device_count(), nccl, torch.cuda.is_initialized())
+    return Hardware(torch.cuda.device_count(), nccl, started, gloo)
 
 
 def choose(wanted: str, ranks: int, found: Hardware) -> Choice:
@@ -59,7 +68,7 @@ def choose(wanted: str, ranks: int, found: Hardware) -> Choice:
     if wanted not in BACKENDS:
         raise HarnessError(f"unknown backend {wanted!r}: expected {', '.join(BACKENDS)}")
     if wanted == "gloo":
-        return Choice("gloo", "gloo was asked for")
+        return _gloo("gloo was asked for", found)
     reason = ""
     if not found.gpus:
         reason = "there is no GPU, or torch was built without CUDA"
@@ -74,12 +83,30 @@ def choose(wanted: str, ranks: int, found: Hardware) -> Choice:
         reason = f"{found.gpus} GPUs for {ranks} ranks, and NCCL {_version(found.nccl)} does not share one"
     if wanted == "nccl":
         raise HarnessError(f"NCCL cannot be used: {reason}")
-    return Choice("gloo", f"on the CPU: {reason}")
+    return _gloo(f"on the CPU: {reason}", found)
 
 
-def in_the_way(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Settings of the environment that change how hangs show, as `NAME=value`."""
-    return [f"{name}={value}" for name, value in _IN_THE_WAY.items() if environment.get(name) == value]
+def _gloo(why: str, found: Hardware) -> Choice:
+    if not found.gloo:
+        raise HarnessError("this torch has no gloo: only `simulate` runs ranks without communication")
+    return Choice("gloo", why)
+
+
+def ranks_per_host(choice: Choice, ranks: int, found: Hardware) -> int:
+    """How many ranks a host of the run has: where ranks share GPUs, each set of GPUs passes for a host of its own.
+
+    So `LOCAL_RANK` names a GPU on every rank, as programs expect.
+    """
+    return min(ranks, found.gpus) if choice.backend == "nccl" else ranks
+
+
+def in_the_way(environment: Mapping[str, str] = os.environ, *, gpus: bool = True) -> list[str]:
+    """Settings of the environment that change how hangs show, as `NAME=value: what it does`."""
+    return [
+        f"{name}={environment[name]}: {effect}"
+        for name, value, effect, on_gpus in _IN_THE_WAY
+        if environment.get(name, "").upper() == value and (gpus or not on_gpus)
+    ]
 
 
 def _version(numbers: tuple[int, int]) -> str:

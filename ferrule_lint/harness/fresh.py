@@ -14,18 +14,23 @@ import pickle
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ferrule_lint.harness.errors import HarnessError
 from ferrule_lint.harness.launch import die_with
 from ferrule_lint.harness.rank.body import Script, Setup, run_rank
 
+if TYPE_CHECKING:
+    from ferrule_lint.harness.node import Node
+
 _SETUP, _PARENT = "FERRULE_SETUP", "FERRULE_PARENT"
 
 
-def fresh_command(target: Callable[..., Any] | Script, args: Sequence[Any]) -> list[str]:
+def fresh_command(target: Callable[..., Any] | Script | Node, args: Sequence[Any]) -> list[str]:
     """The command that runs a rank; HarnessError for a function that cannot be named."""
     start = [sys.executable, "-m", "ferrule_lint.harness.fresh"]
+    if not callable(target):
+        return [*start, "test", target.packed()]
     if isinstance(target, Script):
         return [*start, "module" if target.is_module else "script", target.name, *target.arguments]
     name = getattr(target, "__qualname__", "")
@@ -51,10 +56,17 @@ def fresh_environment(setup: Setup, seed: int | None) -> dict[str, str]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """`script PATH ...`, `module NAME ...` or `function PATH NAME ARGUMENTS`, as the rank that the environment says."""
+    """`script PATH ...`, `module NAME ...`, `function PATH NAME ARGUMENTS` or `test NODE`.
+
+    Which rank this is, and of what, the environment says.
+    """
     die_with(int(os.environ.pop(_PARENT)))
     setup = Setup(**{**json.loads(os.environ.pop(_SETUP)), "forked": False})
     kind, name, *rest = arguments
+    if kind == "test":
+        from ferrule_lint.harness.node import Node, run_node
+
+        run_node(setup, Node.unpacked(name))
     if kind == "function":
         run_rank(setup, _function(name, rest[0], pickle.loads(base64.b64decode(rest[1]))))
     run_rank(setup, Script(name, rest, is_module=kind == "module"))

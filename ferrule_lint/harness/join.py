@@ -17,6 +17,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NoReturn
 
+from ferrule_lint.harness.backend import in_the_way
 from ferrule_lint.harness.errors import HarnessError
 from ferrule_lint.harness.launch import die_with
 from ferrule_lint.harness.rank.body import Script, Setup, run_rank
@@ -146,4 +147,4 @@ def _result(supervisor: Supervisor, outcome: Outcome, mode: str) -> Result:
     from ferrule_lint.harness.api import result_of
 
     outcome.values.clear()
-    return result_of(supervisor, outcome, mode, "torchrun", {})
+    return result_of(supervisor, outcome, mode, "torchrun", {}, tuple(in_the_way()))

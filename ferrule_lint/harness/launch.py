@@ -1,7 +1,8 @@
 """Starts ranks on this machine and sees to it that none survives: forks of this process, or fresh interpreters.
 
 A rank is a session of its own with all that it starts. It dies with its parent: the kernel is asked for that where it
-can be (Linux), and its helper thread ends it when the supervisor's connection closes.
+can be (Linux), and its helper thread ends it when the supervisor's connection closes. What it has started dies by the
+guard's hand.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
+
+from ferrule_lint.harness.guard import Guard
 
 _PR_SET_PDEATHSIG = 1
 
@@ -42,11 +45,14 @@ def torch_modules_in(path: str) -> list[str]:
 
 
 class LocalProcesses:
-    """The ranks that this process has started."""
+    """The ranks that this process has started, and the guard that sees to them if this process cannot."""
 
-    def __init__(self, pids: Mapping[int, int]) -> None:
+    def __init__(self, pids: Mapping[int, int], guard: Guard | None = None) -> None:
         self._pids = dict(pids)
         self._codes: dict[int, int] = {}
+        self._guard = guard
+        if guard is not None:
+            guard.watch(self._pids.values())
 
     def pids(self) -> Mapping[int, int]:
         return self._pids
@@ -70,6 +76,9 @@ class LocalProcesses:
                     os.kill(pid, signal.SIGKILL)
                 with contextlib.suppress(ChildProcessError):
                     self._codes[rank] = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if self._guard is not None:
+            self._guard.dismiss()
+            self._guard = None
 
 
 def die_with(parent: int) -> None:
@@ -83,7 +92,7 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def fork_ranks(world: int, body: Callable[[int], NoReturn]) -> LocalProcesses:
+def fork_ranks(world: int, body: Callable[[int], NoReturn], *, guarded: bool = True) -> LocalProcesses:
     """Fork `world` ranks, each of which runs `body(rank)` and never returns."""
     parent = os.getpid()
     for stream in (sys.stdout, sys.stderr):
@@ -91,9 +100,10 @@ def fork_ranks(world: int, body: Callable[[int], NoReturn]) -> LocalProcesses:
             stream.flush()
     pids: dict[int, int] = {}
     with _frozen_heap():
+        guard = Guard() if guarded else None
         for rank in range(world):
-            pids[rank] = _fork(parent, rank, body)
-    return LocalProcesses(pids)
+            pids[rank] = _fork(parent, rank, body, guard)
+    return LocalProcesses(pids, guard)
 
 
 @contextlib.contextmanager
@@ -110,7 +120,7 @@ def _frozen_heap() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _fork(parent: int, rank: int, body: Callable[[int], NoReturn]) -> int:
+def _fork(parent: int, rank: int, body: Callable[[int], NoReturn], guard: Guard | None) -> int:
     with warnings.catch_warnings():
         # Python 3.12 warns of threads in the parent: torch's own, which hold no lock that a rank needs
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -118,6 +128,8 @@ def _fork(parent: int, rank: int, body: Callable[[int], NoReturn]) -> int:
     if pid == 0:
         try:
             die_with(parent)
+            if guard is not None:
+                guard.leave()
             body(rank)
         except BaseException:
             import traceback
@@ -133,6 +145,7 @@ def spawn_ranks(
 ) -> LocalProcesses:
     """Start a fresh interpreter for each rank, with its environment, its output going to a file descriptor."""
     pids = {}
+    guard = Guard()
     for rank, (command, environment, output) in enumerate(zip(commands, environments, outputs, strict=True)):
         process = subprocess.Popen(
             command,
@@ -145,4 +158,4 @@ def spawn_ranks(
         pids[rank] = process.pid
         # reaped by LocalProcesses; Popen must not do it at its own deletion
         process.returncode = 0
-    return LocalProcesses(pids)
+    return LocalProcesses(pids, guard)

@@ -72,12 +72,16 @@ def _common_prefix(one: Sequence[Line], other: Sequence[Line]) -> int:
 def lines_between(segments: Sequence[tuple[int, Sequence[Line]]], after: int, until: int | None) -> list[Line] | None:
     """The lines run after event `after` and up to event `until` (None: to the end); None if they are no longer kept.
 
-    A segment is (index of the event that ended it, its lines); -1 is the one still open.
+    A segment is (index of the event that ended it, its lines); -1 is the one still open. An event that another thread
+    has issued, as autograd's do on a GPU, ends no segment: it counts as part of the one that it fell into.
     """
-    if after >= 0 and not any(index == after for index, _ in segments):
+    cuts = [index for index, _ in segments if index != -1]
+    if after >= 0 and not any(index <= after for index in cuts):
         return None
-    if after < 0 and segments and segments[0][0] > 0:
+    if after < 0 and cuts and cuts[0] > 0:
         return None
+    if until is not None:
+        until = next((index for index in cuts if index >= until), None)
     lines: list[Line] = []
     for index, run in segments:
         if index == -1:

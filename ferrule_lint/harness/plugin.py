@@ -6,15 +6,18 @@
     @pytest.mark.ferrule(ranks=2, expect="divergence")
     def test_known_bug(): ...               # passes if the ranks diverge; a kind such as "shape" can be named
 
-Fixtures and parameters are made once, in the test process, and every rank is a fork of it: nothing is pickled. What the
-ranks print is shown if the test fails. Until a marked test runs, this module imports nothing but pytest; torch and the
-harness come with the first one.
+Fixtures and parameters are made once, in the test process, and every rank is a fork of it: nothing is pickled. Where
+forks cannot be (the process has started CUDA) or are not wanted (`fresh=True`, or `hash_seeds`), every rank is an
+interpreter that starts pytest for this one test. What the ranks print is shown if the test fails. Until a marked test
+runs, this module imports nothing but pytest; torch and the harness come with the first one.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import re
+import tempfile
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,10 +31,10 @@ TIMEOUT = 120.0
 
 _MARK = "ferrule"
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
-_OPTIONS = {"ranks", "backend", "mode", "strict", "timeout", "expect", "flow", "limits"}
+_OPTIONS = {"ranks", "backend", "mode", "strict", "timeout", "expect", "flow", "limits", "fresh", "hash_seeds"}
 _LINE = (
-    "ferrule(ranks=2, backend='auto', mode='lockstep', strict=False, timeout=120, expect=None, flow=True): "
-    "run the test on this many ranks and fail if they diverge"
+    "ferrule(ranks=2, backend='auto', mode='lockstep', strict=False, timeout=120, expect=None, flow=True, fresh=False, "
+    "hash_seeds=None): run the test on this many ranks and fail if they diverge"
 )
 
 
@@ -73,10 +76,39 @@ def _run(item: pytest.Function, options: dict[str, Any]) -> Result:
     from ferrule_lint.harness.api import run
     from ferrule_lint.harness.errors import HarnessError
 
+    try:
+        if _needs_fresh(options):
+            from ferrule_lint.harness.node import node_of
+
+            with tempfile.TemporaryDirectory(prefix="ferrule-") as folder:
+                return run(node_of(item, folder), **{**options, "fresh": True})
+        return run(body_of(item), describe=describer_of(item), **options)
+    except HarnessError as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+def _needs_fresh(options: dict[str, Any]) -> bool:
+    from ferrule_lint.harness.api import require_torch
+    from ferrule_lint.harness.backend import hardware
+
+    if options.get("mode") == "simulate":
+        return False
+    require_torch()
+    return bool(options.get("fresh")) or options.get("hash_seeds") is not None or hardware().cuda_initialised
+
+
+def body_of(item: pytest.Function) -> Callable[[], None]:
+    """The test with its fixtures."""
     arguments = {name: item.funcargs[name] for name in item._fixtureinfo.argnames}
 
     def body() -> None:
         item.obj(**arguments)
+
+    return body
+
+
+def describer_of(item: pytest.Function) -> Callable[[BaseException], str]:
+    """What the test raises, as pytest shows it."""
 
     def describe(error: BaseException) -> str:
         if isinstance(error, pytest.skip.Exception):
@@ -85,10 +117,7 @@ def _run(item: pytest.Function, options: dict[str, Any]) -> Result:
         # the frames between here and the test are not the reader's
         return str(item.repr_failure(found))
 
-    try:
-        return run(body, describe=describe, **options)
-    except HarnessError as error:
-        pytest.fail(str(error), pytrace=False)
+    return describe
 
 
 def _judge(result: Result, expect: str | None) -> None:

@@ -21,16 +21,22 @@ _VALUES = ("shape", "dtype", "reduce-op", "root", "splits", "request")
 
 def as_text(result: Result, *, width: int = WIDTH, colour: bool = False) -> str:
     """The report, or an empty string if there is nothing to report."""
+    remarks = remarks_text(result)
     if result.divergence is not None:
-        return divergence_text(result.divergence, width=width, colour=colour)
+        return divergence_text(result.divergence, width=width, colour=colour) + remarks
     if result.failed:
         alike: dict[str, list[int]] = {}
         for one in result.failed:
             alike.setdefault(str(one), []).append(one.rank)
         lines = [f"{ranks_text(ranks)} {words}" for words, ranks in alike.items()]
         first = result.failed[0]
-        return "\n".join([*lines, first.traceback.rstrip()]).rstrip() + "\n"
+        return "\n".join([*lines, first.traceback.rstrip()]).rstrip() + "\n" + remarks
     return ""
+
+
+def remarks_text(result: Result) -> str:
+    """What else matters, a line each; empty if there is nothing."""
+    return "".join(f"note: {remark}\n" for remark in result.remarks)
 
 
 def divergence_text(divergence: Divergence, *, width: int = WIDTH, colour: bool = False) -> str:

@@ -25,6 +25,8 @@ class Result:
     values: Mapping[int, Any] = field(default_factory=dict)
     outputs: Mapping[int, str] = field(default_factory=dict)
     seconds: float = 0.0
+    #: what else matters: settings that get in the way, a backend that could not be had
+    remarks: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -70,6 +72,7 @@ class Result:
             "backend": self.backend,
             "seconds": round(self.seconds, 3),
             "exit_code": self.exit_code,
+            "remarks": list(self.remarks),
             "divergence": self.divergence.as_dict() if self.divergence else None,
             "ranks": [self._rank(rank) for rank in range(self.world)],
         }

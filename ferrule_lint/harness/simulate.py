@@ -128,7 +128,7 @@ def _run_one(body: Callable[[Callable[[Any], None]], None], output: Any, timeout
         os._exit(0)
 
     with mine:
-        processes = fork_ranks(1, rank)  # type: ignore[arg-type]
+        processes = fork_ranks(1, rank, guarded=False)  # type: ignore[arg-type]
         theirs.close()
         frames, messages = Frames(), []
         mine.settimeout(timeout or None)

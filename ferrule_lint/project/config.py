@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.locate import line_of
+from ferrule_lint.project.presets import preset_path
 from ferrule_lint.project.values import (
     EXTEND,
     KEYS,
     PATHS,
+    PRESET,
     InvalidValue,
     RuleSettings,
     Sharded,
@@ -42,6 +44,41 @@ class ConfigError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Overrides:
+    """What the command line says, whatever the files say. None and empty: nothing."""
+
+    #: a selection on the command line starts anew, as in ruff
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    min_confidence: Confidence | None = None
+    output_format: str | None = None
+    cache_dir: Path | None = None
+    force_exclude: bool | None = None
+    ignore_suppressions: bool | None = None
+    fix: bool | None = None
+    unsafe_fixes: bool | None = None
+
+    def applied_to(self, settings: Settings) -> Settings:
+        """The settings of a file with these instead of its own."""
+        if self.select:
+            settings = replace(settings, select=self.select, ignore=(), extend_select=())
+        if self.min_confidence is not None:
+            # more specific than what a file says of one rule
+            rules = tuple((code, replace(rule, min_confidence=None)) for code, rule in settings.rules)
+            settings = replace(settings, rules=rules)
+        settings = replace(
+            settings,
+            ignore=(*settings.ignore, *self.ignore),
+            extend_select=(*settings.extend_select, *self.extend_select),
+            overrides=self,
+        )
+        plain = (name for one in fields(self) if (name := one.name) not in ("select", "ignore", "extend_select"))
+        said = {name: value for name in plain if (value := getattr(self, name)) is not None}
+        return replace(settings, **said)
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a run does. Built by `load_settings`; the command line replaces fields."""
 
@@ -49,6 +86,8 @@ class Settings:
     root: Path | None = None
     #: the file the settings came from
     source: Path | None = None
+    #: the named set of defaults that the file builds on
+    preset: str | None = None
     select: tuple[str, ...] = ("FER",)
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
@@ -75,11 +114,16 @@ class Settings:
     #: rules whose fixes count as safe, or as unsafe, whatever they say of themselves
     extend_safe_fixes: tuple[str, ...] = ()
     extend_unsafe_fixes: tuple[str, ...] = ()
+    #: the form of a fix that comes first where several fit: "agree" on the condition, or "hoist" what it decides about
+    fix_preference: str = "agree"
     cache_dir: Path | None = None
     #: the file of findings that were there before; None: the usual one, if it is there
     baseline: Path | None = None
     #: (key, the file that says it)
     origins: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    #: whether files may have settings of their own, of a nearer settings file: see `project.nearest`
+    by_file: bool = field(default=False, compare=False)
+    overrides: Overrides = field(default=Overrides(), compare=False)
 
     def rule(self, code: str) -> RuleSettings:
         """What is said of one rule."""
@@ -148,11 +192,46 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
         raise ConfigError(str(path), 0, "not valid TOML: nested too deeply") from None
 
 
-def load_file(path: Path, extended_by: tuple[Path, ...] = ()) -> Settings | None:
+def _speaks_of_us(path: Path) -> bool:
+    try:
+        return TABLE.rpartition(".")[2].encode() in path.read_bytes()
+    except OSError:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """What one file says: its keys, and the text and table they stand in."""
+
+    path: Path
+    values: Mapping[str, Any]
+    text: str
+    table: str
+
+
+def load_file(path: Path) -> Settings | None:
     """The settings in one file, or None if it is a `pyproject.toml` without a `[tool.ferrule-lint]`.
 
-    `extended_by` are the files that lead here by `extend`.
+    What it does not say is taken from the file that it extends, and then from the preset.
     """
+    layers = _layers(path, ())
+    if not layers:
+        return None
+    settings = Settings()
+    for layer in reversed(layers):
+        if PRESET in layer.values:
+            settings = _preset(layer)
+            break
+    for layer in layers:
+        settings = parse_settings(layer.values, layer.path, layer.text, layer.table, settings)
+    return settings
+
+
+def _layers(path: Path, extended_by: tuple[Path, ...]) -> list[_Layer]:
+    """What a file and those that it extends say, the file itself last. `extended_by` are the files that lead here."""
+    if path.name == "pyproject.toml" and not _speaks_of_us(path):
+        # somebody else's, and not for us to judge
+        return []
     values, text = _read(path)
     table = ""
     if path.name != "pyproject.toml":
@@ -162,19 +241,20 @@ def load_file(path: Path, extended_by: tuple[Path, ...] = ()) -> Settings | None
         tool = values.get("tool", {})
         ours = tool.get("ferrule-lint") if isinstance(tool, dict) else None
         if ours is None:
-            return None
+            return []
         if not isinstance(ours, dict):
             raise ConfigError(str(path), line_of(text, "tool", key="ferrule-lint"), f"[{TABLE}] has to be a table")
         values, table = ours, TABLE
-    base = _extended(values[EXTEND], path, text, table, extended_by) if EXTEND in values else None
-    return parse_settings(values, path, text, table, base)
+    layer = _Layer(path, values, text, table)
+    return [*(_extended(layer, extended_by) if EXTEND in values else ()), layer]
 
 
-def _extended(value: Any, path: Path, text: str, table: str, extended_by: tuple[Path, ...]) -> Settings | None:
-    """The settings of the file that `extend` names."""
-    line = line_of(text, table, key=EXTEND)
+def _extended(layer: _Layer, extended_by: tuple[Path, ...]) -> list[_Layer]:
+    """The layers of the file that `extend` names."""
+    path = layer.path
+    line = line_of(layer.text, layer.table, key=EXTEND)
     try:
-        other = path.parent / read_extend(value)
+        other = path.parent / read_extend(layer.values[EXTEND])
     except InvalidValue as error:
         raise ConfigError(str(path), line, f'"{EXTEND}": {error}') from None
     chain = (*extended_by, path.resolve())
@@ -182,7 +262,29 @@ def _extended(value: Any, path: Path, text: str, table: str, extended_by: tuple[
         raise ConfigError(str(path), line, f'"{EXTEND}": {other.name} extends itself')
     if not other.is_file():
         raise ConfigError(str(path), line, f'"{EXTEND}": there is no file {other}')
-    return load_file(other, chain)
+    return _layers(other, chain)
+
+
+def _preset(layer: _Layer) -> Settings:
+    """The defaults that the preset named in a layer sets."""
+    try:
+        path = preset_path(KEYS[PRESET](layer.values[PRESET]))
+    except InvalidValue as error:
+        line = line_of(layer.text, layer.table, key=PRESET)
+        raise ConfigError(str(layer.path), line, f'"{PRESET}": {error}') from None
+    values, text = _read(path)
+    return parse_settings(values, path, text, "")
+
+
+def settings_in(folder: Path) -> Settings | None:
+    """The settings of the file in this very folder, if it has one."""
+    for name in ("ferrule.toml", "pyproject.toml"):
+        path = folder / name
+        if path.is_file():
+            settings = load_file(path)
+            if settings is not None:
+                return settings
+    return None
 
 
 def load_settings(start: Path, *, config: Path | None = None, isolated: bool = False) -> Settings:
@@ -197,10 +299,7 @@ def load_settings(start: Path, *, config: Path | None = None, isolated: bool = F
     if not folder.is_dir():
         folder = folder.parent
     for candidate in (folder, *folder.parents):
-        for name in ("ferrule.toml", "pyproject.toml"):
-            path = candidate / name
-            if path.is_file():
-                settings = load_file(path)
-                if settings is not None:
-                    return settings
-    return Settings()
+        settings = settings_in(candidate)
+        if settings is not None:
+            return replace(settings, by_file=True)
+    return Settings(by_file=True)

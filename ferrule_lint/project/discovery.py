@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ferrule_lint.findings import LintError
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.ignore import IgnoreStack, PatternSet
+from ferrule_lint.project.nearest import Nearest, Scope, scope_of
 
 _VCS = (".git", ".hg", ".svn")
 #: what notebooks end with
@@ -59,6 +60,7 @@ def discover(paths: Sequence[Path | str], settings: Settings, given_content: Col
     folders = [_folder(path) for path in given]
     projects = [project_root(folder) for folder in folders]
     root = settings.root or find_root(paths)
+    settings = replace(settings, root=root)
     walker = _Walker(root, settings)
 
     around = _Found()
@@ -74,6 +76,8 @@ def discover(paths: Sequence[Path | str], settings: Settings, given_content: Col
             walker.walk(above, around, packages_only=True)
 
     reported = _Found()
+    # its own, for the settings files of what is reported on: nobody minds the others
+    walker = _Walker(root, settings)
     for path in given:
         if path in given_content:
             walker.add_given(path, reported)
@@ -83,13 +87,15 @@ def discover(paths: Sequence[Path | str], settings: Settings, given_content: Col
     errors = sorted({(walker.name(path), message) for path, message in reported.errors})
     hidden = {path for path, _ in around.errors} - {path for path, _ in reported.errors}
     report = {walker.name(path) for path in reported.files}
+    for name in report:
+        walker.nearest.of(name)
     read = {walker.name(path) for path in around.files} | report
     read |= {walker.name(str(path)) for path in given_content if path.is_relative_to(root)}
     return Discovery(
         root=root,
         read=tuple(sorted(read)),
         report=tuple(sorted(report)),
-        errors=tuple(LintError(path, 0, message) for path, message in errors),
+        errors=(*(LintError(path, 0, message) for path, message in errors), *walker.nearest.errors()),
         unreadable=len(hidden),
     )
 
@@ -100,13 +106,38 @@ def find_root(paths: Sequence[Path | str]) -> Path:
     The project of the first path, if all others lie in it; else the folder that holds all of them. Without a project
     it is the current folder, as for other linters, or that of the path where this lies elsewhere.
     """
-    folders = [_folder(path) for path in _absolute(paths)]
-    here = Path.cwd()
-    roots = [project_root(folder) or (here if folder.is_relative_to(here) else folder) for folder in folders]
+    roots = _roots(paths)
     first = roots[0]
     if all(root.is_relative_to(first) for root in roots):
         return first
-    return Path(os.path.commonpath([str(root) for root in roots]))
+    return common_folder(roots)
+
+
+def by_project(paths: Sequence[Path | str]) -> list[list[Path | str]]:
+    """The paths of each project by themselves; projects inside of one that was asked for belong to it.
+
+    Paths that are in no project are one of these groups.
+    """
+    if len(paths) < 2:
+        return [list(paths)]
+    folders = [_folder(path) for path in _absolute(paths)]
+    projects = [project_root(folder) for folder in folders]
+    outermost: dict[Path | None, list[Path | str]] = {}
+    for path, own in zip(paths, projects, strict=True):
+        around = [one for one in projects if one is not None and own is not None and own.is_relative_to(one)]
+        outermost.setdefault(min(around, key=lambda one: len(one.parts), default=None), []).append(path)
+    return list(outermost.values())
+
+
+def common_folder(folders: Sequence[Path]) -> Path:
+    """The folder that holds all of `folders`."""
+    return Path(os.path.commonpath([str(folder) for folder in folders]))
+
+
+def _roots(paths: Sequence[Path | str]) -> list[Path]:
+    here = Path.cwd()
+    folders = [_folder(path) for path in _absolute(paths)]
+    return [project_root(folder) or (here if folder.is_relative_to(here) else folder) for folder in folders]
 
 
 def _absolute(paths: Sequence[Path | str]) -> list[Path]:
@@ -118,13 +149,32 @@ def _folder(path: Path) -> Path:
     return path if path.is_dir() else path.parent
 
 
+class _Excludes:
+    """The patterns of `exclude` and `extend-exclude` in some settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        # the last pattern that fits decides
+        self._sets: tuple[tuple[Scope, PatternSet], ...] = tuple(
+            (scope_of(settings, key), PatternSet.parse(patterns))
+            for key, patterns in (("extend-exclude", settings.extend_exclude), ("exclude", settings.exclude))
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether the entry `name` itself is excluded."""
+        for scope, patterns in self._sets:
+            decision = patterns.decide(scope(name))
+            if decision is not None:
+                return decision
+        return False
+
+
 class _Walker:
     """Goes through folders by the settings' rules."""
 
     def __init__(self, root: Path, settings: Settings) -> None:
         self._root = root
-        self._settings = settings
-        self._excluded = PatternSet.parse((*settings.exclude, *settings.extend_exclude))
+        self.nearest = Nearest(settings)
+        self._excludes: dict[int, _Excludes] = {}
         self._real_root = os.path.realpath(root)
 
     def name(self, path: str) -> str:
@@ -141,7 +191,7 @@ class _Walker:
             else:
                 found.errors.append((str(path), _reason(error)))
             return
-        if self._settings.force_exclude and self._below_excluded(path, folder=stat.S_ISDIR(mode)):
+        if self._forces(path) and self._below_excluded(path, folder=stat.S_ISDIR(mode)):
             return
         if stat.S_ISDIR(mode):
             self.walk(path, found, suffixes=(".py", NOTEBOOK))
@@ -152,7 +202,7 @@ class _Walker:
 
     def add_given(self, path: Path, found: _Found) -> None:
         """A file on the command line whose content is known already."""
-        excluded = self._settings.force_exclude and self._below_excluded(path, folder=False)
+        excluded = self._forces(path) and self._below_excluded(path, folder=False)
         if path.suffix != ".pyi" and not excluded:
             self._add_file(str(path), found)
 
@@ -166,12 +216,13 @@ class _Walker:
         """
         stack = self._ignores_above(top)
         prefix = self._prefix(top)
-        if self._excluded.decide(prefix) or (prefix and self._below_excluded(top, folder=True)):
+        if prefix and self._below_excluded(top, folder=True):
             prefix = ""
         pending = [(str(top), prefix, self._ignore_base(top), stack)]
         while pending:
             folder, name, base, stack = pending.pop()
-            if self._settings.respect_gitignore:
+            settings = self._settings_in(folder)
+            if settings.respect_gitignore:
                 stack = stack.with_file(Path(folder, ".gitignore"), base)
             try:
                 with os.scandir(folder) as entries:
@@ -183,15 +234,29 @@ class _Walker:
                 if self._is_folder(entry):
                     if packages_only and not os.path.exists(os.path.join(entry.path, "__init__.py")):
                         continue
-                    if not self._left_out(name, base, entry.name + "/", stack):
+                    if not self._left_out(settings, name, base, entry.name + "/", stack):
                         pending.append((entry.path, f"{name}{entry.name}/", f"{base}{entry.name}/", stack))
-                elif entry.name.endswith(suffixes) and not self._left_out(name, base, entry.name, stack):
+                elif entry.name.endswith(suffixes) and not self._left_out(settings, name, base, entry.name, stack):
                     self._add_entry(entry, found)
 
-    def _left_out(self, name: str, base: str, entry: str, stack: IgnoreStack) -> bool:
-        if self._excluded.decide(name + entry):
+    def _settings_in(self, folder: str) -> Settings:
+        """The settings that count in a folder."""
+        return self.nearest.of_folder(os.path.relpath(folder, self._root))
+
+    def _forces(self, path: Path) -> bool:
+        return self._settings_in(str(path.parent)).force_exclude
+
+    def _left_out(self, settings: Settings, name: str, base: str, entry: str, stack: IgnoreStack) -> bool:
+        if self._excluded(settings, name + entry):
             return True
-        return self._settings.respect_gitignore and stack.ignored(base + entry)
+        return settings.respect_gitignore and stack.ignored(base + entry)
+
+    def _excluded(self, settings: Settings, name: str) -> bool:
+        """Whether settings exclude the entry `name` (relative to the root; of a folder with a slash)."""
+        excludes = self._excludes.get(id(settings))
+        if excludes is None:
+            excludes = self._excludes[id(settings)] = _Excludes(settings)
+        return excludes.has(name)
 
     @staticmethod
     def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -239,7 +304,8 @@ class _Walker:
         parts = self._prefix(path).rstrip("/").split("/")
         for count in range(1, len(parts) + 1):
             name = "/".join(parts[:count])
-            if name and self._excluded.decide(name + ("/" if folder or count < len(parts) else "")):
+            settings = self.nearest.of_folder("/".join(parts[: count - 1]))
+            if name and self._excluded(settings, name + ("/" if folder or count < len(parts) else "")):
                 return True
         return False
 
@@ -260,7 +326,7 @@ class _Walker:
         None, if they ignore `folder`: it was asked for all the same, and git has nothing to say inside it.
         """
         stack = IgnoreStack()
-        if not self._settings.respect_gitignore:
+        if not self._settings_in(str(folder)).respect_gitignore:
             return stack
         repository = self._repository(folder)
         stack = stack.with_file(repository / ".git" / "info" / "exclude", "")

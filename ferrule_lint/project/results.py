@@ -26,11 +26,12 @@ from ferrule_lint.findings import Finding
 from ferrule_lint.project.cache import prepare, write_entry
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.discovery import Discovery
+from ferrule_lint.project.nearest import Nearest
 from ferrule_lint.resources import rules_dir
 
 _PACKAGE = Path(ferrule_lint.__file__).parent
 #: settings that decide where things are read and shown, not what is found
-_ELSEWHERE = ("root", "source", "output_format", "cache_dir", "models")
+_ELSEWHERE = ("root", "source", "output_format", "cache_dir", "models", "overrides", "by_file", "baseline", "preset")
 #: entries that are kept: branches that one goes back and forth between, and subsets that are linted
 MOST = 32
 
@@ -59,11 +60,12 @@ def tool_version() -> str:
 def key(discovery: Discovery, settings: Settings, contents: Mapping[str, bytes]) -> str | None:
     """The name of the entry for a run; None if some file cannot be read. `contents` stand in for files."""
     digest = hashlib.sha256(tool_version().encode())
-    for name in (field.name for field in dataclasses.fields(settings) if field.name not in _ELSEWHERE):
-        digest.update(f"{name}={getattr(settings, name)!r}\n".encode())
+    nearest = Nearest(dataclasses.replace(settings, root=discovery.root))
     try:
-        for model in settings.models:
-            digest.update(hashlib.sha256(model.read_bytes()).digest())
+        digest.update(_said(settings))
+        for own in nearest.among(discovery.report):
+            digest.update(_said(own))
+            digest.update(f"{own.source}".encode())
         reported = set(discovery.report)
         for path in discovery.read:
             content = contents.get(path)
@@ -74,6 +76,13 @@ def key(discovery: Discovery, settings: Settings, contents: Mapping[str, bytes])
     except OSError:
         return None
     return digest.hexdigest()
+
+
+def _said(settings: Settings) -> bytes:
+    """What settings say that decides what is found; raises OSError for a model file that cannot be read."""
+    names = (field.name for field in dataclasses.fields(settings) if field.name not in _ELSEWHERE)
+    said = "".join(f"{name}={getattr(settings, name)!r}\n" for name in names).encode()
+    return said + b"".join(hashlib.sha256(model.read_bytes()).digest() for model in settings.models)
 
 
 class ResultsCache:

@@ -10,6 +10,7 @@ from ferrule_lint.findings import Finding, Safety
 from ferrule_lint.models.locate import line_of
 from ferrule_lint.project.config import TABLE, ConfigError, Settings, line_in
 from ferrule_lint.project.ignore import PatternSet
+from ferrule_lint.project.nearest import Nearest, Scope, scope_of
 from ferrule_lint.project.values import suggestion
 
 #: a file that cannot be parsed was not checked: that is said whatever is selected, unless it is ignored by name
@@ -32,34 +33,56 @@ def selects(settings: Settings, code: str) -> bool:
 
 
 class Selection:
-    """Which findings the settings ask for, and how severe they are."""
+    """Which findings the settings ask for, and how severe they are, in each file by the settings that count there."""
+
+    def __init__(self, run: Settings) -> None:
+        self.nearest = Nearest(run)
+        self._ignores: dict[int, _PerFile] = {}
+
+    def looks_for(self, code: str, path: str) -> bool:
+        """Whether the rule `code` is on in the file `path`."""
+        settings = self.nearest.of(path)
+        if not selects(settings, code):
+            return False
+        ignores = self._ignores.get(id(settings))
+        if ignores is None:
+            ignores = self._ignores[id(settings)] = _PerFile(settings)
+        return not ignores.has(code, path)
+
+    def asks_for(self, finding: Finding) -> bool:
+        """Whether `finding` is to be shown."""
+        settings = self.nearest.of(finding.path)
+        own = settings.rule(finding.code).min_confidence
+        least = settings.min_confidence if own is None else own
+        return finding.confidence >= least and self.looks_for(finding.code, finding.path)
+
+    def graded(self, finding: Finding) -> Finding:
+        """`finding` with the severity that the settings give its rule."""
+        severity = self.nearest.of(finding.path).rule(finding.code).severity
+        return finding if severity is None else replace(finding, severity=severity)
+
+    def requires_reason(self, path: str) -> bool:
+        """Whether suppression comments in a file have to give a reason."""
+        return self.nearest.of(path).rule(UNUSED_SUPPRESSION).require_reason
+
+
+class _PerFile:
+    """The `per-file-ignores` of some settings."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self._scope: Scope = scope_of(settings, "per-file-ignores")
         self._ignores = tuple(
             (PatternSet.parse([pattern.removeprefix("!")]), pattern.startswith("!"), codes)
             for pattern, codes in settings.per_file_ignores
         )
 
-    def looks_for(self, code: str, path: str) -> bool:
-        """Whether the rule `code` is on in the file `path`."""
-        if not selects(self._settings, code):
-            return False
-        return not any(
-            _specificity(code, codes) >= 0 and _inside(path, patterns) is not inverted
+    def has(self, code: str, path: str) -> bool:
+        """Whether `code` is ignored in the file `path`."""
+        seen = self._scope(path)
+        return any(
+            _specificity(code, codes) >= 0 and _inside(seen, patterns) is not inverted
             for patterns, inverted, codes in self._ignores
         )
-
-    def asks_for(self, finding: Finding) -> bool:
-        """Whether `finding` is to be shown."""
-        own = self._settings.rule(finding.code).min_confidence
-        least = self._settings.min_confidence if own is None else own
-        return finding.confidence >= least and self.looks_for(finding.code, finding.path)
-
-    def graded(self, finding: Finding) -> Finding:
-        """`finding` with the severity that the settings give its rule."""
-        severity = self._settings.rule(finding.code).severity
-        return finding if severity is None else replace(finding, severity=severity)
 
 
 def _inside(path: str, patterns: PatternSet) -> bool:

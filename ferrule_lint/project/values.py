@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ferrule_lint.findings import Confidence
+from ferrule_lint.project.presets import preset_names
 
 #: those of `reporters.formats`, which this part of the package may not import
 OUTPUT_FORMATS = (
@@ -148,6 +149,7 @@ def _rule(code: str, table: Mapping[str, Any]) -> RuleSettings:
 
 #: key in the file (its field in `Settings` has underscores) -> how its value is read; raises InvalidValue
 KEYS: Mapping[str, Callable[[Any], Any]] = {
+    "preset": lambda value: _choice(preset_names(), value),
     "select": _codes,
     "ignore": _codes,
     "extend-select": _codes,
@@ -164,12 +166,15 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
     "unsafe-fixes": _boolean,
     "extend-safe-fixes": _codes,
     "extend-unsafe-fixes": _codes,
+    "fix-preference": lambda value: _choice(("agree", "hoist"), value),
     "output-format": lambda value: _choice(OUTPUT_FORMATS, value),
     "cache-dir": _path,
     "baseline": _path,
 }
 #: the key that names another settings file, whose settings count where this file says nothing
 EXTEND = "extend"
+#: the key that names a set of defaults
+PRESET = "preset"
 #: keys whose values are tables
 TABLES = ("per-file-ignores", "rules")
 #: keys whose paths are relative to the file that says them

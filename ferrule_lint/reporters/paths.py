@@ -32,6 +32,8 @@ def relocated(report: Report, root: Path, cwd: Path) -> Report:
                 path=here(finding.path),
                 witness=tuple(replace(step, path=here(step.path)) for step in finding.witness),
                 events=tuple(replace(event, path=here(event.path)) for event in finding.events),
+                # it is of the path in the project, wherever one stands
+                known_fingerprint=finding.fingerprint,
             )
             for finding in report.findings
         ),

@@ -128,7 +128,7 @@ class Analysis:
             positional = tuple(frame.eval(a) for a in expr.args)
             keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
         bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
-        known = self.summary(method, contexts_of(method, bound, expr), info, None, frame.depth + 1)
+        known = self.summary(method, contexts_of(method, bound, expr, self.models), info, None, frame.depth + 1)
         return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
@@ -207,7 +207,7 @@ class Analysis:
         info = self._receiver_class(function, receiver)
         if frame.light:
             return self._light_call(frame, function, info, bound, closure)
-        context = (*contexts_of(function, bound, call), *self._classes_passed(function, bound))
+        context = (*contexts_of(function, bound, call, self.models), *self._classes_passed(function, bound))
         known = self.summary(function, context, info, closure, frame.depth + 1)
         if known is None:
             return UNKNOWN

@@ -227,8 +227,8 @@ def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: st
 
 
 def emptiness_of(emptiness: Divergence | None, index: str) -> Divergence | None:
-    """Why a dimension may be zero: of what only a parameter's name calls a batch, the first one at most."""
-    if emptiness is None or index == "0" or not emptiness.assumed:
+    """Why a dimension may be zero: the first, which counts items, more likely than one of the others."""
+    if emptiness is None or index == "0":
         return emptiness
     return emptiness.at_most(Confidence.LOW)
 

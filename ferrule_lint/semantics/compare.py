@@ -36,6 +36,10 @@ BUDGET = 6000
 MOST_EFFORT = 300_000
 _LONGEST_CALL_SIGNATURE = 60
 _MOST_WAYS = 32
+#: settings that several tests ask for, told apart when a difference is checked once more
+_MOST_SETTINGS = 3
+#: shared choices within each other whose arms are compared one by one
+_MOST_NESTED = 6
 
 Signature = tuple[object, ...]
 #: the signature of a way that ends in an exception: comparable with anything
@@ -355,24 +359,64 @@ def difference(
         if signature is not RAISES:
             outcomes.append((assignment, signature))
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
-        if x == y or not (issues(x) or issues(y)) or _same_ways(x, y) or _take_turns(x, y):
-            continue
-        if by_presence and _same_modules(x, y):
+        if not (issues(x) or issues(y)) or _alike(x, y, by_presence):
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
-        found = _explain(root, choice, a, b, question.fresh())
+        settings = _settings(root, choice)
+        settled = next((s for s in settings if _differ(question, root, {**s, **a}, {**s, **b}, by_presence)), None)
+        if settled is None:
+            continue
+        found = _explain(root, choice, {**settled, **a}, {**settled, **b}, question.fresh())
         if found is not None:
             return found
     return None
 
 
+def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
+    """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
+    asked = {a.key for a in atoms(choice.formula) if a.divergence is None}
+    others = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice] if asked else []
+    again = {a.key for o in others for a in atoms(o.formula)}
+    keys = sorted(asked & again)[:_MOST_SETTINGS]
+    return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+
+
+def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:
+    """Whether two ranks issue different events, or it would take too long to tell."""
+    first, second = question.fresh(), question.fresh()
+    x, y = first.signature(root, (), a), second.signature(root, (), b)
+    if first.exhausted or second.exhausted:
+        return True
+    return x is not RAISES and y is not RAISES and not _alike(x, y, by_presence)
+
+
+def _alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool:
+    """Whether two ranks issue the same, whatever way of the choices they share they take."""
+    shorter, before, after = min(len(x), len(y)), 0, 0
+    while before < shorter and x[before] is y[before]:
+        before += 1
+    while after < shorter - before and x[-1 - after] is y[-1 - after]:
+        after += 1
+    x, y = x[before : len(x) - after], y[before : len(y) - after]
+    if x == y or _same_ways(x, y) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
+        return True
+    if depth >= _MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
+        return False
+    return all(_alike(a, b, by_presence, depth + 1) for a, b in zip(_arms(x[0]), _arms(y[0]), strict=True))
+
+
+def _is_either(token: object) -> bool:
+    return isinstance(token, tuple) and bool(token) and token[0] == "either"
+
+
+def _arms(token: object) -> tuple[Signature, Signature]:
+    assert isinstance(token, tuple)
+    return token[1], token[2]
+
+
 def _same_modules(x: Signature, y: Signature) -> bool:
     """Whether what differs are forwards on either rank, and those of the same modules."""
-    while x and y and x[0] is y[0]:
-        x, y = x[1:], y[1:]
-    while x and y and x[-1] is y[-1]:
-        x, y = x[:-1], y[:-1]
     left, right = _events(x), _events(y)
     if (
         left != right
@@ -505,12 +549,18 @@ def _after(trace: Trace, choice: Choice) -> Trace | None:
 
 
 def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:
-    """Of the differing occurrences, those whose like the other rank does not issue as often; all if that is none."""
+    """Of the differing occurrences, those whose like the other rank does not issue at all, or else not as often; all
+    if that is none."""
     balance: collections.Counter[tuple[object, ...]] = collections.Counter()
     for occurrences, sign in ((first, 1), (second, -1)):
         for o in occurrences:
-            balance[(o.event.op, o.event.axes, o.event.channel)] += sign
-    return [o for o in within if balance[(o.event.op, o.event.axes, o.event.channel)]] or within
+            balance[_kind(o)] += sign
+    alone = {_kind(o) for o in first} ^ {_kind(o) for o in second}
+    return [o for o in within if _kind(o) in alone] or [o for o in within if balance[_kind(o)]] or within
+
+
+def _kind(o: Occurrence) -> tuple[object, ...]:
+    return (o.event.op, o.event.axes, o.event.channel)
 
 
 def _unique(occurrences: Iterable[Occurrence]) -> list[Occurrence]:

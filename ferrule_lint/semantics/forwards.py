@@ -41,7 +41,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if role != "leaf" and role != "ddp" and not function.unwrapped:
         confidence = _sharded(frame, function, role)
         if confidence is not None:
-            emit(frame, arguments, confidence, assumed=not modules and role != "sharded" and frame.self_class is None)
+            emit(frame, arguments, confidence)
     if result is None and last_name(arguments.expr.func) == "generate":
         return _generated(frame, "generate", arguments)
     data = _output(frame, arguments)
@@ -70,13 +70,14 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
     return best
 
 
-def emit(frame: Frame, arguments: Arguments, confidence: Confidence, assumed: bool = False) -> None:
+def emit(frame: Frame, arguments: Arguments, confidence: Confidence) -> None:
     func = arguments.expr.func
     channel = last_name(func if type(func) is not f.Subscript else func.base) or render(func)
     if channel == "forward" and type(func) is f.Attr:
         channel = last_name(func.base) or channel
     note = f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
+    assumed = confidence < Confidence.HIGH
     confidence = min(confidence, Confidence.MEDIUM)
     frame.emit(
         Event("forward", DP, channel, frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr), assumed)
@@ -136,11 +137,11 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         )
         if confidence is None:
             return None
-        emit(frame, arguments, confidence, assumed=frame.self_class is None)
+        emit(frame, arguments, confidence)
         return _generated(frame, name, arguments)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     if sharding.unknown is None or not arguments.values:
         return None
-    emit(frame, arguments, min(sharding.unknown, Confidence.MEDIUM), assumed=True)
+    emit(frame, arguments, sharding.unknown)
     return Value(data=_output(frame, arguments))

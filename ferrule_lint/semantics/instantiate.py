@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -27,7 +28,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.summary import Summary
-from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, PartialTarget
+from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 
 _CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
 
@@ -75,7 +76,7 @@ def _is_open(call: f.Call | None) -> bool:
 
 
 def contexts_of(
-    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None
+    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None, models: ModelSet
 ) -> tuple[tuple[str, Value], ...]:
     """What the arguments fix of a function: None, True, False, "a group is given", callables; ".x" is an attribute
     of the receiver."""
@@ -96,6 +97,10 @@ def contexts_of(
                 out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))
         elif type(value.target) in (FunctionTarget, PartialTarget, ClassTarget):
             out.append((parameter.name, Value(uniform=True, target=value.target)))
+        elif type(value.target) is ExternalTarget:
+            model = models.call(value.target.dotted)
+            if model is not None and model.event is not None:
+                out.append((parameter.name, Value(uniform=True, target=value.target)))
     return tuple(out)
 
 

@@ -30,7 +30,7 @@ class Event(NamedTuple):
     p2p: str = ""
     #: of an input that only stands in for a real one: it is there to keep the ranks together
     dummy: bool = False
-    #: of a module that some project shards, but of which nothing but a name is known
+    #: of a module that need not be the one which the project shards
     assumed: bool = False
 
 

@@ -29,7 +29,7 @@ def match(
     *,
     known: Collection[str],
     looked_for: Callable[[str, str], bool],
-    require_reason: bool = False,
+    requires_reason: Callable[[str], bool],
 ) -> Matched:
     """Apply the `comments` of each path to `findings`, which are those before any choice by confidence.
 
@@ -41,7 +41,7 @@ def match(
     _apply(findings, comments, used, result)
     problems: list[Finding] = []
     for path, ones in comments.items():
-        problems += _problems(path, ones, used, known, looked_for, require_reason)
+        problems += _problems(path, ones, used, known, looked_for, requires_reason)
     # these can be suppressed in turn, by a comment that names FER002 and is then in use
     _apply(problems, comments, used, result)
     for path, ones in comments.items():
@@ -79,7 +79,7 @@ def _problems(
     used: Collection[tuple[str, SuppressionComment]],
     known: Collection[str],
     looked_for: Callable[[str, str], bool],
-    require_reason: bool,
+    requires_reason: Callable[[str], bool],
 ) -> Iterable[Finding]:
     for one in comments:
         if one.form == "malformed":
@@ -93,7 +93,7 @@ def _problems(
         elif (path, one) not in used:
             if looked_for(one.code, path):
                 yield _unused(path, one)
-        elif require_reason and not one.text:
+        elif requires_reason(path) and not one.text:
             yield _finding(path, one, f"the suppression of {one.code} gives no reason", f"{one.code} without reason")
 
 

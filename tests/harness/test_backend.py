@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ferrule_lint.harness.backend import Hardware, choose, in_the_way
+from ferrule_lint.harness.api import rank_environment
+from ferrule_lint.harness.backend import Hardware, choose, in_the_way, ranks_per_host
 from ferrule_lint.harness.errors import HarnessError
 
 
@@ -32,7 +33,31 @@ def test_what_was_asked_for_is_not_replaced_silently() -> None:
         choose("mpi", 2, Hardware())
 
 
+def test_where_gpus_are_shared_each_set_of_them_passes_for_a_host() -> None:
+    found = Hardware(2, (2, 30))
+    assert ranks_per_host(choose("auto", 4, found), 4, found) == 2
+    environments = [rank_environment(rank, 4, 1, 2) for rank in range(4)]
+    assert [(one["GROUP_RANK"], one["LOCAL_RANK"]) for one in environments] == [
+        ("0", "0"),
+        ("0", "1"),
+        ("1", "0"),
+        ("1", "1"),
+    ]
+    # on the CPU there is one host
+    assert ranks_per_host(choose("gloo", 4, found), 4, found) == 4
+
+
+def test_without_gloo_there_is_only_simulation() -> None:
+    with pytest.raises(HarnessError, match="no gloo: only `simulate`"):
+        choose("auto", 2, Hardware(gloo=False))
+
+
 def test_settings_that_get_in_the_way() -> None:
-    assert in_the_way({"TORCH_DISTRIBUTED_DEBUG": "DETAIL", "CUDA_LAUNCH_BLOCKING": "0"}) == [
-        "TORCH_DISTRIBUTED_DEBUG=DETAIL"
+    settings = {"TORCH_DISTRIBUTED_DEBUG": "detail", "CUDA_LAUNCH_BLOCKING": "0", "TORCH_NCCL_BLOCKING_WAIT": "1"}
+    assert in_the_way(settings, gpus=False) == [
+        "TORCH_DISTRIBUTED_DEBUG=detail: torch compares by itself before each collective, and may end ranks"
+    ]
+    assert [one.partition(":")[0] for one in in_the_way(settings)] == [
+        "TORCH_DISTRIBUTED_DEBUG=detail",
+        "TORCH_NCCL_BLOCKING_WAIT=1",
     ]

@@ -132,6 +132,14 @@ def test_lines_between_operations() -> None:
     assert lines_between(segments, 2, 6) is None  # no longer kept
 
 
+def test_operations_of_other_threads_end_no_stretch() -> None:
+    # 4 and 5 were issued by a thread of autograd's, while the main thread was in line 3
+    segments = [(3, lines(1, 2)), (6, lines(3)), (-1, lines(4))]
+    assert lines_between(segments, 4, 6) == lines(3)
+    assert lines_between(segments, 3, 5) == lines(3)
+    assert lines_between(segments, 6, 7) == lines(4)
+
+
 def test_ranks_are_folded() -> None:
     assert ranks_text([3]) == "rank 3"
     assert ranks_text([0, 1, 2, 5]) == "ranks 0-2,5"

@@ -141,6 +141,72 @@ def test_other_outcomes_are_said(done: subprocess.CompletedProcess[str]) -> None
     assert "ferrule has no option colour" in done.stdout
 
 
+STARTED_CUDA = """
+import torch
+
+torch.cuda.is_initialized = lambda: True
+"""
+
+FRESH = """
+import os
+import pytest
+import torch
+import torch.distributed as dist
+
+IMPORTED_BY = os.getpid()
+
+
+@pytest.fixture
+def weights():
+    return torch.arange(4.0)
+
+
+@pytest.mark.ferrule(ranks=2)
+@pytest.mark.parametrize("scale", [2])
+def test_interpreter_of_its_own(weights, scale, tmp_path):
+    assert IMPORTED_BY == os.getpid()
+    x = weights * scale
+    dist.all_reduce(x)
+    assert x.tolist() == [0.0, 4.0, 8.0, 12.0]
+    assert tmp_path.exists()
+
+
+class TestMethods:
+    @pytest.mark.ferrule(ranks=2)
+    def test_fails_on_one(self):
+        print("here is rank", dist.get_rank())
+        assert dist.get_rank() == 0
+
+
+@pytest.mark.ferrule(ranks=2, hash_seeds=[1, 2], expect="shape")
+def test_order_of_a_set():
+    for name in {"tower", "head", "words", "metadata", "mix", "patches"}:
+        dist.all_reduce(torch.ones(len(name)))
+"""
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """A test process that has started CUDA, or so it seems: its forks could not use it."""
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("fresh")
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "conftest.py").write_text(STARTED_CUDA)
+    (folder / "test_ranks.py").write_text(FRESH)
+    return pytest_run(folder, *_plugin())
+
+
+def test_after_cuda_ranks_are_interpreters_of_their_own(fresh: subprocess.CompletedProcess[str]) -> None:
+    assert "1 failed, 2 passed" in fresh.stdout, fresh.stdout
+
+
+def test_fresh_ranks_show_failures_and_output_too(fresh: subprocess.CompletedProcess[str]) -> None:
+    assert "rank 1 raised AssertionError: assert 1 == 0" in fresh.stdout
+    assert "where 1 = " in fresh.stdout
+    assert "here is rank 0" in fresh.stdout and "here is rank 1" in fresh.stdout
+    assert "rank 0 raised" not in fresh.stdout
+
+
 def test_works_under_xdist(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("xdist")

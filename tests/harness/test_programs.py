@@ -12,12 +12,24 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from programs import bugs, healthy  # noqa: F401
 from programs.models import mask_line
-from programs.table import BUGS, HEALTHY, Program
+from programs.table import BUGS, FSDP2, HEALTHY, Program
 
 from ferrule_lint.harness import run
+from ferrule_lint.harness.rank.dispatcher import version
 
 
-@pytest.mark.parametrize("program", BUGS, ids=lambda program: program.name)
+def params(programs: list[Program]) -> list[object]:
+    """Programs, skipped with the reason where this torch cannot run them at all."""
+    found = []
+    for program in programs:
+        reason = f"on the CPU since torch {'.'.join(map(str, program.since))}"
+        found.append(
+            pytest.param(program, id=program.name, marks=pytest.mark.skipif(version() < program.since, reason=reason))
+        )
+    return found
+
+
+@pytest.mark.parametrize("program", params(BUGS))
 def test_bug_is_found(program: Program) -> None:
     result = run(program.function, ranks=program.ranks, **{"timeout": 60, **program.options})
     assert result.divergence is not None, result.endings
@@ -29,13 +41,17 @@ def test_bug_is_found(program: Program) -> None:
         assert result.divergence.site == site, result.report()
 
 
-@pytest.mark.parametrize("program", HEALTHY, ids=lambda program: program.name)
+@pytest.mark.parametrize("program", params(HEALTHY))
 def test_healthy_program_is_let_through(program: Program) -> None:
     result = run(program.function, ranks=program.ranks, **{"timeout": 60, **program.options})
     assert result.ok, result.report() + "".join(result.outputs.values())
     assert all(result.events), "nothing was recorded"
 
 
+needs_fsdp2 = pytest.mark.skipif(version() < FSDP2, reason="FSDP2 runs on the CPU since torch 2.7")
+
+
+@needs_fsdp2
 def test_skipped_turn_is_named_behind_the_loop() -> None:
     """The ranks part visibly at the end of the loop, two steps after the `continue`."""
     for name in ("fsdp2_skips_a_step", "ddp_skips_a_step"):
@@ -47,6 +63,7 @@ def test_skipped_turn_is_named_behind_the_loop() -> None:
         assert "for step in range(4)" in lines[divergence.parting.site.line - 1]
 
 
+@needs_fsdp2
 def test_hidden_module_is_named_with_the_branch_before_it() -> None:
     (program,) = (one for one in BUGS if one.name == "fsdp2_submodule_on_some_ranks")
     divergence = run(program.function).divergence

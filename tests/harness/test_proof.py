@@ -47,13 +47,17 @@ class Case:
 
     @property
     def scene(self) -> Scene | None:
-        if self.where.startswith("examples:"):
-            return SCENES.get(self.where)
-        names = [f"{self.where}:{name}" for name in self.entries] + self.entries
-        return next((SCENES[name] for name in names if name in SCENES), None)
+        return next((SCENES[name] for name in self.names if name in SCENES), None)
+
+    @property
+    def names(self) -> list[str]:
+        """Under which its scene may be: that of a whole file, or of one of its functions."""
+        if ":" in self.where:
+            return [self.where]
+        return [f"{self.where}:{name}" for name in self.entries] + self.entries
 
     def __str__(self) -> str:
-        return f"{self.where.removeprefix('examples:')}-{self.kind}-{self.line}"
+        return f"{self.where.rpartition(':')[2]}-{self.kind}-{self.line}"
 
 
 def cases() -> list[Case]:
@@ -73,16 +77,16 @@ PLAYED = [case for case in CASES if case.scene is not None]
 
 
 @functools.cache
-def play(case: Case, spread: bool) -> Result:
+def play(case: Case, spread: bool, ranks: int = 0) -> Result:
     scene = case.scene
     assert scene is not None
     if scene.hash_seeds and spread:
-        return run(act, args=(case.source, case.entries, spread), hash_seeds=[1, 2], timeout=90)
+        return run(act, args=(case.source, case.names, spread), hash_seeds=[1, 2], timeout=90)
 
     def body() -> object:
         return scene.play(load(case.source, "example"), spread)
 
-    return run(body, ranks=scene.ranks, timeout=90, flow=False)
+    return run(body, ranks=ranks or scene.ranks, timeout=90, flow=False)
 
 
 def of_kind(kind: str, *, by_data: bool = False) -> list[object]:

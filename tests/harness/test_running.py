@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,8 @@ def test_values_outputs_and_events() -> None:
     result = run(total, ranks=3, args=(1.0,))
     assert result.ok and result.exit_code == 0 and not result.report()
     assert result.values == {0: 12.0, 1: 12.0, 2: 12.0}
-    assert result.outputs[2] == "rank 2 is done\n"
+    # some versions of torch write lines of their own before
+    assert result.outputs[2].endswith("rank 2 is done\n")
     (start, reduction) = result.events[1]
     assert start.op == "init_process_group"
     assert str(reduction) == "all_reduce float32[2] SUM"
@@ -86,7 +89,7 @@ def script(tmp_path: Path) -> Path:
 
 def test_script(script: Path) -> None:
     result = run(script, args=["one"])
-    assert result.ok and result.outputs[0] == "arguments ['one']\n"
+    assert result.ok and result.outputs[0].endswith("arguments ['one']\n")
     diverged = run(script, args=["diverge"])
     assert diverged.divergence is not None and diverged.divergence.cause == f"{script}:7"
     with pytest.raises(DivergenceError, match="rank 0 issues all_reduce, rank 1 barrier"):
@@ -188,6 +191,7 @@ def body():
     print(os.getpid(), file=open(os.path.join({folder!r}, f"pid{{os.environ['RANK']}}"), "w"), flush=True)
     child = os.fork()
     if child == 0:
+        print(os.getpid(), file=open(os.path.join({folder!r}, f"child{{os.environ['RANK']}}"), "w"), flush=True)
         time.sleep(600)
     while True:
         time.sleep(0.05)
@@ -208,7 +212,8 @@ def alive(pid: int) -> bool:
 def test_no_rank_survives_its_parent(how: signal.Signals, tmp_path: Path) -> None:
     code = HANGING.format(root=str(ROOT), folder=str(tmp_path))
     parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
-    files = [tmp_path / "pid0", tmp_path / "pid1"]
+    # what a rank has started is not to survive either
+    files = [tmp_path / name for name in ("pid0", "pid1", "child0", "child1")]
     end = time.monotonic() + 60
     while time.monotonic() < end and not all(file.exists() and file.read_text().endswith("\n") for file in files):
         time.sleep(0.02)
@@ -222,37 +227,44 @@ def test_no_rank_survives_its_parent(how: signal.Signals, tmp_path: Path) -> Non
     assert not any(map(alive, pids))
 
 
-def test_a_stranger_is_not_let_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize("family", [socket.AF_UNIX, socket.AF_INET], ids=["unix", "tcp"])
+def test_a_stranger_is_not_let_in(family: socket.AddressFamily, tmp_path: Path) -> None:
     from ferrule_lint.harness.launch import LocalProcesses
     from ferrule_lint.harness.server import Limits, Server
     from ferrule_lint.harness.supervisor import Supervisor
-    from ferrule_lint.harness.wire import frame, proof, read_exactly
+    from ferrule_lint.harness.wire import connect, frame, introduce, proof, read_exactly
 
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(tmp_path / "socket"))
+    listener = socket.socket(family)
+    listener.bind(str(tmp_path / "socket") if family == socket.AF_UNIX else ("127.0.0.1", 0))
     listener.listen()
-    supervisor = Supervisor(1)
-    server = Server(listener, "secret", supervisor, LocalProcesses({}), Limits(start=0.4))
+    where = f"unix:{tmp_path}/socket" if family == socket.AF_UNIX else f"tcp:127.0.0.1:{listener.getsockname()[1]}"
+    supervisor = Supervisor(2)
+    server = Server(listener, "secret", supervisor, LocalProcesses({}), Limits(start=1.0))
     hello = {"t": "hello", "rank": 0, "role": "events", "thread": 1}
     end = {"t": "end", "status": "done", "code": 0, "flow": []}
-    strangers = []
-    for answer in (lambda nonce: proof("guess", nonce), lambda nonce: None, lambda nonce: "x"):
-        stranger = socket.socket(socket.AF_UNIX)
-        stranger.connect(str(tmp_path / "socket"))
-        strangers.append((stranger, answer))
-    import threading
 
-    def speak() -> None:
-        for stranger, answer in strangers:
-            nonce = read_exactly(stranger, 32)
-            stranger.sendall(frame({**hello, "proof": answer(nonce)}) + frame(end))
+    def stranger(answer: Callable[[bytes], str | None]) -> socket.socket:
+        connection = connect(where)
+        nonce = read_exactly(connection, 32)
+        connection.sendall(frame({**hello, "proof": answer(nonce)}) + frame(end))
+        return connection
 
-    thread = threading.Thread(target=speak)
-    thread.start()
-    server.serve()
-    thread.join()
+    def speak() -> list[socket.socket]:
+        wrong = [stranger(lambda nonce: proof("guess", nonce)), stranger(lambda nonce: None)]
+        # an answer that was good for another connection
+        wrong.append(stranger(lambda nonce: proof("secret", bytes(32))))
+        rightful = connect(where)
+        introduce(rightful, "secret", {**hello, "rank": 1})
+        rightful.sendall(frame({**end, "code": 5, "status": "exit"}))
+        return [*wrong, rightful]
+
+    with ThreadPoolExecutor(1) as pool:
+        connections = pool.submit(speak)
+        server.serve()
+        opened = connections.result()
     listener.close()
-    # the strangers' "end" counted for nothing: the rank never called in
+    # the strangers' "end" counted for nothing, and rank 0 never called in; who knew the token was heard
     assert supervisor.endings[0].error == "it never called in"
-    for stranger, _ in strangers:
-        stranger.close()
+    assert (supervisor.endings[1].status, supervisor.endings[1].code) == ("exit", 5)
+    for connection in opened:
+        connection.close()

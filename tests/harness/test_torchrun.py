@@ -47,7 +47,7 @@ def test_healthy_job(folder: Path) -> None:
     out, err = run.communicate(timeout=120)
     assert run.returncode == 0, err
     assert sorted(out.splitlines()) == ["done 0", "done 1"]
-    assert "ferrule-lint: no divergence; 2 ranks, lockstep" in err
+    assert "ferrule-lint: no divergence; 2 ranks, torchrun, lockstep" in err
 
 
 def test_two_agents_that_diverge(folder: Path) -> None:

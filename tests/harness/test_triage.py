@@ -166,10 +166,13 @@ def test_command_says_when_nothing_differs(tmp_path: Path) -> None:
 
 def test_real_dumps_of_torch(tmp_path: Path) -> None:
     """What this torch itself writes, pickle and JSON; then with a rank that stopped before the last operation."""
-    pytest.importorskip("torch")
-    import torch
+    torch = pytest.importorskip("torch")
     import torch.distributed as dist
-    from torch._C._distributed_c10d import _dump_fr_trace, _dump_fr_trace_json
+
+    try:
+        from torch._C._distributed_c10d import _dump_fr_trace, _dump_fr_trace_json
+    except ImportError:
+        pytest.skip(f"torch {torch.__version__} has no Flight Recorder on the CPU")
 
     from ferrule_lint.harness import run
 

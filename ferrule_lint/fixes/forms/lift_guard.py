@@ -58,10 +58,12 @@ def propose(site: Site) -> Fix | None:
         return None
     terms = conjuncts(guard.test)
     ranks = [term for term in terms if asks(tree, term) == "rank"]
-    rest = [term for term in terms if term not in ranks]
+    marks = [] if ranks else [term for term in terms if _is_mark(site, term)]
+    rest = [term for term in terms if term not in (*ranks, *marks)]
     barriers = all(callee(call) in _BARRIERS for call in calls)
-    if not ranks or not (barriers or all(one_rank(tree, term) for term in ranks)):
+    if not (ranks or marks) or not (barriers or all(one_rank(tree, term) for term in ranks)):
         return None
+    ranks += marks
     if not all(_same_everywhere(site, term, guard) for term in rest):
         return None
     plan = _plan(site, guard.body, calls)
@@ -96,13 +98,28 @@ def _calls_of(site: Site, event: EventSite) -> list[cst.Call]:
     return site.tree.calls_at(event.line, event.column)[:1]
 
 
+def _is_mark(site: Site, term: cst.BaseExpression) -> bool:
+    """Whether a term asks for what one rank has set for itself: the witness says that whether it is there differs."""
+    notes = [step.note for step in site.finding.witness if step.role == "flow"]
+    return any(f"whether `{name}` is there differs" in note for name in reads(term) for note in notes)
+
+
 def _same_everywhere(site: Site, term: cst.BaseExpression, guard: cst.If) -> bool:
     """Whether a term beside the test of the rank can be asked on every rank: it reads names that all have."""
-    if any(isinstance(one, cst.Call | cst.Await | cst.NamedExpr | cst.Subscript) for one in site.tree.walk(term)):
-        return False
+    for one in site.tree.walk(term):
+        if isinstance(one, cst.Await | cst.NamedExpr | cst.Subscript) or (
+            isinstance(one, cst.Call) and not _is_setting(one)
+        ):
+            return False
     if asks(site.tree, term) in ("presence", "file", "clock"):
         return False
     return site.sure(guard, reads(term))
+
+
+def _is_setting(call: cst.Call) -> bool:
+    """`getattr(config, "name", default)`."""
+    plain = isinstance(call.func, cst.Name) and call.func.value == "getattr" and len(call.args) == 3
+    return plain and isinstance(call.args[1].value, cst.SimpleString)
 
 
 def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan | None:
@@ -193,7 +210,7 @@ def _collective(
     for call in calls:
         if any(isinstance(one, cst.Await | cst.NamedExpr | cst.Yield) for one in tree.walk(call)):
             return False
-        if not site.sure(guard, reads(call) - bound_inside):
+        if not site.sure(guard, reads(call) - bound_inside, same=not _gives_away(site, call)):
             return False
         if any(event.through and call in _calls_of(site, event) for event in site.finding.events):
             plan.unsafe.append(f"`{callee(call)}` may run on every rank")
@@ -224,6 +241,11 @@ def _collective(
         plan.above.append(f"{name} = {tree.text(call)}")
         plan.edits.append(Edit(tree.span(call), name))
     return True
+
+
+def _gives_away(site: Site, call: cst.Call) -> bool:
+    """Whether one rank's value replaces that of the others, so that they may come with any."""
+    return all(event.op == "broadcast" for event in site.finding.events if call in _calls_of(site, event))
 
 
 def _from_with(

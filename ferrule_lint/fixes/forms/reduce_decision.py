@@ -1,11 +1,14 @@
 """Reduce the decision: a `continue`, `break` or `return` that some ranks would take is taken by all, or by none.
 
 What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX).
-That something is ready, or there as a file, has to be so on every rank (MIN). "There is nothing here" is agreed on only
-if no rank has anything (MIN): then ranks without data go on with empty tensors.
+The same holds where a loop over data ends. That something is ready, or there as a file, has to be so on every rank
+(MIN). "There is nothing here" is agreed on only if no rank has anything (MIN): then ranks without data go on with empty
+tensors.
 """
 
 from __future__ import annotations
+
+import re
 
 import libcst as cst
 
@@ -17,6 +20,7 @@ from ferrule_lint.fixes.site import Site, conjuncts
 from ferrule_lint.fixes.tests import Asks, asks
 
 FORM = "reduce-decision"
+_ONE_IS_ENOUGH = "one rank's word is enough to stop"
 _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
 
 
@@ -37,6 +41,8 @@ def propose(site: Site) -> Fix | None:
     if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(owner.test)):
         return None
     known = _agreement(answers, does, _negated(owner.test))
+    if does == "breaks" and all(_is_end(tree.text(term)) for term in _terms(owner.test)):
+        known = False, [_ONE_IS_ENOUGH]
     if known is None:
         return None
     every, assumed = known
@@ -77,6 +83,11 @@ def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
     return conjuncts(test)
 
 
+def _is_end(text: str) -> bool:
+    """Whether a term asks for what stands for the end of the data: `batch is None`, `batch is False`."""
+    return re.fullmatch(r"[\w.]+ is (None|False)", text) is not None
+
+
 def _says_bad(text: str) -> bool:
     """Whether a term is true of a bad value: `isnan(x)` is, and `not isfinite(x)`."""
     negated = text.startswith(("not ", "~")) or "~" in text
@@ -100,5 +111,5 @@ def _agreement(answers: set[Asks], does: str, negated: bool) -> tuple[bool, list
     if answers <= {"size"}:
         return True, ["the code below can run on empty data"]
     if answers <= {"value", "bad value"} and does == "breaks":
-        return False, ["one rank's word is enough to stop"]
+        return False, [_ONE_IS_ENOUGH]
     return None

@@ -1,7 +1,8 @@
 """Order: `sorted(...)` around what has no order that ranks share.
 
 Names of files can be sorted for certain. Of what a set or dict holds it is assumed, unless the set is one of names
-written out: what cannot be compared raises an error, on one process too.
+written out: what cannot be compared raises an error, on one process too. Where the collective is in a function that is
+handed the items, the loop that hands them on is the one that is sorted.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ from __future__ import annotations
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
-from ferrule_lint.fixes.names import local_names
+from ferrule_lint.fixes.names import below, local_names
 from ferrule_lint.fixes.site import Site, callee
+from ferrule_lint.fixes.tree import Tree
 
 FORM = "sort-items"
 _FILES = frozenset({"glob", "iglob", "listdir", "iterdir", "rglob"})
@@ -21,8 +23,8 @@ _SETS = frozenset({"set", "frozenset", "union", "intersection", "difference", "s
 
 def propose(site: Site) -> Fix | None:
     """What is walked, sorted."""
-    owner = site.owner
-    if site.finding.kind != "host" or not isinstance(owner, cst.For | cst.CompFor) or owner.asynchronous is not None:
+    owner = site.owner if isinstance(site.owner, cst.For | cst.CompFor) else _handing_on(site)
+    if site.finding.kind != "host" or owner is None or owner.asynchronous is not None:
         return None
     if site.finding.confidence.label == "low" or "sorted" in local_names(site.function):
         return None
@@ -35,6 +37,28 @@ def propose(site: Site) -> Fix | None:
         message += "; assumes that they can be compared with each other"
     wrap = Edit(site.tree.span(items), f"sorted({site.tree.text(items)})")
     return Fix(FORM, message, Safety.SAFE if certain else Safety.UNSAFE, (wrap,))
+
+
+def _handing_on(site: Site) -> cst.For | None:
+    """The loop of this function that the witness comes by, if it is one: it fills what is passed to the call."""
+    tree = site.tree
+    here = tree.span(site.function)
+    lines = [
+        step.line
+        for step in site.finding.witness
+        if step.role == "flow" and step.path == site.finding.path and here.line <= step.line <= here.end_line
+    ]
+    loops = [
+        node
+        for node in below(site.function.body, functions=True)
+        if isinstance(node, cst.For) and any(_in_body(tree, node, line) for line in lines)
+    ]
+    return loops[0] if len(loops) == 1 else None
+
+
+def _in_body(tree: Tree, loop: cst.For, line: int) -> bool:
+    span = tree.span(loop.body)
+    return span.line <= line <= span.end_line
 
 
 def _items(walked: cst.BaseExpression) -> cst.BaseExpression | None:

@@ -14,8 +14,8 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Finding, Fix, Safety
 from ferrule_lint.fixes.edits import in_order, insertion
-from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, unchanged
-from ferrule_lint.fixes.helpers import ANY_RANK, ANY_RANK_EACH
+from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, resolved, unchanged
+from ferrule_lint.fixes.helpers import ANY_RANK
 from ferrule_lint.fixes.names import fresh, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts, owner_of
 from ferrule_lint.fixes.tests import Asks, asks
@@ -80,7 +80,7 @@ def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None
     if isinstance(owner, cst.If) and owner.orelse is not None and _is_elif(tree, owner):
         return None
     terms = conjuncts(test)
-    answers = [asks(tree, _resolved(tree, term)) for term in terms]
+    answers = [asks(tree, resolved(tree, term)) for term in terms]
     decisive = tuple(answer for answer in answers if answer in _DECISIVE)
     if not decisive or not all(answer in _DECISIVE | _GUARD for answer in answers):
         return None
@@ -88,19 +88,6 @@ def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None
     if any(isinstance(one, cst.NamedExpr | cst.Await | cst.Yield) for one in tree.walk(test)):
         return None
     return _Condition(finding, owner, test, statement, guards, decisive)
-
-
-def _resolved(tree: Tree, term: cst.BaseExpression) -> cst.BaseExpression:
-    """What a flag was assigned, for a flag that is assigned once."""
-    if not isinstance(term, cst.Name):
-        return term
-    function = tree.function(term)
-    flags = None if function is None else flags_of(tree, function)
-    flag = None if flags is None else flags.get(term.value)
-    if flag is None:
-        return term
-    leaves = flags.leaves(term.value) if flags is not None else ()
-    return flags[leaves[-1]].value if flags is not None and leaves else flag.value
 
 
 def _until(tree: Tree, node: cst.CSTNode, last: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -197,8 +184,7 @@ def _edits(
         tests.append(Edit(tree.span(one.test), " and ".join([*map(tree.text, one.guards), flag])))
     if alone is None and leaves and len(values) == 1:
         alone = leaves[0].value
-    single = alone is not None or len(values) == 1
-    helper = site.module.helper(*(("_any_rank", ANY_RANK) if single else ("_any_rank_each", ANY_RANK_EACH)))
+    helper = site.module.helper("_any_rank", ANY_RANK)
     if helper is None:
         return None
     name, edits = helper

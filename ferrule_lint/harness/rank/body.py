@@ -74,6 +74,8 @@ class Setup:
     gloo_only: bool = False
     #: a fork of a process with a life of its own, whose exit handlers are not the rank's
     forked: bool = True
+    #: the rendezvous store is the harness' own
+    own_store: bool = False
 
 
 def run_rank(setup: Setup, target: Callable[[], Any], describe: Callable[[BaseException], str] | None = None) -> None:
@@ -91,7 +93,7 @@ def run_rank(setup: Setup, target: Callable[[], Any], describe: Callable[[BaseEx
 
         recorder = Recorder(setup.rank, setup.world, client, flow)
         recorder.install()
-        patch(recorder, client, gloo_only=setup.gloo_only)
+        patch(recorder, client, gloo_only=setup.gloo_only, own_store=setup.own_store)
         if setup.backend:
             _start_group(setup.backend)
         if flow is not None:
@@ -134,7 +136,7 @@ def _start_group(backend: str) -> None:
     import torch.distributed as dist
 
     if "nccl" in backend:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group(backend)
 
 

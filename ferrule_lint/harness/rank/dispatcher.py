@@ -9,6 +9,7 @@ not seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import Any
 
 import torch
@@ -19,11 +20,16 @@ from ferrule_lint.harness.errors import HarnessError
 #: tested; others from the oldest on are tried, and refused by `check` if something is missing
 TESTED = ("2.13.0",)
 OLDEST = (2, 4)
+#: the first in which the boxed reduce operation of an operation can be read
+TELLS_REDUCE_OP = (2, 10)
 
 #: called before each operation with its name and arguments by name; what it returns is called afterwards
 OnOperation = Callable[[str, Mapping[str, Any]], Callable[[], None]]
 
 _NOT_COLLECTIVE = {"check_for_nan"}
+#: files in which the functions are that people call, and how many frames above the kernel they are at most
+_ENTRIES = ("distributed_c10d.py", "_functional_collectives.py")
+_NEAR = 12
 
 
 def version() -> tuple[int, int]:
@@ -68,10 +74,39 @@ def process_group(arguments: Mapping[str, Any]) -> Any:
     return dist.ProcessGroup.unbox(arguments["process_group"])
 
 
-def reduce_op(arguments: Mapping[str, Any]) -> str:
-    """`SUM`, `MAX`, ...; empty if the operation reduces nothing."""
+def reduce_op(arguments: Mapping[str, Any], frame: FrameType | None = None) -> str:
+    """`SUM`, `MAX`, ...; empty if the operation reduces nothing, or (before 2.10, below Python) torch does not tell."""
     boxed = arguments.get("reduce_op")
-    return "" if boxed is None else str(dist.ReduceOp.RedOpType(boxed.op()).name)
+    if boxed is None:
+        return ""
+    if hasattr(boxed, "op"):
+        return str(dist.ReduceOp.RedOpType(boxed.op()).name)
+    asked = _asked(frame, "op", "reduceOp")
+    return asked.upper() if isinstance(asked, str) else str(getattr(getattr(asked, "op", asked), "name", ""))
+
+
+def is_async(arguments: Mapping[str, Any], frame: FrameType | None) -> bool:
+    """Does the caller of this collective go on without waiting? Where nothing tells, it does."""
+    if "wait_all_ranks" in arguments:
+        return False
+    for name in ("async_op", "asyncOp"):
+        if name in arguments:
+            return bool(arguments[name])
+    asked = _asked(frame, "async_op")
+    return True if asked is None else bool(asked)
+
+
+def _asked(frame: FrameType | None, *names: str) -> Any:
+    """What a function of torch.distributed was called with, where the operation below does not say."""
+    for _ in range(_NEAR):
+        if frame is None:
+            break
+        if frame.f_code.co_filename.endswith(_ENTRIES):
+            for name in names:
+                if frame.f_locals.get(name) is not None:
+                    return frame.f_locals[name]
+        frame = frame.f_back
+    return None
 
 
 def check() -> None:
@@ -85,7 +120,7 @@ def check() -> None:
         seen = _probe()
     except Exception as error:
         raise HarnessError(_untested(found, f"{type(error).__name__}: {error}")) from error
-    if seen != ("allreduce_", "MAX", 1):
+    if seen != ("allreduce_", "MAX" if version() >= TELLS_REDUCE_OP else "", 1):
         raise HarnessError(_untested(found, f"an all_reduce was recorded as {seen}"))
 
 
@@ -105,7 +140,9 @@ def _probe() -> Any:
 
     make = getattr(FakeProcessGroup, "_create_internal", FakeProcessGroup)
     fake = make(0, 1)
-    group = dist.ProcessGroup(dist.HashStore(), 0, 1)
+    # before 2.6 a group had to be told the name of its backend
+    named = (dist.ProcessGroup.Options("undefined"),) if version() < (2, 6) else ()
+    group = dist.ProcessGroup(dist.HashStore(), 0, 1, *named)
     group._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.CUSTOM, fake)
     options = dist.AllreduceOptions()
     options.reduceOp = dist.ReduceOp.MAX

@@ -8,6 +8,7 @@ Every module that holds the original function under its name gets the patched on
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -26,14 +27,23 @@ _PATCHED = ("_new_group_with_tag", "split_group", "init_process_group")
 
 
 def patch(
-    recorder: Recorder, line: Line, *, gloo_only: bool = False, holders: Holders | None = None
+    recorder: Recorder,
+    line: Line,
+    *,
+    gloo_only: bool = False,
+    own_store: bool = False,
+    holders: Holders | None = None,
 ) -> Callable[[], None]:
-    """Put the patches in place; the result takes them away. `gloo_only`: who asks for NCCL gets gloo."""
+    """Put the patches in place; the result takes them away.
+
+    `gloo_only`: who asks for NCCL gets gloo. `own_store`: the rendezvous store is the harness' and outlives the default
+    group, so that a second one has to meet under other names.
+    """
     known = find_holders(_PATCHED) if holders is None else holders
     makers = {
         "_new_group_with_tag": _new_group(recorder),
         "split_group": _split_group(recorder),
-        "init_process_group": _init_process_group(recorder, gloo_only),
+        "init_process_group": _init_process_group(recorder, gloo_only, own_store),
     }
     undo = [replace(name, make, known) for name, make in makers.items() if name in known]
     undo.append(_wait(line))
@@ -105,24 +115,43 @@ def _split_group(recorder: Recorder) -> Callable[[Any], Any]:
     return make
 
 
-def _init_process_group(recorder: Recorder, gloo_only: bool) -> Callable[[Any], Any]:
+def _init_process_group(recorder: Recorder, gloo_only: bool, own_store: bool) -> Callable[[Any], Any]:
+    started = 0
+
     def make(original: Any) -> Any:
+        signature = inspect.signature(original)
+
         @functools.wraps(original)
         def init_process_group(*arguments: Any, **named: Any) -> Any:
+            nonlocal started
+            given = signature.bind(*arguments, **named).arguments
             # who names another world than the launcher's has something else in mind
-            if named.get("world_size", -1) in (-1, int(os.environ.get("WORLD_SIZE", "-1"))):
+            if given.get("world_size", -1) in (-1, int(os.environ.get("WORLD_SIZE", "-1"))):
                 members = tuple(range(int(os.environ["WORLD_SIZE"])))
                 recorder.announce("init_process_group", START_GROUP, members, "", sys._getframe(1))
             if gloo_only:
-                arguments = tuple("gloo" if "nccl" in str(one) else one for one in arguments[:1]) + arguments[1:]
-                if "nccl" in str(named.get("backend", "")):
-                    named["backend"] = "gloo"
-                named.pop("device_id", None)
-            return original(*arguments, **named)
+                if "nccl" in str(given.get("backend", "")):
+                    given["backend"] = "gloo"
+                given.pop("device_id", None)
+            if own_store and started and given.get("store") is None and given.get("init_method") in (None, "env://"):
+                given.pop("init_method", None)
+                given |= _another_start(started)
+            started += 1
+            return original(**given)
 
         return init_process_group
 
     return make
+
+
+def _another_start(number: int) -> dict[str, Any]:
+    """What a default group needs that is started again: in the names of the first, ranks would find its addresses."""
+    store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), is_master=False)
+    return {
+        "store": dist.PrefixStore(f"start{number}", store),
+        "rank": int(os.environ["RANK"]),
+        "world_size": int(os.environ["WORLD_SIZE"]),
+    }
 
 
 def _wait(line: Line) -> Callable[[], None]:

@@ -96,7 +96,8 @@ class Recorder:
 
         known = _OPERATIONS.get(name) or _Operation(name.strip("_"))
         group, members = self.group_of(dispatcher.process_group(arguments))
-        call = call_of(sys._getframe(2))
+        frame = sys._getframe(2)
+        call = call_of(frame)
         root = arguments.get(known.root, -1) if known.root else -1
         details: dict[str, Any] = {"tensors": tuple(_specs(arguments.get(known.tensors)))}
         if name in ("alltoall_", "alltoall_base_"):
@@ -104,7 +105,7 @@ class Recorder:
         elif name == "allgather_":
             details["room"] = tuple(_specs(arguments["output_tensors"]))
         if known.kind == "collective":
-            is_async = bool(arguments.get("async_op", True))
+            is_async = dispatcher.is_async(arguments, frame)
         else:
             is_async = not call.blocking
         self._issue(
@@ -113,7 +114,7 @@ class Recorder:
             group=group,
             members=members,
             call=call,
-            reduce_op=dispatcher.reduce_op(arguments),
+            reduce_op=dispatcher.reduce_op(arguments, frame),
             root=members[root] if root >= 0 else -1,
             tag=int(arguments.get("tag", 0)),
             is_async=is_async,

@@ -12,13 +12,13 @@ import torch.distributed as dist
 import torch.distributed._functional_collectives as funcol
 from torch import nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
-from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
-from torch.distributed.tensor import Replicate, Shard, distribute_tensor, init_device_mesh
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
 from ferrule_lint.harness.server import Limits
 from programs.models import Captioner, sharded
-from programs.table import bug
+from programs.names import Replicate, Shard, distribute_tensor, fully_shard, init_device_mesh
+from programs.table import FSDP2, bug
 
 QUICK = Limits(stall=0.2, user=0.4)
 
@@ -26,7 +26,7 @@ QUICK = Limits(stall=0.2, user=0.4)
 # ---- what was reproduced before the harness was written ------------------------------------------------------------
 
 
-@bug("module")
+@bug("module", since=FSDP2)
 def fsdp2_submodule_on_some_ranks():
     model = Captioner()
     fully_shard(model.base)
@@ -162,7 +162,7 @@ def _train(model):
     dist.all_reduce(torch.ones(1))
 
 
-@bug("op")
+@bug("op", since=FSDP2)
 def fsdp2_skips_a_step():
     _train(fully_shard(nn.Linear(8, 8)))
 
@@ -310,7 +310,7 @@ def never_joins():
         dist.init_process_group("gloo")
 
 
-@bug("op")
+@bug("op", since=FSDP2)
 def clipping_on_rank_0():
     model = sharded()
     model(torch.randn(2, 8)).sum().backward()

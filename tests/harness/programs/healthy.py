@@ -12,16 +12,16 @@ import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.algorithms.join import Join
 from torch.distributed.checkpoint.state_dict import get_model_state_dict
-from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B
-from torch.distributed.tensor import init_device_mesh
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 from ferrule_lint.harness.server import Limits
 from programs.models import sharded
-from programs.table import healthy
+from programs.names import fully_shard, init_device_mesh
+from programs.table import FSDP2, HYBRID, healthy
 
 QUICK = Limits(stall=0.2, user=30)
 
@@ -60,7 +60,7 @@ def asynchronous_before_a_send_that_the_peer_needs():
     assert x.tolist() == [2.0] * 4
 
 
-@healthy(ranks=4)
+@healthy(ranks=4, since=FSDP2)
 def hsdp_and_tensor_parallel():
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
@@ -74,14 +74,14 @@ def hsdp_and_tensor_parallel():
         optimizer.zero_grad()
 
 
-@healthy(ranks=4)
+@healthy(ranks=4, since=HYBRID)
 def replicated_shards():
     mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicate", "shard"))
     model = fully_shard(nn.Linear(8, 8), mesh=mesh)
     model(torch.randn(4, 8)).sum().backward()
 
 
-@healthy()
+@healthy(since=HYBRID)
 def pipeline_1f1b():
     rank = dist.get_rank()
     stage = PipelineStage(nn.Linear(8, 8), rank, 2, torch.device("cpu"))
@@ -218,6 +218,16 @@ def group_destroyed_at_the_end():
     dist.all_reduce(torch.ones(1))
     dist.monitored_barrier()
     dist.destroy_process_group()
+
+
+@healthy()
+def default_group_started_again():
+    for turn in range(4):
+        if turn:
+            dist.init_process_group("gloo")
+        dist.all_reduce(torch.ones(2 + turn))
+        dist.broadcast(torch.ones(2), 1, group=dist.new_group([0, 1]))
+        dist.destroy_process_group()
 
 
 @healthy()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch.distributed.fsdp import fully_shard
+
+from programs.names import fully_shard
 
 
 class Captioner(nn.Module):

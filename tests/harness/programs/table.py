@@ -15,6 +15,8 @@ class Program:
     kind: str = ""
     #: further arguments of `run`
     options: dict[str, Any] = field(default_factory=dict)
+    #: the first torch that can run it on the CPU, harness or not
+    since: tuple[int, int] = (2, 4)
 
     @property
     def name(self) -> str:
@@ -32,17 +34,25 @@ BUGS: list[Program] = []
 HEALTHY: list[Program] = []
 
 
-def bug(kind: str, ranks: int = 2, **options: Any) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+#: the first torch with FSDP2 on the CPU; with hybrid sharding and pipelines on gloo
+FSDP2, HYBRID = (2, 7), (2, 8)
+
+
+def bug(
+    kind: str, ranks: int = 2, *, since: tuple[int, int] = (2, 4), **options: Any
+) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     def enter(function: Callable[[], Any]) -> Callable[[], Any]:
-        BUGS.append(Program(function, ranks, kind, options))
+        BUGS.append(Program(function, ranks, kind, options, since))
         return function
 
     return enter
 
 
-def healthy(ranks: int = 2, **options: Any) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+def healthy(
+    ranks: int = 2, *, since: tuple[int, int] = (2, 4), **options: Any
+) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     def enter(function: Callable[[], Any]) -> Callable[[], Any]:
-        HEALTHY.append(Program(function, ranks, "", options))
+        HEALTHY.append(Program(function, ranks, "", options, since))
         return function
 
     return enter

@@ -1,0 +1,60 @@
+"""Pad before a gather, in code that uses accelerate: `pad_across_processes` around what is gathered.
+
+For `accelerator.gather` and `gather_for_metrics`. Sequences are uneven in their second dimension, what a mask has
+selected in its first. Labels are filled up with the index that losses and metrics ignore, anything else with zeros.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.fixes.flags import flags_of
+from ferrule_lint.fixes.site import Site, callee
+
+FORM = "pad-across-processes"
+_GATHERS = frozenset({"gather", "gather_for_metrics"})
+_ACCELERATOR = re.compile(r"(^|[._])accelerator$|^acc(el)?$")
+_SEQUENCE = re.compile(r"shifted by a token|padded to a length that the local batch decides")
+#: longer lines are broken
+_WIDE = 100
+#: of what transformers' losses and metrics leave out
+IGNORED = -100
+
+
+def propose(site: Site) -> Fix | None:
+    """The first argument of the gather, filled up to the longest of all processes."""
+    tree, call = site.tree, site.call
+    if callee(call) not in _GATHERS or not isinstance(call.func, cst.Attribute) or not call.args:
+        return None
+    receiver, first = tree.text(call.func.value), call.args[0]
+    if not _ACCELERATOR.search(receiver) or first.star or first.keyword is not None:
+        return None
+    value = first.value
+    if isinstance(value, cst.Tuple | cst.List | cst.Dict):
+        return None
+    dim = int(any(_SEQUENCE.search(step.note) for step in site.finding.witness if step.role == "flow"))
+    labels = "label" in _meaning(site, value).lower()
+    fill = f", pad_index={IGNORED}" if labels and dim else ""
+    new = f"{receiver}.pad_across_processes({tree.text(value)}, dim={dim}{fill})"
+    line = tree.source.line(tree.span(call).line)
+    if len(line) + len(new) - len(tree.text(value)) > _WIDE and len(call.args) == 1:
+        indent = line[: len(line) - len(line.lstrip())]
+        new = f"\n{indent}    {new}\n{indent}"
+    filled = f"`{IGNORED}`, which is ignored" if fill else "zeros, which count for nothing"
+    message = (
+        "the tensor is padded to the longest of all processes before it is gathered; assumes that it is filled up with"
+        f" {filled}"
+    )
+    return Fix(FORM, message, Safety.UNSAFE, (Edit(tree.span(value), new),))
+
+
+def _meaning(site: Site, value: cst.BaseExpression) -> str:
+    """The text of an expression, and of what a name in it was assigned."""
+    text = site.tree.text(value)
+    if isinstance(value, cst.Name):
+        flag = flags_of(site.tree, site.function).get(value.value)
+        text += "" if flag is None else site.tree.text(flag.value)
+    return text

@@ -1,0 +1,10 @@
+"""Which group the peer is counted in is not said by name."""
+
+import torch
+import torch.distributed as dist
+
+
+def pass_on(block: torch.Tensor, cp_group: dist.ProcessGroup) -> None:
+    place = dist.get_rank(cp_group)
+    size = dist.get_world_size(cp_group)
+    dist.isend(block, (place + 1) % size, cp_group)

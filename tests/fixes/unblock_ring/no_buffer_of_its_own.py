@@ -1,0 +1,11 @@
+"""What is sent would be overwritten."""
+
+import torch
+import torch.distributed as dist
+
+
+def rotate(block: torch.Tensor) -> torch.Tensor:
+    rank, size = dist.get_rank(), dist.get_world_size()
+    dist.send(block, dst=(rank + 1) % size)
+    dist.recv(block, src=(rank - 1) % size)
+    return block

@@ -1,0 +1,108 @@
+"""Every form that the linter repairs, on ranks: before, they part; after, they do not; equal inputs, equal results.
+
+The forms are the twins of `tests/fixes` and the bad examples of the rule pages that have a fix.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parent))
+
+from proof import fixed as _scenes  # noqa: F401
+from test_proof import CASES, Case, play
+
+from ferrule_lint.engine import fix
+from ferrule_lint.project.config import load_settings
+
+FOLDER = Path(__file__).resolve().parents[1] / "fixes"
+
+
+@functools.cache
+def repaired(source: str) -> str | None:
+    """What `ferrule-lint fix` with unsafe fixes makes of a file; None if it changes nothing."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "pyproject.toml").write_text("")
+        (root / "example.py").write_text(source)
+        result = fix([root], replace(load_settings(root), unsafe_fixes=True), use_cache=False)
+    new = result.repair.contents.get("example.py")
+    return None if new is None else new.decode()
+
+
+TWINS = [
+    Case(f"fixes:{path.parent.name}/{path.stem}", "bad", path.read_text("utf-8"), 1)
+    for path in sorted(FOLDER.glob("*/*.py"))
+    if not path.name.startswith("no_")
+]
+PAGES = [case for case in CASES if case.kind == "bad" and case.scene is not None]
+
+
+def after(case: Case) -> Case:
+    source = repaired(case.source)
+    assert source is not None
+    return replace(case, kind="fixed", source=source)
+
+
+def fixable() -> list[object]:
+    """The twins, and the pages' bad examples with a fix: which those are, `tests/fixes/pages` says."""
+    number: dict[str, int] = {}
+    found = list(TWINS)
+    for case in CASES:
+        if case.kind == "bad" and not case.where.startswith("examples:"):
+            number[case.where] = number.get(case.where, 0) + 1
+            if (FOLDER / "pages" / f"{case.where}-{number[case.where]}.diff").exists():
+                found.append(case)
+    return [pytest.param(case, id=str(case)) for case in found]
+
+
+FIXABLE = fixable()
+
+
+def test_every_twin_has_a_scene() -> None:
+    assert [case.where for case in TWINS if case.scene is None] == []
+    assert len(FIXABLE) > len(TWINS) > 20
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=str(case)) for case in TWINS])
+def test_before_the_ranks_part(case: Case) -> None:
+    """The pages' examples are shown to in `test_proof`."""
+    scene = case.scene
+    assert scene is not None
+    result = play(case, True)
+    if scene.wrong_data:
+        assert result.ok, result.report() + "".join(result.outputs.values())
+        assert False in result.values.values(), result.values
+    else:
+        assert result.divergence is not None, f"{result.endings} {result.outputs}"
+        assert result.divergence.kind not in ("raised", "timeout", "crashed"), result.report()
+
+
+@pytest.mark.parametrize("case", FIXABLE)
+def test_after_they_do_not(case: Case) -> None:
+    scene = case.scene
+    assert scene is not None
+    result = play(after(case), True)
+    assert result.ok, result.report() + "".join(result.outputs.values())
+    assert not scene.wrong_data or set(result.values.values()) == {True}
+
+
+@pytest.mark.parametrize("case", FIXABLE)
+def test_equal_inputs_equal_results(case: Case) -> None:
+    """Forward and, where the form trains, backward. Ranks that part by their number alone are compared on one rank."""
+    scene = case.scene
+    assert scene is not None
+    if scene.wrong_data:
+        pytest.skip("the bad form computes wrong data on any inputs: what is right, the other tests know")
+    ranks = 1 if scene.by_rank else scene.ranks
+    before, now = play(case, False, ranks), play(after(case), False, ranks)
+    assert before.ok, before.report() + "".join(before.outputs.values())
+    assert now.ok, now.report() + "".join(now.outputs.values())
+    assert now.values == before.values
