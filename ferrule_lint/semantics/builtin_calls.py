@@ -410,7 +410,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     divergence = frame.path_divergence()
     if divergence is None or divergence.kind == "rank":
         divergence = frame.round_divergence()
-    if last_name(e.func) in ("update", "extend") and known.container:
+    if last_name(e.func) in ("update", "extend") and added.length is not None and added.length.kind == "rank":
         length = worse(length, added.length)
     if divergence is not None and known.container:
         note = f"`{place}` gets items on some ranks only"

@@ -302,7 +302,7 @@ def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
     if entry is not None:
         return entry.presence
     length = value.length
-    return length if length is not None and length.kind == "rank" and value.container else None
+    return length if length is not None and length.kind == "rank" else None
 
 
 def _is_optional_keyword(frame: Frame, left: f.Const, right: f.Expr) -> bool:
