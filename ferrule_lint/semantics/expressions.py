@@ -82,6 +82,8 @@ _BUILTIN_CONSTANTS = ("__name__", "__debug__", "NotImplemented", "Ellipsis")
 
 #: items of a tuple that are told apart, those of tuples in it included
 _MOST_ITEMS = 64
+#: entries of a dict that are told apart
+_MOST_ENTRIES = 16
 
 
 def entity_value(frame: Frame, entity: ClassInfo | FunctionInfo | ModuleInfo | External | GlobalName) -> Value:
@@ -231,6 +233,9 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         return Value(uniform=True, container=True, there=True, slots=frozenset())
     joined = contained(join(values)).plain()
     names = [k.text for k in e.keys if type(k) is f.Const]
+    entries: tuple[tuple[str, Value], ...] = ()
+    if len(values) <= _MOST_ENTRIES and any(v.divergence or v.presence for v in values):
+        entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
     return Value(
         uniform=joined.uniform,
         divergence=joined.divergence,
@@ -241,6 +246,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         there=True,
         slots=frozenset(names) if len(names) == len(e.keys) else None,
         reach=participation.combined(values) if frame.gradients else None,
+        entries=entries,
     )
 
 
@@ -276,6 +282,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             frame.eval(e.base)
             return known
     base, index = frame.eval(e.base), frame.eval(e.index)
+    if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
+        return entry
     environment = attributes.environment_value(frame, e.base, e.index, e.pos)
     if environment is not None:
         return environment

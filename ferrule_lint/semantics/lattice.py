@@ -157,6 +157,8 @@ class Value(NamedTuple):
     shape_deps: Deps = NO_DEPS
     #: the places of a list or dict that has been filled under this function's eyes only
     slots: frozenset[str] | None = None
+    #: what a dict holds under keys that are written out, where some of it differs: (key, value)
+    entries: tuple[tuple[str, Value], ...] = ()
 
     @property
     def observed(self) -> Divergence | None:
@@ -171,9 +173,14 @@ class Value(NamedTuple):
         """Without constant, callable and tuple structure: what survives a computation."""
         if not (
             self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
-        ):
+            or self.entries
+        ):  # fmt: skip
             return self
-        return self._replace(const=None, target=None, items=None, world_size=False, rank="")
+        return self._replace(const=None, target=None, items=None, world_size=False, rank="", entries=())
+
+    def entry(self, key: str) -> Value | None:
+        """What a dict holds under a key, where that is known."""
+        return next((value for known, value in self.entries if known == key), None)
 
 
 def _replaced(self: Value, **changes: Any) -> Value:
@@ -255,6 +262,7 @@ def join2(a: Value, b: Value) -> Value:
         a.boolean and b.boolean,
         a.shape_deps | b.shape_deps,
         a.slots if a.slots == b.slots else None,
+        _joined_entries(a.entries, b.entries),
     )
 
 
@@ -287,6 +295,17 @@ def _one_rank(a: Value, b: Value) -> str:
         if one.rank == other.rank or (one.rank.strip("!").startswith("first") and other.const in ("True", "False")):
             return one.rank
     return ""
+
+
+def _joined_entries(
+    a: tuple[tuple[str, Value], ...], b: tuple[tuple[str, Value], ...]
+) -> tuple[tuple[str, Value], ...]:
+    if not a or not b or a == b:
+        return a or b
+    joined = dict(a)
+    for key, value in b:
+        joined[key] = join2(joined[key], value) if key in joined else value
+    return tuple(joined.items())
 
 
 def settled(a: Value, b: Value) -> Value | None:
