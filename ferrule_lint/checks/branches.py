@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from ferrule_lint.checks.build import confidence_of, finding
+from ferrule_lint.checks.build import confidence_of, event_steps, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, Effort, branch_code, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
 from ferrule_lint.semantics.reach import can_run
 from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
+
+#: an event behind as many calls is a guess
+_MOST_CALLS = 7
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
@@ -67,6 +70,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     confidence = min(
         confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH
     )
+    if all(s.role == "call" for s in event_steps(found.occurrences[0])[:_MOST_CALLS]):
+        # on so long a way some call leads elsewhere, or has been made before
+        confidence = Confidence.LOW
     if divergence.member and found.occurrences[0].call is not None:
         # ranks with parts of their own: what the others do instead is mostly in another program
         confidence = Confidence.LOW
@@ -77,7 +83,10 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""
     why = _WHAT.get(divergence.kind, "differs between ranks")
     way = has_exit(choice.body) or has_exit(choice.orelse)
-    if found.after_exit and way in ("caught", "leaves"):
+    if found.after_exit and way == "alone":
+        code = "FER105"
+        message = f"`{op}`{reached} waits for ranks that raise before it, on their own: `{choice.text}` {why}"
+    elif found.after_exit and way in ("caught", "leaves"):
         code = "FER105"
         text = choice.text if choice.form == "exception" else f"{choice.text} ({why})"
         ending = "is caught and survived" if way == "caught" else "is survived elsewhere"

@@ -36,6 +36,8 @@ BUDGET = 6000
 MOST_EFFORT = 300_000
 _LONGEST_CALL_SIGNATURE = 60
 _MOST_WAYS = 32
+#: settings that several tests ask for, told apart when a difference is checked once more
+_MOST_SETTINGS = 3
 #: shared choices within each other whose arms are compared one by one
 _MOST_NESTED = 6
 
@@ -152,7 +154,7 @@ class Comparison:
         return result
 
     def _exit(self, term: Exit) -> Signature:
-        if term.kind in ("return", "leaves"):
+        if term.kind in ("return", "leaves", "alone"):
             return (self._token("return"),) if self._depth else ()
         if term.kind == "caught":
             depth, handled = self._handlers.get(term.line, (0, ()))
@@ -235,7 +237,9 @@ class Comparison:
                 if term.confidence >= self.least and self.call_signature(term.summary):
                     inner = [e for e in term.summary.events if self.counts(e)]
                     if inner:
-                        out.append(Occurrence(max(inner, key=lambda e: e.confidence), term))
+                        out.append(
+                            Occurrence(max(inner, key=lambda e: (e.confidence, not e.assumed, not e.hidden)), term)
+                        )
             elif type(term) is Choice:
                 taken = evaluate(term.formula, assignment)
                 if taken is None and term.form == "exception":
@@ -362,10 +366,32 @@ def difference(
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
-        found = _explain(root, choice, a, b, question.fresh())
+        settings = _settings(root, choice)
+        settled = next((s for s in settings if _differ(question, root, {**s, **a}, {**s, **b}, by_presence)), None)
+        if settled is None:
+            continue
+        found = _explain(root, choice, {**settled, **a}, {**settled, **b}, question.fresh())
         if found is not None:
             return found
     return None
+
+
+def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
+    """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
+    asked = {a.key for a in atoms(choice.formula) if a.divergence is None}
+    others = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice] if asked else []
+    again = {a.key for o in others for a in atoms(o.formula)}
+    keys = sorted(asked & again)[:_MOST_SETTINGS]
+    return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+
+
+def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:
+    """Whether two ranks issue different events, or it would take too long to tell."""
+    first, second = question.fresh(), question.fresh()
+    x, y = first.signature(root, (), a), second.signature(root, (), b)
+    if first.exhausted or second.exhausted:
+        return True
+    return x is not RAISES and y is not RAISES and not _alike(x, y, by_presence)
 
 
 def _alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool:
@@ -395,7 +421,11 @@ def _arms(token: object) -> tuple[Signature, Signature]:
 def _same_modules(x: Signature, y: Signature) -> bool:
     """Whether what differs are forwards on either rank, and those of the same modules."""
     left, right = _events(x), _events(y)
-    if left != right or any(op != "forward" for op, *_ in left) or mentions(x, "return") or mentions(y, "return"):
+    if (
+        left != right
+        or any(op != "forward" for op, *_ in left)
+        or any(mentions(s, k) for s in (x, y) for k in ("return", "break"))
+    ):
         return False
     return bool(_events(x, surely=True) and _events(y, surely=True))
 

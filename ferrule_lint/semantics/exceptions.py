@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.conditions import Atom
+from ferrule_lint.semantics.conditions import Atom, divergence_of
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import NO_DEPS, WORLD, Divergence, Value
 from ferrule_lint.semantics.names import ClassInfo, ModuleInfo
@@ -33,6 +33,10 @@ _DEEPEST = 3
 #: handlers of these expect anything that the data may bring
 _BROAD = frozenset("Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError".split())
 _MEMORY = frozenset(["OutOfMemoryError"])
+#: exceptions that tell of a moment: an empty queue, nobody who answers in time
+LOCAL = frozenset(
+    "Empty Full QueueEmpty QueueFull TimeoutError Timeout ReadTimeout ConnectTimeout ZMQError Again".split()
+)
 _ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
 
 
@@ -122,12 +126,24 @@ def of_raise(frame: Frame, s: f.Raise) -> Exit:
     line = _handler(frame, name, info)
     if line:
         return Exit("caught", line)
+    if _found_by_one(frame):
+        return Exit("alone", s.line)
     divergence = frame.path_divergence()
     if divergence is not None:
         pos = (s.line, 1, s.line, 1)
         divergence = divergence.then(frame.step("flow", pos, f"raises `{name}` there"))
         frame.escapes[(name, s.line)] = Escape(name, info, divergence, 0)
     return Exit("raise", s.line)
+
+
+def _found_by_one(frame: Frame) -> bool:
+    """Whether what one rank alone looks into decides that it raises: a test under a guard for that rank."""
+    guards = [divergence_of(c) for c in frame.conditions]
+    if not guards or (guards[-1] is not None and guards[-1].kind == "rank"):
+        return False
+    return any(
+        g is not None and g.kind == "rank" and not g.member and g.confidence > Confidence.LOW for g in guards[:-1]
+    )
 
 
 def _handler(frame: Frame, name: str, info: ClassInfo | None) -> int:
@@ -198,16 +214,33 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
     if attempt.fallible or any(type(t) is Event and not t.hidden for t in frame.terms[before:]):
         return
     source = next((d for v in values if (d := v.data or _of_data(v)) is not None), None)
-    if source is None or dotted_name(e.func).startswith("torch.") or _harmless(e):
+    own_file = _own_file(e, values) if source is None else None
+    source = source or own_file
+    if source is None or _harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
         return
     for handler in attempt.handlers:
-        if handler.line in attempt.swallows and _is_broad(handler):
+        about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
+        if handler.line in attempt.swallows and (_is_broad(handler) or about_files):
             attempt.fallible = True
             attempt.reached.add(handler.line)
-            note = f"`{shown(e.func)}` works on the rank's own data, and may fail on one rank only"
+            what = "the rank's own data" if own_file is None else "a file of this rank's own"
+            note = f"`{shown(e.func)}` works on {what}, and may fail on one rank only"
             divergence = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             _emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
             return
+
+
+_READS_FILES = frozenset(
+    "open load read_text read_bytes load_file safe_open stat getsize read_csv read_parquet".split()
+)
+
+
+def _own_file(e: f.Call, values: tuple[Value, ...]) -> Divergence | None:
+    """Why a call that reads a file reads another one on every rank."""
+    if last_name(e.func) not in _READS_FILES:
+        return None
+    found = (v.divergence for v in values[:1])
+    return next((d for d in found if d is not None and d.kind == "rank" and d.confidence > Confidence.LOW), None)
 
 
 def _of_data(value: Value) -> Divergence | None:
@@ -279,6 +312,9 @@ def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
     names = names_of(handler)
     if any(n in _MEMORY for n in names) or ("RuntimeError" in names and _mentions(handler.body, "out of memory")):
         return frame.source(WORLD, "host", pos, "memory runs out on one rank only", Confidence.MEDIUM)
+    alone = next((n for n in names if n in LOCAL), None)
+    if alone is not None:
+        return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", Confidence.MEDIUM)
     types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
     for expr in types:
         entity = frame.analysis.names.resolve(expr, frame.module) if expr is not None else None

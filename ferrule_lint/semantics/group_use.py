@@ -7,7 +7,7 @@ function that takes it under the same name; or the buffers of a gather are as ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -154,7 +154,9 @@ def _of_number(frame: Frame, expr: f.Expr, depth: int) -> str:
         axes = value.group or frame.axes_in(render(group))
         given = type(group) is f.Name and group.id in _group_parameters(frame)
         known = axes is not None and axes <= _PARTS and bool(axes)
-        return render(group) if value.const != "None" and (known or (given and not frame.version(group.id))) else ""
+        if value.const == "None" or (type(group) is f.Name and frame.version(group.id)):
+            return ""
+        return render(group) if known or given else ""
     name = last_name(expr)
     if name.endswith("_size") and frame.models.convention("uniform", name) is not None:
         axes = frame.axes_in(name)
@@ -163,9 +165,9 @@ def _of_number(frame: Frame, expr: f.Expr, depth: int) -> str:
     return _assigned(frame, expr, depth, _of_number) if type(expr) is f.Name else ""
 
 
-def _assigned(frame: Frame, expr: f.Name, depth: int, ask: object) -> str:
+def _assigned(frame: Frame, expr: f.Name, depth: int, ask: Callable[[Frame, f.Expr, int], str]) -> str:
     body = frame.function.body if frame.function is not None else frame.module.body
-    found = {ask(frame, value, depth + 1) for value, _ in assignments(body, place_name(expr), ())}  # type: ignore[operator]
+    found = {ask(frame, value, depth + 1) for value, _ in assignments(body, place_name(expr), ())}
     return found.pop() if len(found) == 1 else ""
 
 

@@ -6,16 +6,20 @@ from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     COUNTED,
+    EMPTY,
     FLOWS,
     ITEM,
     ITERATED,
     NO_DEPS,
     OBSERVED,
     PRESENT,
+    SELECTS,
     SIZED,
     UNKNOWN_GROUP,
     Divergence,
@@ -27,7 +31,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.summary import Summary
-from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, PartialTarget
+from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 
 _CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
 
@@ -75,7 +79,7 @@ def _is_open(call: f.Call | None) -> bool:
 
 
 def contexts_of(
-    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None
+    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None, models: ModelSet
 ) -> tuple[tuple[str, Value], ...]:
     """What the arguments fix of a function: None, True, False, "a group is given", callables; ".x" is an attribute
     of the receiver."""
@@ -96,6 +100,10 @@ def contexts_of(
                 out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))
         elif type(value.target) in (FunctionTarget, PartialTarget, ClassTarget):
             out.append((parameter.name, Value(uniform=True, target=value.target)))
+        elif type(value.target) is ExternalTarget:
+            model = models.call(value.target.dotted)
+            if model is not None and model.event is not None:
+                out.append((parameter.name, Value(uniform=True, target=value.target)))
     return tuple(out)
 
 
@@ -112,6 +120,10 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return contained(value).divergence
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
+    if how == EMPTY:
+        return value.emptiness or (None if value.container else value.data)
+    if how == SELECTS:
+        return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
 
 
@@ -120,13 +132,38 @@ def instantiate(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos:
     return _instantiate(frame, summary.result, summary, bound, pos)
 
 
+def of_parameters(frame: Frame, value: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    """Another value of a function's summary, in terms of what was passed."""
+    return _instantiate(frame, value, summary, bound, pos)
+
+
 def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    value = _with_arguments(frame, result, summary, bound, pos)
+    if result.reach is None and value.reach is None:
+        return value
+    reach = None
+    if result.reach is not None:
+        reach = participation.instantiated(frame, result.reach, summary, bound, pos)
+    return value._replace(reach=reach)
+
+
+def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     items = None
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
     value = _without_guesses(result, bound)
     if items is not None:
         value = value._replace(items=items)
+    if result.shape_deps:
+        value = value._replace(shape_deps=NO_DEPS)
+        for name, how in sorted(result.shape_deps):
+            argument = bound.get(name)
+            if argument is not None:
+                passed = frozenset((p, how) for p, h in argument.deps if h != CONTAINED) | (
+                    argument.length_deps if how == COUNTED else NO_DEPS
+                )
+                shape = worse(value.shape, divergence_through(argument, how))
+                value = value._replace(shape=shape, shape_deps=value.shape_deps | passed)
     if not (result.deps or result.length_deps or value.divergence or value.length):
         return value
     step = frame.step("call", pos, f"returned by `{summary.display}`")

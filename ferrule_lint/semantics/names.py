@@ -46,8 +46,8 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "body", "called_on", "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator", "is_property",
-        "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
+        "body", "called_on", "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "is_property", "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
 
     def __init__(self, module: ModuleInfo, facts: f.FunctionFacts) -> None:

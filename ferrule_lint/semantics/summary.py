@@ -48,12 +48,18 @@ class Summary:
     in_context: tuple[tuple[Divergence, Latent], ...] = ()
     #: parameter -> axes along which it holds the same value afterwards
     made_uniform: dict[str, Axes] = field(default_factory=dict)
+    #: attributes of the instance that a method sets: what depends on its parameters, or differs
+    self_writes: dict[str, Value] = field(default_factory=dict)
+    #: attributes of the instance -> axes along which they hold the same value afterwards
+    self_uniform: dict[str, Axes] = field(default_factory=dict)
     #: parameters that something in here may shard
     wraps: frozenset[str] = frozenset()
     #: an item of each kind of event that the function may issue, itself or through calls
     events: tuple[Event, ...] = ()
     #: exceptions that leave the function on some ranks
     escapes: tuple[Escape, ...] = ()
+    #: what it does to gradients; see `gradient_order`
+    gradient_kinds: tuple[str, ...] = ()
     busy: bool = True
     #: signatures for callers, by axes and least confidence
     signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)

@@ -30,7 +30,7 @@ class Event(NamedTuple):
     p2p: str = ""
     #: of an input that only stands in for a real one: it is there to keep the ranks together
     dummy: bool = False
-    #: of a module that some project shards, but of which nothing but a name is known
+    #: of a module that need not be the one which the project shards
     assumed: bool = False
 
 
@@ -71,7 +71,7 @@ class CallTerm(NamedTuple):
 
 class Exit(NamedTuple):
     """`kind` is "return", "break", "continue" or "raise"; "caught" goes on at the handler in `line`, "leaves" is an
-    exception which somebody further up survives."""
+    exception which somebody further up survives, "alone" one that a single rank raises by what it alone has found."""
 
     kind: str
     line: int
@@ -150,6 +150,22 @@ def weakened(trace: Trace, which: Callable[[Event], bool] = lambda e: e.op != "n
         elif type(term) is Attempt:
             handlers = tuple((line, weakened(handler, which)) for line, handler in term.handlers)
             term = Attempt(weakened(term.body, which), handlers)
+        out.append(term)
+    return tuple(out)
+
+
+def without(trace: Trace, op: str) -> Trace:
+    """A trace without the events of one operation, calls not entered."""
+    out: list[Term] = []
+    for term in trace:
+        if type(term) is Event and term.op == op:
+            continue
+        if type(term) is Choice:
+            term = term._replace(body=without(term.body, op), orelse=without(term.orelse, op))
+        elif type(term) is Loop:
+            term = term._replace(body=without(term.body, op))
+        elif type(term) is Attempt:
+            term = Attempt(without(term.body, op), tuple((line, without(h, op)) for line, h in term.handlers))
         out.append(term)
     return tuple(out)
 
