@@ -65,7 +65,6 @@ class Judged:
 
 def judge(source: str, models: ModelSet, seed: int) -> Judged:
     runs = [spmd.run(source, f"{seed}/{draw}") for draw in range(spmd.DRAWS)]
-    closed = any(spmd.run(source, f"{seed}/{draw}", opened=True).diverged for draw in range(4 * spmd.DRAWS))
     files = {"program.py": extract(source.encode())}
     result = check(files, ["program.py"], models)
     assert not result.errors, result.errors
@@ -77,9 +76,15 @@ def judge(source: str, models: ModelSet, seed: int) -> Judged:
     levels: dict[int, set[str]] = collections.defaultdict(set)
     for _, line, level in reveal(files, models):
         levels[line].add(level.partition("[")[0])
+    outcome = OUTCOMES[0]
+    if not any(run.diverged for run in runs):
+        # only what is said of such a program depends on its closed paths
+        opened = range(4 * spmd.DRAWS if surest is not None else 0)
+        closed = any(spmd.run(source, f"{seed}/{draw}", opened=True).diverged for draw in opened)
+        outcome = OUTCOMES[1 if closed else 2]
     return Judged(
         source,
-        OUTCOMES[0 if any(run.diverged for run in runs) else 1 if closed else 2],
+        outcome,
         "nothing" if surest is None else surest.label,
         # a place that is analysed several times is what it is in the worst
         tuple((line, d, max(levels[line], key=LEVELS.index)) for line, d in sorted(differs.items()) if levels[line]),

@@ -292,6 +292,8 @@ def _read(run: _Run, jobs: int) -> None:
                 run.count("unparsable_elsewhere")
             case _:
                 outcomes[path] = outcome
+    if run.cache is not None and run.cache.hits < len(paths):
+        run.cache.forget()
     # in one order, whatever the order they came in
     run.facts = {path: outcomes[path] for path in paths if path in outcomes}
     run.progress("reading", len(paths), len(paths))

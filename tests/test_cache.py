@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +103,47 @@ def test_version_depends_on_the_code_that_makes_facts(tmp_path: Path, monkeypatc
         versions.add(facts_version())
     facts_version.cache_clear()
     assert len(versions) == 2
+
+
+def test_bounded_in_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = FactsCache(tmp_path / "cache")
+    sources = [SOURCE + b"# %d\n" % number for number in range(5)]
+    for age, source in enumerate(sources):
+        cache.store(source, extract(source))
+        os.utime(cache._path(cache.key(source)), (1000 + age, 1000 + age))
+    size = cache._path(cache.key(sources[0])).stat().st_size
+    monkeypatch.setattr(cache_module, "MOST_BYTES", 2 * size)
+    (tmp_path / "cache" / "notes.txt").write_text("x" * 9 * size)
+    cache.forget()
+    assert [cache.load(source) is not None for source in sources] == [False, False, False, True, True]
+    assert (tmp_path / "cache" / "notes.txt").exists()
+
+
+def test_runs_at_once_use_one_folder(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    (root / "pyproject.toml").touch()
+    for number in range(12):
+        source = SOURCE.replace(b"rank == 0", b"dist.get_rank() == %d" % number)
+        (root / f"m{number}.py").write_bytes(source)
+    command = [sys.executable, "-m", "ferrule_lint", "--cache-dir", str(tmp_path / "cache"), "--exit-zero",
+               "--output-format", "concise", "."]  # fmt: skip
+    running = [subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(3)]
+    said = {process.communicate()[0] for process in running}
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert len(said) == 1
+    assert b"12 problems" in said.pop()
+    assert not list((tmp_path / "cache").rglob(".tmp-*"))
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write anywhere")
+def test_folder_that_may_only_be_read(stored: FactsCache, tmp_path: Path) -> None:
+    folders = [path for path in (tmp_path / "cache").rglob("*") if path.is_dir()]
+    for path in folders:
+        path.chmod(0o555)
+    other = SOURCE + b"x = 1\n"
+    stored.store(other, extract(other))
+    assert stored.load(other) is None
+    assert stored.load(SOURCE) is not None
+    for path in folders:
+        path.chmod(0o755)

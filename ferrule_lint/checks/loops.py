@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Comparison, Occurrence, issues
+from ferrule_lint.semantics.reach import can_run
 from ferrule_lint.semantics.trace import Loop, Trace, choices_and_loops
 
 
@@ -22,7 +23,7 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
                 continue
             occurrences: list[Occurrence] = []
             comparison.occurrences(loop.body, {}, occurrences)
-            if not occurrences:
+            if not occurrences or not can_run(root, loop):
                 continue
             confidence = confidence_of(loop.trip, occurrences)
             if least == Confidence.LOW:

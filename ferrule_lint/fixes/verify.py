@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -87,7 +88,9 @@ def _try(
         try:
             data = read(path)
             result = SourceText(data).edited(together(fixes)[1])
-            compile(result, path, "exec", dont_inherit=True)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what Python thinks of the linted code is its owner's business
+                compile(result, path, "exec", dont_inherit=True)
         except (OSError, SyntaxError, ValueError, LookupError, tokenize.TokenError) as error:
             reasons[path] = f"its result is not a Python file ({type(error).__name__})"
             continue

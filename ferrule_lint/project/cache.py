@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 FOLDER = ".ferrule_cache"
 #: folders in it: facts by version, results of runs
+_FACTS = re.compile(r"[0-9a-f]{16}")
 _ENTRIES = re.compile(r"[0-9a-f]{16}|results")
+#: what all entries of a folder may take up; 500,000 lines of Python take 30 MB
+MOST_BYTES = 512_000_000
 _PACKAGE = Path(ferrule_lint.__file__).parent
 
 
@@ -85,6 +88,24 @@ class FactsCache:
         except (codec.CodecError, RecursionError, ValueError):
             # facts that have no text (nested too deeply, lone surrogates) are made anew each time
             return
+
+    def forget(self) -> None:
+        """Drop the oldest entries while there are more than `MOST_BYTES` of them, those of other versions included."""
+        entries: list[tuple[float, int, str]] = []
+        with contextlib.suppress(OSError):
+            for part in self.folder.iterdir():
+                if _FACTS.fullmatch(part.name) and not part.is_symlink():
+                    for folder, _, names in os.walk(part):
+                        for name in names:
+                            status = os.lstat(os.path.join(folder, name))
+                            entries.append((status.st_mtime, status.st_size, os.path.join(folder, name)))
+        left = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if left <= MOST_BYTES:
+                break
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            left -= size
 
     def _prepare(self) -> None:
         prepare(self.folder)

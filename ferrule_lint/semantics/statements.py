@@ -426,7 +426,9 @@ def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None], alike: 
 
 def _left_together(term: Choice | Loop) -> bool:
     """Whether ranks that leave a round early here, or the loop, do so together."""
-    return type(term) is not Choice or is_uniform(term.formula) or not (has_exit(term.body) or has_exit(term.orelse))
+    if type(term) is not Choice:
+        return True
+    return is_uniform(term.formula) or not (has_exit(term.body) or has_exit(term.orelse))
 
 
 def _widen(before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value]:
