@@ -9,6 +9,7 @@ from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, Effort, branch_code, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.lattice import Divergence
+from ferrule_lint.semantics.reach import can_run
 from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
 #: an event behind as many calls is a guess
@@ -49,6 +50,8 @@ def check(
             found = difference(root, choice, own, divergence, least, surely, effort)
             if found is None:
                 continue
+            if not can_run(root, choice):
+                break
             key = frozenset(o.key for o in found.occurrences)
             if key not in seen:
                 seen.add(key)
@@ -57,8 +60,8 @@ def check(
 
 
 def _has_setting(formula: Formula) -> bool:
-    """Whether a conjunction has a term that is not known to differ: a setting, mostly."""
-    if type(formula) is not Connective or formula.op != "and":
+    """Whether a term of several is not known to differ: a setting, mostly."""
+    if type(formula) is not Connective:
         return False
     return any(divergence_of(o) is None for o in formula.operands)
 

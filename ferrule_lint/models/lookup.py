@@ -67,6 +67,10 @@ class ModelSet:
         self._aliases.sort(key=lambda pair: -len(pair[0]))
         self.convention = lru_cache(maxsize=None)(self._convention)
         self.canonical = lru_cache(maxsize=None)(self._canonical)
+        #: last names of the calls that wrap modules
+        self.wrapping = frozenset(
+            call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.wraps
+        )
         self._libraries = frozenset(file.library.partition(".")[0] for file in self.files)
 
     def _canonical(self, dotted: str) -> str:

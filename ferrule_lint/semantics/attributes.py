@@ -61,6 +61,7 @@ _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RAN
 #: a parameter of this name asks for what rank 0 has, and is passed by all ranks alike
 _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
+_MOST_ENTRIES = 16
 #: what `x.shape` is an instance of
 SIZE = "torch.Size"
 
@@ -347,7 +348,14 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     # nor is what is uneven in one field of a record uneven in the others
     masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
+    entries = base.entries
+    if type(target.index) is f.Const and (entries or divergence is not None or value.divergence or value.presence):
+        entry = value
+        if divergence is not None:
+            entry = value._replace(presence=worse(value.presence, divergence))
+        entries = (*((k, v) for k, v in entries if k != target.index.text), (target.index.text, entry))
     merged = base._replace(
+        entries=entries if len(entries) <= _MOST_ENTRIES else (),
         unordered=base.unordered or stored_order(frame, target, place, base, index),
         in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,

@@ -437,6 +437,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     slots = _slots(e, known, arguments)
     if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
+    if last_name(e.func) in ("update", "extend") and added.length is not None and added.length.kind == "rank":
+        length = worse(length, added.length)
     fills = last_name(e.func) in ("append", "extend") and place.startswith(f"{frame.self_name}.")
     if divergence is not None and (known.container or (fills and not known.types)):
         note = f"`{place}` gets items on some ranks only"
@@ -518,6 +520,10 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         return environment
     key = e.args[0]
     assert type(key) is f.Const
+    entry = receiver.entry(key.text) if receiver.entries else None
+    if entry is not None:
+        # where it is not there, it is the default
+        return entry._replace(divergence=worse(entry.divergence, entry.presence), const=None)
     value = receiver._replace(
         types=receiver.element_types,
         items=None,

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.conditions import Atom, atoms, deps_of, evaluate
+from ferrule_lint.semantics.conditions import Atom, atoms, deps_of, evaluate, implied
 from ferrule_lint.semantics.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.summary import Summary
 from ferrule_lint.semantics.trace import (
@@ -169,8 +169,9 @@ class Comparison:
             taken = False
         if taken is not None:
             return self.signature(term.body if taken else term.orelse, rest, assignment)
-        a = self.signature(term.body, rest, assignment)
-        b = self.signature(term.orelse, rest, assignment)
+        # both ranks share this choice, and in each arm they know what it was
+        a = self.signature(term.body, rest, {**implied(term.formula, True), **assignment})
+        b = self.signature(term.orelse, rest, {**implied(term.formula, False), **assignment})
         if a == b or b is RAISES:
             return a
         if a is RAISES:
@@ -243,8 +244,10 @@ class Comparison:
                 taken = evaluate(term.formula, assignment)
                 if taken is None and term.form == "exception":
                     taken = False
-                left = taken is not False and self.occurrences(term.body, assignment, out)
-                right = taken is not True and self.occurrences(term.orelse, assignment, out)
+                in_body = assignment if taken else {**implied(term.formula, True), **assignment}
+                in_orelse = assignment if taken is False else {**implied(term.formula, False), **assignment}
+                left = taken is not False and self.occurrences(term.body, in_body, out)
+                right = taken is not True and self.occurrences(term.orelse, in_orelse, out)
                 if (left or taken is False) and (right or taken is True):
                     return True
             elif type(term) is Loop:
@@ -363,13 +366,12 @@ def difference(
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
-        settings = _settings(root, choice)
-        settled = next((s for s in settings if _differ(question, root, {**s, **a}, {**s, **b}, by_presence)), None)
-        if settled is None:
-            continue
-        found = _explain(root, choice, {**settled, **a}, {**settled, **b}, question.fresh())
-        if found is not None:
-            return found
+        for settings in _settings(root, choice):
+            one, other = {**settings, **a}, {**settings, **b}
+            if _differ(question, root, one, other, by_presence):
+                found = _explain(root, choice, one, other, question.fresh())
+                if found is not None:
+                    return found
     return None
 
 
@@ -518,6 +520,8 @@ def _explain(
     comparison.occurrences(choice.orelse, {}, inside)
     inside_keys = {o.key for o in inside}
     within = [o for o in differing if o.key in inside_keys]
+    if not within:
+        within = _under_a_setting(root, choice, a, b, comparison, inside_keys)
     if within:
         return Difference(tuple(_unmatched(within, first, second)), False, comparison.axes)
     if not (has_exit(choice.body) or has_exit(choice.orelse)):
@@ -529,6 +533,33 @@ def _explain(
     # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
     found = after or differing or _unique(rest) or _unique(first + second)
     return Difference(tuple(found), True, comparison.axes) if found else None
+
+
+def _under_a_setting(
+    root: Trace,
+    choice: Choice,
+    a: Mapping[str, bool],
+    b: Mapping[str, bool],
+    comparison: Comparison,
+    inside: Collection[tuple[object, ...]],
+) -> list[Occurrence]:
+    """What only one of two ranks issues inside `choice` when the tests that they share come out in some way: in
+    `rank == 0 or setting` either rank may issue it as long as the setting is open. What a call issues is a guess
+    then: the same setting may stand before it in there."""
+    shared = list(dict.fromkeys(atom.key for atom in atoms(choice.formula) if atom.key not in a))
+    for outcome in itertools.product((False, True), repeat=len(shared)) if 0 < len(shared) <= MOST_ATOMS else ():
+        settings = dict(zip(shared, outcome, strict=True))
+        first: list[Occurrence] = []
+        second: list[Occurrence] = []
+        comparison.occurrences(root, {**settings, **a}, first)
+        comparison.occurrences(root, {**settings, **b}, second)
+        in_first, in_second = {o.key for o in first}, {o.key for o in second}
+        found = [o for o in first + second if o.key in inside and (o.key in in_first) is not (o.key in in_second)]
+        if comparison.least > Confidence.LOW:
+            found = [o for o in found if o.call is None]
+        if found:
+            return _unique(found)
+    return []
 
 
 def _after(trace: Trace, choice: Choice) -> Trace | None:

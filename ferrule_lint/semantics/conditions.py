@@ -89,6 +89,17 @@ def evaluate(formula: Formula, assignment: Mapping[str, bool]) -> bool | None:
     return None if None in values else not decides
 
 
+def implied(formula: Formula, value: bool) -> dict[str, bool]:
+    """The outcomes of single tests that follow from the formula having this value."""
+    if type(formula) is Atom:
+        return {formula.key: value}
+    if type(formula) is Negation:
+        return implied(formula.operand, not value)
+    if type(formula) is Connective and (formula.op == "and") is value:
+        return {key: outcome for operand in formula.operands for key, outcome in implied(operand, value).items()}
+    return {}
+
+
 def divergence_of(formula: Formula) -> Divergence | None:
     result: Divergence | None = None
     for atom in atoms(formula):

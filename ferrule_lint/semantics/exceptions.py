@@ -137,9 +137,12 @@ def of_raise(frame: Frame, s: f.Raise) -> Exit:
 
 
 def _found_by_one(frame: Frame) -> bool:
-    """Whether what one rank alone looks into decides that it raises: a test under a guard for that rank."""
+    """Whether one rank alone looks at its host (a file, most often) and raises by what it finds there.
+
+    Of other tests under a guard for one rank it is taken that they end the job, and are meant to.
+    """
     guards = [divergence_of(c) for c in frame.conditions]
-    if not guards or (guards[-1] is not None and guards[-1].kind == "rank"):
+    if not guards or guards[-1] is None or guards[-1].kind != "host":
         return False
     return any(
         g is not None and g.kind == "rank" and not g.member and g.confidence > Confidence.LOW for g in guards[:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ferrule_lint.facts import types as f
@@ -81,6 +82,8 @@ _BUILTIN_CONSTANTS = ("__name__", "__debug__", "NotImplemented", "Ellipsis")
 
 #: items of a tuple that are told apart, those of tuples in it included
 _MOST_ITEMS = 64
+#: entries of a dict that are told apart
+_MOST_ENTRIES = 16
 
 
 def entity_value(frame: Frame, entity: ClassInfo | FunctionInfo | ModuleInfo | External | GlobalName) -> Value:
@@ -97,7 +100,12 @@ def entity_value(frame: Frame, entity: ClassInfo | FunctionInfo | ModuleInfo | E
 
 # ---------------------------------------------------------------------- simple expressions
 def _const(frame: Frame, e: f.Const) -> Value:
-    return Value(uniform=True, const=e.text)
+    return _constant(e.text)
+
+
+@lru_cache(maxsize=4096)
+def _constant(text: str) -> Value:
+    return Value(uniform=True, const=text)
 
 
 def _not(frame: Frame, e: f.Not) -> Value:
@@ -225,6 +233,9 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         return Value(uniform=True, container=True, there=True, slots=frozenset())
     joined = contained(join(values)).plain()
     names = [k.text for k in e.keys if type(k) is f.Const]
+    entries: tuple[tuple[str, Value], ...] = ()
+    if len(values) <= _MOST_ENTRIES and any(v.divergence or v.presence for v in values):
+        entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
     return Value(
         uniform=joined.uniform,
         divergence=joined.divergence,
@@ -235,6 +246,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         there=True,
         slots=frozenset(names) if len(names) == len(e.keys) else None,
         reach=participation.combined(values) if frame.gradients else None,
+        entries=entries,
     )
 
 
@@ -270,6 +282,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             frame.eval(e.base)
             return known
     base, index = frame.eval(e.base), frame.eval(e.index)
+    if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
+        return entry
     environment = attributes.environment_value(frame, e.base, e.index, e.pos)
     if environment is not None:
         return environment
@@ -425,7 +439,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         joined = joined._replace(divergence=joined.divergence._replace(partial=True))
     if deps and a != b:
         return joined._replace(uniform=False, deps=joined.deps | deps)
-    if not (a.uniform and b.uniform) or not _is_uniform(formula):
+    if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
 
@@ -436,7 +450,7 @@ def _atoms(formula: Formula) -> list[Atom]:
     return list(atoms(formula))
 
 
-def _is_uniform(formula: Formula) -> bool:
+def is_uniform(formula: Formula) -> bool:
     return all(a.key.startswith("=") for a in _atoms(formula))
 
 

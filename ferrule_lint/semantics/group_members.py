@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import WORLD, Divergence, Value
@@ -37,13 +38,37 @@ def check(frame: Frame, arguments: Arguments, event: Event) -> None:
     issues, latents = len(frame.issues), len(frame.latents)
     with frame.recording():
         divergence = _own_ranks(frame, expr, 0)
+        place = _place_among(frame, expr) if divergence is None else None
     del frame.issues[issues:], frame.latents[latents:]
+    if place is not None:
+        message = (
+            "the ranks of a new group are ranks of the whole job, but a place in a group is looked for among these:"
+            " convert the places of the group into ranks first"
+        )
+        frame.issues.append(CallIssue("FER402", arguments.expr.pos, place, event, message))
     if divergence is not None:
         message = (
             f"`{event.op}` is called with other ranks on the ranks of another group, but every rank has to create every"
             " group, with the same list and in the same order"
         )
         frame.issues.append(CallIssue("FER401", arguments.expr.pos, divergence, event, message))
+
+
+def _place_among(frame: Frame, expr: f.Expr) -> Divergence | None:
+    """`place in ranks`, where `ranks` is what the new group is made of: why the place is none of the job's ranks."""
+    text = place_name(expr)
+    if not text:
+        return None
+    body = frame.function.body if frame.function is not None else frame.module.body
+    for node in walk(body):
+        if type(node) is not f.Compare or node.ops != ("in",) or place_name(node.rights[0]) != text:
+            continue
+        divergence = frame.eval(node.left).divergence
+        if divergence is None or divergence.kind != "rank" or divergence.confidence < Confidence.HIGH:
+            continue
+        if not divergence.axes & {"world", "?"}:
+            return divergence.then(frame.step("flow", node.pos, f"`{shown(node.left)}` is looked for in `{text}`"))
+    return None
 
 
 def literal_ranks(expr: f.Expr | None) -> str:

@@ -7,6 +7,7 @@ function that takes it under the same name; or the buffers of a gather are as ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.frame import Frame
 
 _DEEPEST = 3
+#: names of a group that tell nothing of it but that it is one
+_OF_ALL = re.compile(r"(torch_|dist_|comm_|parallel_|reduce_|gather_|sync_)?(process_)?group|(dist_)?pg|communicator")
 #: calls that ask about a group and do not run over it
 _ASKS = frozenset("get_rank get_world_size get_group_rank get_global_rank get_process_group_ranks get_backend".split())
 _MEETINGS = ("barrier", "monitored_barrier")
@@ -78,11 +81,8 @@ def _group_parameters(frame: Frame) -> Iterator[str]:
     if frame.function is None:
         return
     for parameter in frame.function.parameters:
-        name = parameter.name
-        if parameter.kind not in ("normal", "keyword") or "mesh" in name or frame.axes_in(name) is not None:
-            continue
-        if frame.models.convention("group", name) is not None:
-            yield name
+        if parameter.kind in ("normal", "keyword") and _OF_ALL.fullmatch(parameter.name):
+            yield parameter.name
 
 
 def _is_meant(frame: Frame, name: str) -> bool:

@@ -103,7 +103,10 @@ class Holders:
             statement = c.attributes.get(name)
             if statement is not None and statement.value is not None:
                 frame = Frame(self._analysis, c.module, light=1)
-                return frame.eval(statement.value)._replace(deps=NO_DEPS, const=None)
+                value = frame.eval(statement.value)
+                # a text says which of several things is meant, and is not set again
+                const = value.const if name.isupper() and (value.const or "")[:1] in ("'", '"') else None
+                return value._replace(deps=NO_DEPS, const=const)
         return None
 
     def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
@@ -197,7 +200,7 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
     stack = [node]
     while stack:
         item = stack.pop()
-        if not isinstance(item, tuple):
+        if not isinstance(item, tuple) or type(item) is f.Name:
             continue
         targets: tuple[f.Expr, ...] = ()
         if type(item) is f.Assign:

@@ -73,19 +73,34 @@ def is_even(frame: Frame, index: f.Op) -> bool:
     if step != f.Const("None") or lower == f.Const("None"):
         return False
     low, high = definition(frame, lower), definition(frame, upper)
-    length: f.Expr | None = None
-    if type(high) is f.Op and high.kind == "Add":
-        for one, other in (high.operands, tuple(reversed(high.operands))):
-            if _same(frame, one, lower, low):
-                length = other
-    elif type(high) is f.Op and high.kind == "Mult" and type(low) is f.Op and low.kind == "Mult":
-        for low_rank, low_size in (low.operands, tuple(reversed(low.operands))):
-            for high_rank, high_size in (high.operands, tuple(reversed(high.operands))):
-                if _without_places(low_size) == _without_places(high_size) and _is_next(high_rank, low_rank):
-                    length = low_size
+    length = _beyond(high, lower) or _beyond(high, low) or _times_next(low, high)
     if length is None or frame.eval(length).divergence is not None:
         return False
     return not _rounded_up(definition(frame, length))
+
+
+def _beyond(high: f.Expr, low: f.Expr) -> f.Expr | None:
+    """`n` of `low + n`."""
+    if type(high) is not f.Op or high.kind != "Add":
+        return None
+    start = low.operands if type(low) is f.Op and low.kind == "Add" else (low,)
+    for operands in (high.operands, tuple(reversed(high.operands))):
+        if [render(o) for o in operands[: len(start)]] == [render(o) for o in start]:
+            rest = operands[len(start) :]
+            return None if not rest else rest[0] if len(rest) == 1 else f.Op("Add", rest)
+    return None
+
+
+def _times_next(low: f.Expr, high: f.Expr) -> f.Expr | None:
+    """`n` of `rank * n` and `(rank + 1) * n`."""
+    if type(low) is not f.Op or type(high) is not f.Op or low.kind != "Mult" or high.kind != "Mult":
+        return None
+    for operands in (high.operands, tuple(reversed(high.operands))):
+        pairs = [(a, b) for a, b in zip(low.operands, operands, strict=False) if render(a) != render(b)]
+        if len(operands) == len(low.operands) and len(pairs) == 1 and _is_next(pairs[0][1], pairs[0][0]):
+            rest = tuple(o for o in low.operands if o is not pairs[0][0])
+            return rest[0] if len(rest) == 1 else f.Op("Mult", rest)
+    return None
 
 
 def definition(frame: Frame, expr: f.Expr) -> f.Expr:
@@ -97,19 +112,11 @@ def definition(frame: Frame, expr: f.Expr) -> f.Expr:
     return expr
 
 
-def _same(frame: Frame, expr: f.Expr, name: f.Expr, definition: f.Expr) -> bool:
-    return _without_places(expr) in (_without_places(name), _without_places(definition))
-
-
 def _is_next(expr: f.Expr, base: f.Expr) -> bool:
     """`rank + 1`."""
     if type(expr) is not f.Op or expr.kind != "Add":
         return False
-    return {_without_places(o) for o in expr.operands} == {_without_places(base), "1"}
-
-
-def _without_places(expr: f.Expr) -> str:
-    return render(expr)
+    return sorted(render(o) for o in expr.operands) == sorted([render(base), "1"])
 
 
 def _rounded_up(expr: f.Expr) -> bool:

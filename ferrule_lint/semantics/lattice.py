@@ -157,6 +157,8 @@ class Value(NamedTuple):
     shape_deps: Deps = NO_DEPS
     #: the places of a list or dict that has been filled under this function's eyes only
     slots: frozenset[str] | None = None
+    #: what a dict holds under keys that are written out, where some of it differs: (key, value)
+    entries: tuple[tuple[str, Value], ...] = ()
 
     @property
     def observed(self) -> Divergence | None:
@@ -171,9 +173,14 @@ class Value(NamedTuple):
         """Without constant, callable and tuple structure: what survives a computation."""
         if not (
             self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
-        ):
+            or self.entries
+        ):  # fmt: skip
             return self
-        return self._replace(const=None, target=None, items=None, world_size=False, rank="")
+        return self._replace(const=None, target=None, items=None, world_size=False, rank="", entries=())
+
+    def entry(self, key: str) -> Value | None:
+        """What a dict holds under a key, where that is known."""
+        return next((value for known, value in self.entries if known == key), None)
 
 
 def _replaced(self: Value, **changes: Any) -> Value:
@@ -218,29 +225,30 @@ def join2(a: Value, b: Value) -> Value:
     items = None
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         items = tuple([join2(x, y) for x, y in zip(a.items, b.items, strict=True)])
+    # most facets are the same default in both: asking that costs less than a call
     return Value(
         a.uniform and b.uniform,
-        worse(a.divergence, b.divergence),
-        worse(a.data, b.data),
-        worse(a.presence, b.presence),
-        worse(a.length, b.length),
-        worse(a.shape, b.shape),
+        a.divergence if a.divergence is b.divergence else worse(a.divergence, b.divergence),
+        a.data if a.data is b.data else worse(a.data, b.data),
+        a.presence if a.presence is b.presence else worse(a.presence, b.presence),
+        a.length if a.length is b.length else worse(a.length, b.length),
+        a.shape if a.shape is b.shape else worse(a.shape, b.shape),
         a.uneven_last or b.uneven_last,
-        worse(a.padded, b.padded),
-        a.deps | b.deps,
-        a.types | b.types,
-        a.element_types | b.element_types,
-        a.length_deps | b.length_deps,
+        a.padded if a.padded is b.padded else worse(a.padded, b.padded),
+        a.deps if a.deps is b.deps else a.deps | b.deps,
+        a.types if a.types is b.types else a.types | b.types,
+        a.element_types if a.element_types is b.element_types else a.element_types | b.element_types,
+        a.length_deps if a.length_deps is b.length_deps else a.length_deps | b.length_deps,
         a.module or b.module,
         a.loader or b.loader,
-        worse(a.unordered, b.unordered),
+        a.unordered if a.unordered is b.unordered else worse(a.unordered, b.unordered),
         a.const if a.const == b.const else None,
         a.target if a.target == b.target else a.target or b.target,
         items,
         _one_group(a, b),
         a.world_size and b.world_size,
         a.external if a.external == b.external else a.external or b.external,
-        worse(a.emptiness, b.emptiness),
+        a.emptiness if a.emptiness is b.emptiness else worse(a.emptiness, b.emptiness),
         a.container or b.container,
         a.in_order and b.in_order,
         a.agreed or b.agreed,
@@ -254,6 +262,7 @@ def join2(a: Value, b: Value) -> Value:
         a.boolean and b.boolean,
         a.shape_deps | b.shape_deps,
         a.slots if a.slots == b.slots else None,
+        _joined_entries(a.entries, b.entries),
     )
 
 
@@ -286,6 +295,17 @@ def _one_rank(a: Value, b: Value) -> str:
         if one.rank == other.rank or (one.rank.strip("!").startswith("first") and other.const in ("True", "False")):
             return one.rank
     return ""
+
+
+def _joined_entries(
+    a: tuple[tuple[str, Value], ...], b: tuple[tuple[str, Value], ...]
+) -> tuple[tuple[str, Value], ...]:
+    if not a or not b or a == b:
+        return a or b
+    joined = dict(a)
+    for key, value in b:
+        joined[key] = join2(joined[key], value) if key in joined else value
+    return tuple(joined.items())
 
 
 def settled(a: Value, b: Value) -> Value | None:

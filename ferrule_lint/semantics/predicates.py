@@ -269,6 +269,10 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
 
 def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) -> tuple[Formula, Value]:
     """`x in y`."""
+    if type(left) is f.Const and (found := _entry_that_some_have(left.text, b)) is not None:
+        note = f"{left.text} is there on some ranks only"
+        value = Value(divergence=found.then(frame.step("flow", key.pos, note)))
+        return _atom(frame, key, value), value
     if type(left) is f.Const and b.data is not None:
         name = left.text.strip("'\"")
         if frame.models.convention("optional", name) is not None:
@@ -291,6 +295,15 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         deps=a.deps | frozenset(d for d in b.deps if d[1] == FLOWS),
     )
     return _atom(frame, key, value), value
+
+
+def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
+    """Why a dict has a key on some ranks only: it was put in there, or so was something under a key worked out."""
+    entry = value.entry(key)
+    if entry is not None:
+        return entry.presence
+    length = value.length
+    return length if length is not None and length.kind == "rank" else None
 
 
 def _is_optional_keyword(frame: Frame, left: f.Const, right: f.Expr) -> bool:

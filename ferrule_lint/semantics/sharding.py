@@ -8,7 +8,7 @@ a parameter annotated `nn.Module`), any module of the project may be the one: me
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ferrule_lint.facts import types as f
@@ -90,9 +90,11 @@ class Sharding:
         if self._classes is None:
             self._classes = {}
             self._gathering = True
-            for path in sorted(self._analysis.names.modules):
-                module = self._analysis.names.modules[path]
-                if _mentions_sharding(module):
+            modules = self._analysis.names.modules
+            wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
+            for path in sorted(modules):
+                module = modules[path]
+                if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
                     for owner, call in _calls(module):
                         self._consider(module, owner, call)
             self._gathering = False
@@ -147,6 +149,21 @@ class Sharding:
             self._add(found, submodule, confidence, depth + 1)
 
 
+def _also_renamed(names: frozenset[str], modules: Iterable[ModuleInfo]) -> frozenset[str]:
+    """Names, and those that imports anywhere in the project give them (`import fully_shard as shard`)."""
+    renamed = [
+        (dotted.rpartition(".")[2], bound)
+        for module in modules
+        for bound, (dotted, _) in module.imports.items()
+        if bound != dotted.rpartition(".")[2]
+    ]
+    while True:
+        more = names.union(bound for name, bound in renamed if name in names)
+        if more == names:
+            return names
+        names = more
+
+
 def _mentions_sharding(module: ModuleInfo) -> bool:
     if any(_HINT.search(dotted) for dotted, _ in module.imports.values()):
         return True
@@ -166,8 +183,11 @@ def walk_calls(node: Any) -> Iterator[f.Call]:
     stack = [node]
     while stack:
         item = stack.pop()
-        if type(item) is f.Call:
+        kind = type(item)
+        if kind is f.Call:
             yield item
+        if kind is f.Name or kind is f.Const:
+            continue
         for child in item:
             if isinstance(child, tuple):
                 stack.append(child)

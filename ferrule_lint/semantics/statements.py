@@ -11,9 +11,9 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import exceptions, iteration, participation, stage_values
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
-from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
+from ferrule_lint.semantics.expressions import bind, element_of, is_uniform, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame, Revealed
-from ferrule_lint.semantics.lattice import DP, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, worse
+from ferrule_lint.semantics.lattice import DP, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, rounds_of, worse
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
@@ -329,7 +329,7 @@ def _for(frame: Frame, s: f.For) -> None:
         bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
 
     frame.rounds.append(iterable)
-    body = _rounds(frame, s.body, enter)
+    body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
     frame.rounds.pop()
     if body:
         frame.emit(loop_term(frame, iterable, body, pos, s.iterable))
@@ -379,7 +379,7 @@ def _while(frame: Frame, s: f.While) -> None:
     formula_first, _ = condition(frame, s.test)
     if formula_first == FALSE:
         return
-    body = _rounds(frame, s.body, enter)
+    body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]))
     formula = formulas[0]
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     divergence = divergence_of(formula)
@@ -393,9 +393,13 @@ def _while(frame: Frame, s: f.While) -> None:
     _loop_else(frame, s, body, pos)
 
 
-def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> Trace:
-    """The loop body's trace in a state that any round may start from: a first pass finds what it changes."""
-    saved = dict(frame.env)
+def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None], alike: Callable[[], bool]) -> Trace:
+    """The loop body's trace in a state that any round may start from: a first pass finds what it changes.
+
+    `alike`: whether all ranks certainly run as many rounds. If not, what the loop changes is uniform within a round but
+    not after the loop (temporal divergence, as in LLVM's uniformity analysis).
+    """
+    before = saved = dict(frame.env)
     frame.loop_depth += 1
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
         returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
@@ -411,8 +415,18 @@ def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> Trac
         enter()
         execute(frame, statements)
     frame.loop_depth -= 1
-    frame.env = _widen(saved, frame.env)
+    after = _widen(saved, frame.env)
+    if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):
+        for place, value in after.items():
+            if value.uniform and before.get(place) != value:
+                after[place] = value._replace(uniform=False)
+    frame.env = after
     return tuple(terms)
+
+
+def _left_together(term: Choice | Loop) -> bool:
+    """Whether ranks that leave a round early here, or the loop, do so together."""
+    return type(term) is not Choice or is_uniform(term.formula) or not (has_exit(term.body) or has_exit(term.orelse))
 
 
 def _widen(before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value]:

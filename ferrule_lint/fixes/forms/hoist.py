@@ -56,7 +56,7 @@ def propose(site: Site) -> Fix | None:
         or not isinstance(owner.body, cst.IndentedBlock)
     ):
         return None
-    calls = site.event_calls()
+    calls = _calls(site, owner)
     if not calls or spans_lines(tree, owner) or any(event.op == "backward" for event in site.finding.events):
         return None
     terms = conjuncts(owner.test)
@@ -77,11 +77,43 @@ def _is_list(tree: Tree, term: cst.BaseExpression) -> bool:
     return isinstance(term, cst.Name) and resolved(tree, term) is term
 
 
+def _calls(site: Site, owner: cst.If) -> list[cst.Call]:
+    """The calls with events of the branch, and those of submodules: a module that runs on both ways, if not as often,
+    is not among the events.
+    """
+    tree, found = site.tree, site.event_calls()
+    if not found:
+        return []
+    places = {(one.line, one.column) for other in site.others for one in other.events if one.path == other.path}
+    known = {tree.text(call.func) for call in found}
+    known |= {tree.text(call.func) for place in places for call in tree.calls_at(*place)[:1]}
+    more = [
+        one
+        for one in below(owner.body)
+        if isinstance(one, cst.Call) and one not in found and (tree.text(one.func) in known or _is_submodule(site, one))
+    ]
+    return [*found, *more]
+
+
+def _is_submodule(site: Site, call: cst.Call) -> bool:
+    """Whether what is called is what the class around makes of a class: `self.words = nn.Embedding(...)`."""
+    func, around = call.func, site.tree.nearest(site.function, cst.ClassDef)
+    if around is None or not isinstance(func, cst.Attribute) or site.tree.text(func.value) != "self":
+        return False
+    return any(
+        isinstance(node, cst.Assign)
+        and isinstance(node.value, cst.Call)
+        and callee(node.value)[:1].isupper()
+        and any(site.tree.text(one.target) == site.tree.text(func) for one in node.targets)
+        for node in below(around, functions=True)
+    )
+
+
 def _balanced(site: Site, owner: cst.If, call: cst.Call) -> bool:
     """Whether every rank has the backward of a call, or none needs one."""
     event = next((one for one in site.finding.events if call in site.tree.calls_at(one.line, one.column)), None)
-    if event is None or event.op not in ("forward",) or no_backward(site, call):
-        return event is not None and (event.op != "forward" or no_backward(site, call))
+    if (event is not None and event.op != "forward") or no_backward(site, call):
+        return True
     wanted = site.tree.text(call.func)
     current: cst.CSTNode = owner
     while current is not site.function:
@@ -150,7 +182,7 @@ def _makes(site: Site, owner: cst.If, statement: cst.SimpleStatementLine, plan: 
 
 def _needed(site: Site, owner: cst.If, names: set[str]) -> bool:
     """Whether a call with an event reads one of `names`, by way of others that the branch makes."""
-    wanted: set[str] = set().union(*(reads(call) for call in site.event_calls()))
+    wanted: set[str] = set().union(*(reads(call) for call in _calls(site, owner)))
     for statement in reversed(owner.body.body):
         if isinstance(statement, cst.SimpleStatementLine) and binds(statement) & wanted:
             wanted |= reads(statement)
