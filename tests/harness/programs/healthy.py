@@ -81,7 +81,8 @@ def replicated_shards():
     model(torch.randn(4, 8)).sum().backward()
 
 
-@healthy(since=HYBRID)
+# the stages of 2.9 greet each other with tensors of different dtypes
+@healthy(since=HYBRID, broken_in=((2, 9),))
 def pipeline_1f1b():
     rank = dist.get_rank()
     stage = PipelineStage(nn.Linear(8, 8), rank, 2, torch.device("cpu"))

@@ -17,6 +17,8 @@ class Program:
     options: dict[str, Any] = field(default_factory=dict)
     #: the first torch that can run it on the CPU, harness or not
     since: tuple[int, int] = (2, 4)
+    #: later ones that cannot
+    broken_in: tuple[tuple[int, int], ...] = ()
 
     @property
     def name(self) -> str:
@@ -49,10 +51,10 @@ def bug(
 
 
 def healthy(
-    ranks: int = 2, *, since: tuple[int, int] = (2, 4), **options: Any
+    ranks: int = 2, *, since: tuple[int, int] = (2, 4), broken_in: tuple[tuple[int, int], ...] = (), **options: Any
 ) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
     def enter(function: Callable[[], Any]) -> Callable[[], Any]:
-        HEALTHY.append(Program(function, ranks, "", options, since))
+        HEALTHY.append(Program(function, ranks, "", options, since, broken_in))
         return function
 
     return enter
