@@ -4,9 +4,9 @@
     python benchmarks/fixes.py DIR...              clones, which are not changed
     python benchmarks/fixes.py --save OUT DIR...   keep the diff of each project as OUT/name.diff
 
-The `*.py` and `pyproject.toml` files of each clone go to a temporary folder, where `--fix --unsafe-fixes` is applied and
-written. Then every changed file has to compile; outside the functions with the findings, the helper functions and the
-imports of a file nothing may have changed; what was fixed must not be found any more; and a second run must change
+The `*.py` and `pyproject.toml` files of each clone go to a temporary folder, where `--fix --unsafe-fixes` is applied
+and written. Then every changed file has to compile; outside the functions with the findings, the helper functions and
+the imports of a file nothing may have changed; what was fixed must not be found any more; and a second run must change
 nothing. A line a project is printed: findings, fixed, dropped, left, files changed, and what is wrong.
 
 Exit code: 0 all of that holds, 1 it does not.
@@ -34,10 +34,10 @@ def copy(clone: pathlib.Path, folder: pathlib.Path) -> None:
     """The files that a run reads, in `folder`."""
     for path in clone.rglob("*"):
         inner = path.relative_to(clone)
-        if path.is_file() and not path.is_symlink() and (path.suffix == ".py" or path.name == "pyproject.toml"):
-            if ".git" not in inner.parts:
-                (folder / inner).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(path, folder / inner)
+        wanted = path.suffix == ".py" or path.name == "pyproject.toml"
+        if wanted and path.is_file() and not path.is_symlink() and ".git" not in inner.parts:
+            (folder / inner).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / inner)
     (folder / "pyproject.toml").touch()
 
 

@@ -114,3 +114,32 @@ class TestScript:
         done = self.run(work, paths="$(touch hacked) b.py", since="; touch hacked")
         assert done.returncode == 2
         assert not (work / "hacked").exists()
+
+    def test_all_steps_as_a_runner_runs_them(self, work: Path, tmp_path: Path) -> None:
+        """Installed from the action's own folder, which needs a package index; only `uses:` is left to the runner."""
+        asked = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(tmp_path / "index")]
+        if subprocess.run([*asked, "hatchling"], capture_output=True, check=False).returncode:
+            pytest.skip("no package index can be reached")
+        copy = tmp_path / "action"
+        for name in ("ferrule_lint", "rules", "scripts"):
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("action.yml", "pyproject.toml", "README.md", "LICENSE"):
+            shutil.copy(ROOT / name, copy / name)
+        description = action()
+        inputs = {name: str(value["default"]) for name, value in description["inputs"].items()}
+        inputs |= {"sarif-file": "out.sarif"}
+        inherited = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        runner = {"GITHUB_ACTION_PATH": str(copy), "RUNNER_TEMP": str(tmp_path / "temp"), "NO_COLOR": "1"}
+        (tmp_path / "temp").mkdir()
+        for step in description["runs"]["steps"]:
+            if "run" not in step:
+                continue
+            given = {f"${{{{ inputs.{name} }}}}": value for name, value in inputs.items()}
+            given["${{ steps.python.outputs.python-path }}"] = sys.executable
+            variables = {name: given[value] for name, value in step["env"].items()}
+            shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+            environment = {**inherited, **runner, **variables}
+            done = subprocess.run(shell, cwd=work, capture_output=True, encoding="utf-8", env=environment, check=False)
+            assert done.returncode in (0, 1), done.stderr
+        assert [line.split(",")[1] for line in done.stdout.splitlines()] == ["file=a.py", "file=c.py"]
+        assert len(json.loads((work / "out.sarif").read_text())["runs"][0]["results"]) == 2

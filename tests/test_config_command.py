@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,36 @@ def test_other_shells_accept_the_script(shell: str, command: dict[str, str]) -> 
     assert "_FERRULE_LINT_COMPLETE" in done.stdout
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=done.stdout, encoding="utf-8", check=True)
+
+
+def _zsh(words: list[str]) -> str:
+    # outside of an editor line: what would be offered is printed instead
+    return (
+        "compdef() { }; compadd() { print -rl -- ${(P)argv[-1]} }; _path_files() { }\n"
+        "_describe() { local array; for array in $argv; do print -rl -- ${(P)array} 2>/dev/null; done }\n"
+        'eval "$(ferrule-lint completion zsh)"\n'
+        f"words=({' '.join(map(shlex.quote, words))}) CURRENT={len(words)}\n"
+        "_ferrule_lint_completion\n"
+    )
+
+
+def _fish(words: list[str]) -> str:
+    return f"ferrule-lint completion fish | source\ncomplete -C {shlex.quote(' '.join(words))}\n"
+
+
+@pytest.mark.parametrize(("shell", "script", "options"), [("zsh", _zsh, ["-f"]), ("fish", _fish, ["--no-config"])])
+def test_zsh_and_fish(
+    shell: str, script: Callable[[list[str]], str], options: list[str], command: dict[str, str]
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    for line, expected in CASES:
+        done = subprocess.run(
+            [shell, *options, "-c", script(line.split())],
+            capture_output=True,
+            encoding="utf-8",
+            env=command,
+            check=False,
+        )
+        offered = {re.split(r"[\t:]", one)[0] for one in done.stdout.splitlines()}
+        assert set(expected) <= offered, f"{line}: {done.stdout} {done.stderr}"

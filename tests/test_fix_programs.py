@@ -29,6 +29,33 @@ BODIES = {
     "work and barrier": "log.append(1.0)\n\n# wait\ndist.barrier()",
     "exit": "log.append(2.0)\ncontinue",
 }
+#: what diverges without a branch around a collective
+STATEMENTS = {
+    "order": 'for _ in {"b", "a"}:\n    # one by one\n    dist.all_reduce(total)\n    log.append(total.item())',
+    "sizes": (
+        'part = batch["x"][batch["mask"].bool()]  # those that count\nout = [torch.empty_like(part)]\n'
+        "dist.all_gather(out, part)\nlog += out[0].tolist()"
+    ),
+    "rounds": (
+        'for _ in range(int(batch["mask"].sum().item())):  # each\n    dist.all_reduce(total)\n    log.append(1.0)'
+    ),
+    "until": (
+        'left = batch["x"].max()\nwhile left.item() > 2.5:\n    dist.all_reduce(left)\n    left = left - 1.0  # less'
+    ),
+    "failure": (
+        "try:  # may fail\n    checked(batch)\nexcept Nothing:\n    # left out\n    log.append(-1.0)\n    continue\n"
+        "dist.all_reduce(total)\nlog.append(total.item())"
+    ),
+    "reduced in the try": (
+        "try:\n    log.append(checked(batch))\n    dist.all_reduce(total)  # the sum\nexcept Nothing:\n    continue\n"
+        "log.append(total.item())"
+    ),
+    "group": (
+        "members = None\nif dist.get_rank() in [0]:  # inside\n    members = dist.new_group([0])\n"
+        "log.append(len(members))"
+    ),
+    "stale": "dist.all_reduce(total)  # seen by all  # ferrule: ignore[FER102] no more\nlog.append(total.item())",
+}
 CONTEXTS = {
     "plain": "{}",
     "loop": "for number in range(2):\n    log.append(float(number))\n{}",
@@ -41,6 +68,16 @@ import time
 
 import torch
 import torch.distributed as dist
+
+
+class Nothing(ValueError):
+    pass
+
+
+def checked(batch: dict[str, torch.Tensor]) -> float:
+    if batch["mask"].sum().item() == 0:
+        raise Nothing("every label is masked")
+    return 1.0
 
 
 def run(batch: dict[str, torch.Tensor], limit: float, flag: bool) -> list[float]:
@@ -63,13 +100,16 @@ def example() -> list[list[float]]:
 
 def programs() -> dict[str, str]:
     found: dict[str, str] = {}
-    for number, (condition, body, context) in enumerate(itertools.product(CONDITIONS, BODIES, CONTEXTS)):
-        branch = f"if {CONDITIONS[condition]}:  # why\n{textwrap.indent(BODIES[body], '    ')}"
+    parts = {
+        f"{condition}, {body}": f"if {CONDITIONS[condition]}:  # why\n{textwrap.indent(BODIES[body], '    ')}"
+        for condition, body in itertools.product(CONDITIONS, BODIES)
+    }
+    for number, (name, context) in enumerate(itertools.product({**parts, **STATEMENTS}, CONTEXTS)):
+        text = {**parts, **STATEMENTS}[name]
         if context != "plain":
-            branch = textwrap.indent(branch, "    ")
-        text = textwrap.indent(CONTEXTS[context].format(branch), "        ")
-        name = f"{condition}, {body}, {context}"
-        found[f"p{number}.py"] = PROGRAM.format(name=name, body=text, later=time.time() + 1e6)
+            text = textwrap.indent(text, "    ")
+        body = textwrap.indent(CONTEXTS[context].replace("{}", text), "        ")
+        found[f"p{number}.py"] = PROGRAM.format(name=f"{name}, {context}", body=body, later=time.time() + 1e6)
     return found
 
 
@@ -99,6 +139,12 @@ def test_a_second_run_changes_nothing(repaired: tuple[dict[str, str], dict[str, 
     again = fixed(tmp_path, dict(changed))
     assert not again.repair.contents
     assert {finding.path for finding in again.report.findings} == set()
+
+
+def test_every_statement_is_changed_somewhere(repaired: tuple[dict[str, str], dict[str, bytes]]) -> None:
+    sources, changed = repaired
+    for name in STATEMENTS:
+        assert any(sources[path].startswith(f'"""{name}, ') for path in changed), name
 
 
 def test_one_process_computes_the_same(

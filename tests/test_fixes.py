@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import json
 import os
 import re
 import sys
@@ -128,7 +129,9 @@ def test_is_left_alone(path: Path, tmp_path: Path) -> None:
 def test_every_form_has_twins_and_refusals() -> None:
     forms = ALL_FORMS
     assert {path.parent.name for path in TWINS} == forms
-    assert len(TWINS) == len([path for path in FOLDER.glob("*/*.diff") if path.parent.name != "pages"])
+    assert len(TWINS) == len(
+        [path for path in FOLDER.glob("*/*.diff") if path.parent.name not in ("pages", "examples")]
+    )
     refused = {path.parent.name for path in FILES if path not in TWINS}
     assert refused >= forms - {"pad_everywhere"}
 
@@ -152,6 +155,30 @@ def test_examples_of_rule_pages(code: str, source: str, diff: Path, tmp_path: Pa
         again = fixed(tmp_path / "two", {"example.py": new})
         assert not again.repair.contents
         assert not again.report.findings
+
+
+def test_the_documentation_lists_every_form() -> None:
+    text = (FOLDER.parent.parent / "docs" / "fixes.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| ([a-z-]+) \| FER", text, re.MULTILINE)) == {one.replace("_", "-") for one in ALL_FORMS}
+
+
+BUGS = sorted((FOLDER.parent.parent / "examples").glob("*/bug.py"))
+
+
+@pytest.mark.parametrize("path", BUGS, ids=lambda path: path.parent.name)
+def test_bugs_of_the_examples(path: Path, tmp_path: Path) -> None:
+    """Each becomes what its diff says; what has no finding has none."""
+    result = fixed(tmp_path / "one", {"bug.py": path.read_bytes()})
+    new = result.repair.contents.get("bug.py")
+    text = "" if new is None else unified("bug.py", path.read_bytes(), new)
+    diff = FOLDER / "examples" / f"{path.parent.name}.diff"
+    if os.environ.get("FERRULE_UPDATE") and text:
+        diff.write_text(text, encoding="utf-8")
+    assert text == (diff.read_text(encoding="utf-8") if diff.exists() else "")
+    assert not result.report.findings
+    if new is not None:
+        check_care(path.read_bytes(), new)
+        assert not fixed(tmp_path / "two", {"bug.py": new}).repair.contents
 
 
 @pytest.mark.parametrize("rule", load_rules().values(), ids=load_rules())
@@ -182,7 +209,15 @@ def torch_double() -> Iterator[Any]:
 
 
 #: pipelines and transfers have more than one rank; modules and accelerate are not among the stand-ins
-NOT_RUN = {"finish_dispatch", "narrow_receive", "unblock_ring", "global_rank", "widen_guard", "pad_across_processes"}
+NOT_RUN = {
+    "dummy_input",
+    "finish_dispatch",
+    "narrow_receive",
+    "unblock_ring",
+    "global_rank",
+    "widen_guard",
+    "pad_across_processes",
+}
 RUNNABLE = [path for path in TWINS if "def example()" in path.read_text(encoding="utf-8")]
 
 
@@ -243,6 +278,46 @@ def test_a_helper_is_written_once_and_its_name_shadows_nothing(tmp_path: Path) -
     assert not result.report.findings
 
 
+AGREEING = """\
+import torch
+import torch.distributed as dist
+
+
+def on_any_rank(wanted, group=None):
+    if not dist.is_initialized():
+        return wanted
+    vote = torch.tensor(int(wanted))
+    dist.all_reduce(vote, op=dist.ReduceOp.MAX, group=group)
+    return bool(vote.item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "used"),
+    [
+        pytest.param(("", ""), True, id="as it is"),
+        pytest.param(("ReduceOp.MAX", "ReduceOp.MIN"), False, id="of all"),
+        pytest.param(("group=group", "group=TP"), False, id="a group of its own"),
+        pytest.param(("bool(vote.item())", "vote.item() / 2"), False, id="a number"),
+        pytest.param(("wanted, group", "wanted, other, group"), False, id="two parameters"),
+        pytest.param(("    return bool", "    dist.barrier()\n    return bool"), False, id="a barrier besides"),
+    ],
+)
+@pytest.mark.parametrize(
+    "line", ["from .agree import on_any_rank as agreed", "from own.agree import on_any_rank as agreed"]
+)
+def test_a_function_of_the_project_is_called(line: str, change: tuple[str, str], used: bool, tmp_path: Path) -> None:
+    """Instead of a helper, if it does what the helper would; the analysis verifies that its result is the same."""
+    source = (FOLDER / "reduce_decision" / "loss_is_not_finite.py").read_text()
+    source = source.replace("import torch\n", f"import torch\n\n{line}\n", 1)
+    other = AGREEING.replace(*change) if change[0] else AGREEING
+    result = fixed(tmp_path, {"own/a.py": source, "own/__init__.py": "", "own/agree.py": other})
+    new = result.repair.contents["own/a.py"].decode()
+    assert ("if agreed(not torch.isfinite(loss)):" in new) is used
+    assert ("def _any_rank(" in new) is not used
+    assert not result.report.findings
+
+
 def test_an_import_goes_where_imports_live(tmp_path: Path) -> None:
     source = (
         '"""Docs."""\n\nfrom __future__ import annotations\n\nimport time\nfrom typing import TYPE_CHECKING\n\n'
@@ -262,6 +337,72 @@ def test_only_safe_fixes_unless_asked(tmp_path: Path) -> None:
     (finding,) = result.report.findings
     assert finding.fix is not None and finding.fix.safety == Safety.UNSAFE
     assert "assumes that" in finding.fix.message
+
+
+@pytest.mark.parametrize(
+    ("preference", "forms"), [("agree", {"uniform-predicate"}), ("hoist", {"hoist"}), ("", {"uniform-predicate"})]
+)
+def test_a_setting_chooses_between_forms(preference: str, forms: set[str], tmp_path: Path) -> None:
+    source = (FOLDER / "hoist" / "also_run_above.py").read_bytes()
+    settings = f"[tool.ferrule-lint]\nunsafe-fixes = true\n{preference and 'fix-preference = ' + repr(preference)}\n"
+    project(tmp_path, {"a.py": source, "pyproject.toml": settings})
+    result = fix([tmp_path], load_settings(tmp_path), use_cache=False)
+    assert {finding.fix.form for finding in result.repair.applied if finding.fix is not None} == forms
+    assert not result.report.findings
+
+
+def test_suppressed_findings_are_not_fixed(tmp_path: Path) -> None:
+    source = GUARDED.replace(b"dist.barrier()\n", b"dist.barrier()  # ferrule: ignore[FER102] one rank only\n")
+    result = fixed(tmp_path, {"a.py": source})
+    assert len(result.report.suppressed) == 1
+    assert not result.repair.contents
+
+
+def test_notebooks_are_not_fixed(tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": GUARDED.decode()}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    project(tmp_path, {"a.ipynb": json.dumps(notebook)})
+    result = fix([tmp_path / "a.ipynb"], replace(load_settings(tmp_path), unsafe_fixes=True), use_cache=False)
+    assert result.report.findings
+    assert not result.repair.contents
+
+
+SHOWN = """\
+import torch
+import torch.distributed as dist
+from torch.utils.data import DataLoader
+
+
+class NothingToLearn(ValueError):
+    pass
+
+
+def loss_of(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+    if batch["mask"].sum().item() == 0:
+        raise NothingToLearn("every label is masked")
+    return (batch["x"] * batch["mask"]).sum()
+
+
+def train(loader: DataLoader, weights: list[torch.Tensor]) -> None:
+    for batch in loader:
+        try:
+            loss_of(batch).backward()
+        except NothingToLearn:
+            continue
+        for weight in weights:
+            dist.all_reduce(weight.grad)
+"""
+
+
+@pytest.mark.parametrize("settings", ["", 'extend-safe-fixes = ["FER105"]'])
+def test_a_fix_that_is_only_shown_is_never_applied(settings: str, tmp_path: Path) -> None:
+    """What the other ranks have done by then would have to be undone by hand."""
+    project(tmp_path, {"a.py": SHOWN, "pyproject.toml": f"[tool.ferrule-lint]\nunsafe-fixes = true\n{settings}\n"})
+    result = fix([tmp_path], load_settings(tmp_path), use_cache=False)
+    assert not result.repair.contents
+    (finding,) = result.report.findings
+    assert finding.fix is not None and finding.fix.safety == Safety.SHOWN
+    assert "what `backward` did on the other ranks has to be undone there by hand" in finding.fix.message
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_grouped(root: Path) -> None:
     assert lines[1].startswith("  1:7  FER001 [high] ") or lines[1].startswith("  1:1  FER001 [high] ")
     assert lines[3] == "pkg/a,b.py:"
     assert lines[4].startswith("  10:30  FER102 [high] ")
-    assert lines[-1] == "Found 3 problems (2 errors, 1 warning) in 3 files, 1 suppressed."
+    assert "Found 3 problems (2 errors, 1 warning) in 3 files, 1 suppressed." in lines
 
 
 def test_json_lines(root: Path) -> None:
@@ -458,3 +458,30 @@ def test_colours_on_a_terminal(root: Path, name: str, expected: bool) -> None:
     out = b"".join(tty_output(command, root, environment))
     assert b"FER102" in out
     assert (b"\x1b[1;31mFER102" in out) is expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, False),
+        ({"VTE_VERSION": "7200"}, True),
+        ({"TERM_PROGRAM": "vscode"}, True),
+        ({"VTE_VERSION": "7200", "FORCE_HYPERLINK": "0"}, False),
+    ],
+)
+def test_links_where_the_terminal_has_them(root: Path, variables: dict[str, str], expected: bool) -> None:
+    told = (
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "FORCE_HYPERLINK",
+        "TERM_PROGRAM",
+        "VTE_VERSION",
+        "WT_SESSION",
+        "KITTY_WINDOW_ID",
+    )
+    environment = {key: value for key, value in os.environ.items() if key not in (*told, "KONSOLE_VERSION", "DOMTERM")}
+    command = [sys.executable, "-m", "ferrule_lint", "--no-cache", "-q", "--output-format", "concise", "pkg"]
+    out = b"".join(tty_output(command, root, {**environment, "TERM": "xterm-256color", **variables}))
+    assert b"FER102" in out
+    assert (b"FER102.md" in out) is expected

@@ -230,6 +230,15 @@ def test_what_is_listed(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "error: gone/a.py: no such file or folder" in capsys.readouterr().out
 
 
+def test_clean_goes_to_each(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cli_main.run(["-q", "one", "two"])
+    assert (two / "one/.ferrule_cache").exists()
+    assert (two / "two/.ferrule_cache").exists()
+    assert cli_main.run(["clean", "one", "two"]) == 0
+    assert not (two / "one/.ferrule_cache").exists()
+    assert not (two / "two/.ferrule_cache").exists()
+
+
 def test_a_project_inside_of_another_belongs_to_it(two: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (two / "ferrule.toml").write_text("")
     (two / "top.py").write_text(BUG)

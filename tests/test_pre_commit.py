@@ -147,3 +147,45 @@ def test_hooks_are_valid_by_the_published_schema() -> None:
     validator = jsonschema.validators.validator_for(schema)(schema)
     validator.validate(hooks)
     assert not validator.is_valid([{"id": "x"}])
+
+
+def test_the_hook_as_pre_commit_installs_it(scratch: Path, tmp_path: Path) -> None:
+    """`language: python`, nothing replaced: pre-commit builds the environment, which needs a package index."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a repository")
+    asked = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--dest",
+        str(tmp_path / "index"),
+        "hatchling",
+    ]
+    if subprocess.run(asked, capture_output=True, check=False).returncode:
+        pytest.skip("no package index can be reached")
+    # what is committed: pre-commit clones
+    repo = {"repo": str(ROOT), "rev": git(ROOT, "rev-parse", "HEAD"), "hooks": [{"id": "ferrule-lint"}]}
+    (scratch / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [repo]}))
+    (scratch / "main.py").write_text(MAIN)
+    git(scratch, "add", ".")
+    home = tmp_path / "home"
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-m", "pre_commit", "run", "--color", "never"],
+        cwd=scratch,
+        capture_output=True,
+        encoding="utf-8",
+        env={**environment, "PRE_COMMIT_HOME": str(home), "NO_COLOR": "1"},
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "main.py:7:9: FER102" in done.stdout
+    assert "helper.py:5:5" in done.stdout
+    assert "old.py" not in done.stdout
+    # light: what the hook needs, and neither torch nor a test framework
+    installed = {path.name for path in home.glob("repo*/py_env-*/lib/python*/site-packages/*")}
+    assert "libcst" in installed
+    assert not installed & {"torch", "pytest", "pygls", "sphinx"}

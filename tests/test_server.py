@@ -17,6 +17,8 @@ pytest.importorskip("pygls", reason="pygls is in the extra `lsp`")
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
+from ferrule_lint.resources import rules_dir
+
 HELPER = "import torch.distributed as dist\n\n\ndef sync(x):\n    dist.all_reduce(x)\n"
 MAIN = (
     "import torch.distributed as dist\nfrom helper import sync\n\n\n"
@@ -178,7 +180,14 @@ def test_quick_fix_and_hover(root: Path) -> None:
         assert (await hover(4, 9)).startswith("`x`: **unknown**, as the callers decide by `x`")
         client.change(uri, 3, MAIN)
         await client.diagnostics(uri)
-        assert "Reports" in await hover(6, 24)
+        on_finding = await hover(6, 24)
+        assert on_finding.startswith("**FER102** `all_reduce` (hidden in this call) is reached by some ranks only")
+        page = (rules_dir() / "FER102.md").read_text("utf-8")
+        for heading in ("What it does", "Why is this bad?", "Fix"):
+            assert page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0].strip() in on_finding
+        assert (rules_dir() / "FER102.md").as_uri() in on_finding
+        # and the value under the cursor, with the rule of the finding before it
+        assert "`x`: **unknown**, as the callers decide by `x`" in await hover(6, 27)
 
     with_server(root, session)
 

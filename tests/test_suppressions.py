@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -436,3 +439,37 @@ def test_per_file_ignores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.chdir(tmp_path / "tests")
     assert cli_main.run(["b.py"]) == 0
     assert cli_main.run(["--isolated", "b.py"]) == 1
+
+
+def test_ruff_leaves_our_codes_alone_once_it_is_told(tmp_path: Path) -> None:
+    """The setting of the README and of docs/suppressions.md, with the real ruff."""
+    readme = Path(__file__).resolve().parent.parent / "README.md"
+    if not readme.exists():
+        pytest.skip("not a checkout")
+    found = re.search(
+        r"^```toml\n(\[tool\.ruff\.lint\]\n.*?)^```$", readme.read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert found is not None
+    (tmp_path / "a.py").write_text("import os\n\nprint(os.name)  # noqa: FER102\n")
+
+    def ruff() -> str:
+        command = [
+            sys.executable,
+            "-m",
+            "ruff",
+            "check",
+            "--no-cache",
+            "--select",
+            "RUF100,RUF102",
+            "--preview",
+            "a.py",
+        ]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+        if "No module named ruff" in done.stderr:
+            pytest.skip("ruff is in the extra `dev`")
+        return done.stdout
+
+    (tmp_path / "pyproject.toml").write_text("")
+    assert "Invalid rule code in `# noqa`: FER102" in ruff()
+    (tmp_path / "pyproject.toml").write_text(found[1])
+    assert "All checks passed" in ruff()

@@ -182,6 +182,8 @@ def _module(name: str, **content: Any) -> types.ModuleType:
     return module
 
 
+_module("accelerate")
+_module("accelerate.utils", gather_object=lambda value: list(value))
 distributed = _module(
     "torch.distributed",
     ProcessGroup=object,

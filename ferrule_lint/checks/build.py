@@ -25,6 +25,7 @@ NAMES = {
     "FER301": "stage-branch-missing-broadcast",
     "FER302": "stage-local-value-reduced",
     "FER303": "unmatched-send-recv",
+    "FER304": "unmatched-gradient-sync",
     "FER401": "group-created-on-some-ranks",
     "FER402": "group-rank-as-global-rank",
     "FER403": "group-left-out",

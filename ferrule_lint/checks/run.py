@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from ferrule_lint.checks import branches, calls, loops, order, p2p, stages
+from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
 from ferrule_lint.checks.result import CheckOptions, CheckResult
 from ferrule_lint.facts.types import Body, FileFacts
-from ferrule_lint.findings import Finding, LintError
+from ferrule_lint.findings import Confidence, Finding, LintError
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.frame import Frame
@@ -103,13 +103,20 @@ def _other_half(analysis: Analysis, function: FunctionInfo) -> Trace | None:
 
 
 def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:
+    found: list[Finding] = []
     if trace:
-        yield from stages.check(trace, name, body)
-        yield from branches.check(trace, name, frame.files.suspicious(), frame.analysis.count)
-        yield from loops.check(trace, name)
-        yield from order.check(trace, name)
-        yield from p2p.check(trace, name, body)
-    yield from calls.check(frame, name)
+        found += stages.check(trace, name, body)
+        found += branches.check(trace, name, frame.files.suspicious(), frame.analysis.count)
+        found += loops.check(trace, name)
+        found += order.check(trace, name)
+        found += p2p.check(trace, name, body)
+    found += calls.check(frame, name)
+    yield from found
+    if frame.partly_used or frame.gradient_marks:
+        reported = {
+            s for x in found if x.confidence > Confidence.LOW for s in x.witness if s.role in ("source", "condition")
+        }
+        yield from gradients.check(frame, name, reported)
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

@@ -15,23 +15,25 @@ from ferrule_lint.cli.failure import Failure
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Use the settings in this TOML file.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing.")
 def clean(paths: tuple[str, ...], cache_dir: Path | None, config: Path | None, quiet: bool) -> None:
-    """Delete the cache of the project around PATHS, by default the current folder.
+    """Delete the caches of the projects around PATHS, by default of the current folder.
 
     Only what the linter has written is deleted; other files in that folder stay.
     """
     from ferrule_lint.project import cache
     from ferrule_lint.project.config import ConfigError, load_settings
-    from ferrule_lint.project.discovery import find_root
+    from ferrule_lint.project.discovery import by_project, find_root
 
-    if cache_dir is None:
+    folders = [] if cache_dir is None else [cache_dir]
+    for group in by_project(paths) if cache_dir is None else ():
         try:
-            settings = load_settings(Path(paths[0]) if paths else Path.cwd(), config=config)
+            settings = load_settings(Path(group[0]) if group else Path.cwd(), config=config)
         except ConfigError as error:
             raise Failure(error.message, error.path, error.line) from None
-        cache_dir = settings.cache_dir or find_root(paths) / cache.FOLDER
-    try:
-        count = cache.clean(cache_dir)
-    except OSError as error:
-        raise Failure(f"cannot be deleted: {error.strerror or error}", str(error.filename or cache_dir)) from None
-    if not quiet:
-        click.echo(f"Deleted {count} file{'' if count == 1 else 's'} in {cache_dir}.")
+        folders.append(settings.cache_dir or find_root(group) / cache.FOLDER)
+    for folder in folders:
+        try:
+            count = cache.clean(folder)
+        except OSError as error:
+            raise Failure(f"cannot be deleted: {error.strerror or error}", str(error.filename or folder)) from None
+        if not quiet:
+            click.echo(f"Deleted {count} file{'' if count == 1 else 's'} in {folder}.")

@@ -24,7 +24,9 @@ def completion(ctx: click.Context, shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(ctx.find_root().command, {}, "ferrule-lint", VARIABLE).source())
+    source = kind(ctx.find_root().command, {}, "ferrule-lint", VARIABLE).source()
+    # click's script for fish cuts what has a comma in it, as lists of codes have
+    click.echo(source.replace('string split ","', 'string split --max 1 ","'))
 
 
 def complete_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -39,12 +39,17 @@ class ModuleText:
         self.imports: list[_Import] = []
         #: line of the first definition, with what belongs to it
         self.definition: int | None = None
+        #: names of the functions of the module that reduce something themselves
+        self.functions: list[str] = []
         for part in parts:
             if part.too_deep:
                 continue
             if part.text.startswith(("import ", "from ")):
                 self._read_import(part)
-            elif self.definition is None and part.text.startswith(("def ", "class ", "@", "async ")):
+                continue
+            if part.text.startswith("def ") and "all_reduce(" in part.text:
+                self.functions.append(part.text[4:].partition("(")[0].strip())
+            if self.definition is None and part.text.startswith(("def ", "class ", "@", "async ")):
                 self.definition = _with_comments(source, part.first)
 
     def _read_import(self, part: Segment) -> None:
@@ -93,12 +98,24 @@ class ModuleText:
             return insertion(self.imports[0].first, line + "\n")
         return None
 
+    def written(self, name: str, template: str) -> str | None:
+        """The name of a helper that an earlier fix has written into the file."""
+        torch = self.spelled("torch")
+        if torch is None:
+            return None
+        dist = self.spelled("torch.distributed") or f"{torch}.distributed"
+        names = (name, *(f"{name}_{number}" for number in range(2, 5)))
+        return next((one for one in names if self._holds(template.format(name=one, torch=torch, dist=dist))), None)
+
     def helper(self, name: str, template: str) -> tuple[str, tuple[Edit, ...]] | None:
         """The name by which a helper can be called, and the edits that write it into the file.
 
         `template` is the function's source, with `{name}`, `{torch}` and `{dist}` in it. If the file has that very
         function already there are no edits. None if there is no place for it.
         """
+        known = self.written(name, template)
+        if known is not None:
+            return known, ()
         edits: list[Edit] = []
         torch, dist = self.spelled("torch"), self.spelled("torch.distributed")
         if torch is None:
@@ -108,9 +125,6 @@ class ModuleText:
             edits.append(added)
             torch = "torch"
         dist = dist or f"{torch}.distributed"
-        for known in (name, *(f"{name}_{number}" for number in range(2, 5))):
-            if self._holds(template.format(name=known, torch=torch, dist=dist)):
-                return known, ()
         if self.definition is None:
             return None
         free = fresh(name, self.taken)

@@ -12,8 +12,11 @@ from ferrule_lint.findings import Finding, Fix
 from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.forms import (
     agree_on_failure,
+    barrier_before_exit,
+    contribute_nothing,
     delay_exit,
     drop_guard,
+    dummy_input,
     finish_dispatch,
     gather_uneven,
     global_rank,
@@ -46,12 +49,18 @@ Form = Callable[[Site], Fix | None]
 #: the forms for each rule, the best first
 FORMS: dict[str, tuple[Form, ...]] = {
     "FER101": (lift_guard.propose, uniform_predicate.propose, hoist.propose),
-    "FER102": (lift_guard.propose, drop_guard.propose, uniform_predicate.propose, hoist.propose),
-    "FER103": (reduce_decision.propose, delay_exit.propose, local_group.propose),
+    "FER102": (
+        lift_guard.propose,
+        drop_guard.propose,
+        contribute_nothing.propose,
+        uniform_predicate.propose,
+        hoist.propose,
+    ),
+    "FER103": (reduce_decision.propose, delay_exit.propose, barrier_before_exit.propose, local_group.propose),
     "FER104": (pass_group.propose, reduce_trip_count.propose),
     "FER105": (agree_on_failure.propose, leave_finally.propose),
     "FER106": (pair_by_key.propose, sort_items.propose),
-    "FER107": (widen_guard.propose, uniform_predicate.propose, hoist.propose),
+    "FER107": (widen_guard.propose, dummy_input.propose, uniform_predicate.propose, hoist.propose),
     "FER201": (gather_uneven.propose, pad_across_processes.propose),
     "FER202": (pad_everywhere.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
@@ -59,6 +68,10 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER401": (group_for_all.propose, local_group.propose),
     "FER301": (finish_dispatch.propose,),
 }
+
+
+#: forms that are offered only where they are preferred: every rank pays for what is hoisted
+ON_REQUEST = frozenset({"hoist"})
 
 
 def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "") -> list[Finding]:
@@ -78,7 +91,7 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "
     # what one form repairs, others need not cover
     left = [finding for finding, fix in zip(findings, preferred, strict=True) if fix is None]
     return [
-        replace(finding, fix=fix or _fix(finding, left, file, lambda name: name != first))
+        replace(finding, fix=fix or _fix(finding, left, file, lambda name: name not in (first, *ON_REQUEST)))
         for finding, fix in zip(findings, preferred, strict=True)
     ]
 

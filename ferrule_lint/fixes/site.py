@@ -45,7 +45,7 @@ class Site:
 
     def sure(self, statement: cst.CSTNode, names: set[str], *, same: bool = True) -> bool:
         """Whether `names` have a value on every rank that reaches `statement`; unless `same` is off, no rank's own."""
-        return surely_bound(self.tree, self.function, statement, names, same=same)
+        return surely_bound(self.tree, self.function, statement, names, arms=not same, same=same)
 
     def group(self, place: cst.CSTNode) -> Group | None:
         """The group over which ranks have to agree at `place`; None if it cannot be told, or not be named there.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ferrule_lint.harness.events import Site
+from ferrule_lint.harness.origin import Origin
 
 #: what `Divergence.kind` can be, and what it means
 KINDS = {
@@ -25,6 +26,10 @@ KINDS = {
     "timeout": "the run was not done in time",
     "unpaired": "a send or receive without its counterpart",
 }
+
+
+#: kinds in which a value can differ where the lines are the same
+VALUES = ("shape", "dtype", "reduce-op", "root", "splits", "request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,8 @@ class Divergence:
     parting: Parting | None = None
     #: where one of them had skipped a turn before, so that operations of different turns were paired since
     out_of_step: Parting | None = None
+    #: the value that differs, where the ranks ran the same lines
+    origin: Origin | None = None
     notes: tuple[LintNote, ...] = ()
     #: seconds from the arrival of the last event to the verdict
     latency: float = 0.0
@@ -109,8 +116,8 @@ class Divergence:
 
     @property
     def cause(self) -> str:
-        """`path:line` of the branch that parted the ranks, else of the call."""
-        decisive = self.out_of_step or self.parting
+        """`path:line` of the branch that parted the ranks, of the value that differs, else of the call."""
+        decisive = self.out_of_step or self.parting or self.origin
         return decisive.place if decisive else self.site
 
     def with_notes(self, notes: tuple[LintNote, ...]) -> Divergence:
@@ -119,6 +126,7 @@ class Divergence:
     def places(self) -> list[Site]:
         """All lines that the linter may have something to say about, the cause first."""
         sites = [one.site for one in (self.out_of_step, self.parting) if one is not None]
+        sites += [Site(self.origin.path, self.origin.line, "")] if self.origin else []
         sites += [site for one in self.behaviours for site in one.stack]
         return list(dict.fromkeys(sites))
 
@@ -147,6 +155,7 @@ class Divergence:
             "rows": [{"label": row.label, "cells": list(row.cells), "agrees": row.agrees} for row in self.rows],
             "parting": _parting(self.parting),
             "out_of_step": _parting(self.out_of_step),
+            "origin": asdict(self.origin) if self.origin else None,
             "findings": [
                 {"code": note.code, "name": note.name, "path": note.path, "line": note.line, "message": note.message}
                 for note in self.notes

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from ferrule_lint.harness.divergence import Behaviour, Divergence, Parting, Row
+from ferrule_lint.harness.divergence import VALUES, Behaviour, Divergence, Parting, Row
 from ferrule_lint.harness.events import Event, Site
 from ferrule_lint.harness.ledger import Key, key_of
 from ferrule_lint.harness.matching import mismatch
+from ferrule_lint.harness.origin import Origin, View, origin
 from ferrule_lint.harness.parting import Line, lines_between, out_of_step, part
 from ferrule_lint.harness.supervisor import Ending, Supervisor, Verdict, Where
 
@@ -48,6 +51,7 @@ class _Explanation:
         behaviours = self._behaviours()
         # where a time limit finds the ranks says little about where they parted
         parting, before = (None, None) if self._verdict.kind == "timeout" else self._partings(behaviours)
+        cause = None if parting or before else self._origin(behaviours)
         group, members, _ = self._key or ("", tuple(self._ranks), 0)
         return Divergence(
             kind=self._verdict.kind,
@@ -59,6 +63,7 @@ class _Explanation:
             rows=self._rows(behaviours),
             parting=parting,
             out_of_step=before,
+            origin=cause,
             latency=latency,
         )
 
@@ -76,15 +81,20 @@ class _Explanation:
             return {event.rank: event for event in reversed(self._verdict.events)}
         logs = self._supervisor.logs
         found = {}
-        for rank in self._key[1]:
+        for rank in self._members():
             event = next((one for one in reversed(logs[rank]) if key_of(one) == self._key), None)
             if event is not None:
                 found[rank] = event
         return found
 
+    def _members(self) -> list[int]:
+        """The members of the group in question that there are: a program may ask for more ranks than it has."""
+        assert self._key is not None
+        return [rank for rank in self._key[1] if 0 <= rank < self._supervisor.world]
+
     def _choose_ranks(self) -> list[int]:
         if self._key is not None:
-            return list(self._key[1])
+            return self._members()
         concerned = set(self._events) | set(self._verdict.absent)
         if self._verdict.kind in ("deadlock", "stall", "timeout"):
             concerned |= set(self._supervisor.live)
@@ -170,17 +180,50 @@ class _Explanation:
         last: tuple[int, Parting] | None = None
         before = None
         for one, other in self._pairs(behaviours):
+            # without a line in common since the last shared operation, that one was paired by chance
+            parted_before = not self._at_one_place(one, other)
             for back in range(MOST_STRETCHES):
                 mine, theirs = self._stretch(one, back), self._stretch(other, back)
-                if mine is None or theirs is None or not (fork := part(mine, theirs)):
+                if mine is None or theirs is None:
+                    continue
+                fork = part(mine, theirs)
+                if fork is None:
+                    parted_before = parted_before and (back > 0 or not mine or mine != theirs)
                     continue
                 ways = tuple(tuple(Site(*at, "") for at in way) for way in (fork.one_way, fork.other_way))
                 parting = Parting(Site(*fork.line, self._function_at(fork.line)), ways, (one, other))
-                if back == 0:
+                if back == 0 or parted_before:
                     last = max(last or (0, parting), (fork.shared, parting), key=lambda found: found[0])
                 elif before is None and out_of_step(mine, theirs):
                     before = parting
+                parted_before = False
         return last[1] if last else None, before
+
+    def _origin(self, behaviours: tuple[Behaviour, ...]) -> Origin | None:
+        """Where the ranks ran the same lines: the line that made the value in which two of them differ."""
+        if self._verdict.kind not in VALUES:
+            return None
+        for one, other in self._pairs(behaviours):
+            event = self._events.get(one)
+            mine, theirs = self._where.get(one), self._where.get(other)
+            if event is None or mine is None or theirs is None or not self._at_one_place(one, other):
+                continue
+            views = []
+            for (here, values), (there, others) in zip(mine.frames, theirs.frames, strict=False):
+                if here[:2] != there[:2]:
+                    break
+                source = "".join(linecache.getlines(here.path))
+                views.append(View(here.path, here.line, source, values, others))
+            # the ranks are still at the call
+            at_the_call = views and event.site is not None and (views[0].path, views[0].line) == event.site[:2]
+            if at_the_call and (found := origin(views)):
+                return replace(found, ranks=(one, other))
+        return None
+
+    def _at_one_place(self, one: int, other: int) -> bool:
+        """Have the two issued their events from the same lines?"""
+        mine, theirs = self._events.get(one), self._events.get(other)
+        return mine is not None and theirs is not None and mine.stack == theirs.stack
 
     def _pairs(self, behaviours: tuple[Behaviour, ...]) -> list[tuple[int, int]]:
         """One rank each of two behaviours that do not fit each other."""

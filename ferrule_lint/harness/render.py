@@ -7,16 +7,15 @@ import linecache
 import os
 from collections.abc import Sequence
 
-from ferrule_lint.harness.divergence import KINDS, Behaviour, Divergence, Parting
+from ferrule_lint.harness.divergence import KINDS, VALUES, Behaviour, Divergence, Parting
 from ferrule_lint.harness.events import Site
+from ferrule_lint.harness.origin import Origin
 from ferrule_lint.harness.result import Result
 
 #: columns of the table; further behaviours are listed below it
 MOST_COLUMNS = 5
 #: width without a terminal
 WIDTH = 120
-#: kinds in which a value can differ where the lines are the same
-_VALUES = ("shape", "dtype", "reduce-op", "root", "splits", "request")
 
 
 def as_text(result: Result, *, width: int = WIDTH, colour: bool = False) -> str:
@@ -128,9 +127,18 @@ def _parting_lines(divergence: Divergence) -> list[str]:
         lines += ["", *_ways(divergence.out_of_step, "out of step since")]
     if divergence.parting is not None:
         lines += ["", *_ways(divergence.parting, "the ranks parted after")]
-    elif divergence.kind in _VALUES and divergence.site and divergence.out_of_step is None:
-        lines += ["", "the ranks ran the same lines: what differs is a value at the call above"]
+    elif divergence.origin is not None:
+        lines += ["", *_origin_lines(divergence.origin)]
+    elif divergence.kind in VALUES and len({one.site for one in divergence.behaviours}) == 1:
+        lines += ["", "the ranks came to the same call: what differs is a value in it"]
     return lines
+
+
+def _origin_lines(origin: Origin) -> list[str]:
+    source = linecache.getline(origin.path, origin.line).strip()
+    lines = [f"what differs is a value: `{origin.name}` of {place(Site(origin.path, origin.line, ''))}"]
+    lines += [f"        {source}"] if source else []
+    return lines + [f"    rank {rank}: {value}" for rank, value in zip(origin.ranks, origin.values, strict=True)]
 
 
 def _ways(parting: Parting, lead: str) -> list[str]:

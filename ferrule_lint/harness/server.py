@@ -286,7 +286,7 @@ class Server:
                 self._reap()
                 asked -= set(self._supervisor.endings)
         return {
-            rank: Where(rank, answer["state"], tuple(Site(*site) for site in answer["stack"]))
+            rank: Where(rank, answer["state"], tuple(Site(*site) for site in answer["stack"]), _frames(answer))
             for rank, answer in self._answers.items()
         }
 
@@ -338,6 +338,10 @@ class Server:
 
 def _place(where: Where) -> str:
     return f"{where.stack[0].place} in {where.stack[0].function}" if where.stack else "an unknown place"
+
+
+def _frames(answer: dict[str, Any]) -> tuple[tuple[Site, Mapping[str, str]], ...]:
+    return tuple((Site(path, line, function), values) for path, line, function, values in answer["values"])
 
 
 def flow_from_wire(segments: list[Any]) -> list[tuple[int, list[tuple[str, int]]]]:

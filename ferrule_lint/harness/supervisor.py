@@ -51,6 +51,8 @@ class Where:
     rank: int
     state: str
     stack: tuple[Site, ...] = ()
+    #: the user's innermost frames: where each is, and what its variables hold
+    frames: tuple[tuple[Site, Mapping[str, str]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,14 @@ class CallModel:
     random: bool = False
     #: the size of the result depends on the content of its arguments (nonzero, unique, masked_select)
     ragged: bool = False
+    #: an argument that, where it is given, makes the size the same everywhere (`minlength`)
+    sized_by: Argument | None = None
+    #: reduces the gradients of what it is given over the ranks: no backward may follow that feeds them
+    reduces_gradients: bool = False
+    #: an argument whose value, or number of items, decides how many items the result has
+    length_of: Argument | None = None
+    #: the result has another number of items on each rank; `kind` and `axes` tell why
+    uneven: bool = False
     #: a decorator after which only some ranks run the function, the others get None (`rank_zero_only`); `kind` and
     #: `axes` tell which
     guards: bool = False

@@ -15,7 +15,17 @@ from collections.abc import Callable, Iterator, Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import decorators, exceptions, forwards, group_use, latent, stage_values, state
+from ferrule_lint.semantics import (
+    decorators,
+    exceptions,
+    forwards,
+    gradient_order,
+    group_use,
+    latent,
+    participation,
+    stage_values,
+    state,
+)
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -222,6 +232,7 @@ class Analysis:
         group_use.forwarded(frame, function, bound, call)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
+        gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
         state.after_call(frame, summary, call, bound)
         return instantiate(frame, summary, bound, pos)
@@ -359,12 +370,16 @@ class Analysis:
         assert summary.function is not None
         summary.trace = frame.trace()
         summary.result = _result_of(frame)
+        if frame.gradients:
+            summary.result = participation.returned(frame, summary.result)
+            participation.at_return(frame, summary.result)
         annotated = self.annotated_class(summary.function.returns, summary.function.module)
         if annotated is not None and not summary.result.types and summary.result.target is None:
             summary.result = summary.result._replace(types=frozenset({annotated}))
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.self_writes, summary.self_uniform = state.left(frame)
+        summary.gradient_kinds = gradient_order.shown(frame)
         summary.wraps = frozenset(frame.wraps & parameters)
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
@@ -414,7 +429,7 @@ def _result_of(frame: Frame) -> Value:
     if function is not None and function.is_generator:
         return Value(
             element_types=result.types, data=result.data, unordered=frame.yielded_order,
-            length_deps=frame.yielded_deps, deps=frozenset(
+            length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
                 (p, "contained") for p, _ in result.deps), module=result.module,
         )  # fmt: skip
     if len({v.const for v in values}) <= 1 and len(values) == 1:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import first_rank
+from ferrule_lint.semantics import first_rank, participation
 from ferrule_lint.semantics.lattice import (
     DP,
+    FLOWS,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -18,6 +19,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     join,
     join2,
+    reaching,
     worse,
 )
 from ferrule_lint.semantics.names import ClassInfo
@@ -80,11 +82,24 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_class(frame, e, base, target.info)
         if type(target) is ExternalTarget:
             return _of_external(frame, e, target.dotted)
-    if base.types:
-        value = _of_instance(frame, e, base)
-        if value is not None:
-            return value
-    return _of_unknown(frame, e, base)
+    value = _of_instance(frame, e, base) if base.types else None
+    value = value if value is not None else _of_unknown(frame, e, base)
+    value = _optional_input(frame, e, base, value)
+    return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))
+
+
+def _optional_input(frame: Frame, e: f.Attr, base: Value, value: Value) -> Value:
+    """`context.pixel_values` where the parameter of a module's method carries the inputs of the batch."""
+    if not frame.in_module or value.presence is not None or value.uniform or value.divergence is not None:
+        return value
+    if type(e.base) is not f.Name or e.base.id == frame.self_name or (e.base.id, FLOWS) not in base.deps:
+        return value
+    if frame.models.convention("optional", e.attr) is None or frame.models.convention("uniform", e.base.id) is not None:
+        return value
+    note = f"the optional input `{render(e)}` may be absent from the local batch"
+    presence = frame.source(DP, "structure", e.pos, note, Confidence.MEDIUM)._replace(assumed=True)
+    data = value.data or frame.source(DP, "data", e.pos, f"`{render(e)}` holds the rank's own data", Confidence.MEDIUM)
+    return value._replace(presence=presence, data=data._replace(assumed=True))
 
 
 def _entity(frame: Frame, e: f.Attr, entity: object) -> Value:
@@ -320,7 +335,10 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
     index = frame.eval(target.index)
     divergence = frame.path_divergence()
     length = base.length
-    if base.container and divergence is not None:
+    slots = None
+    if base.slots is not None and type(target.index) is f.Const:
+        slots = base.slots | {target.index.text}  # where the arms meet one sees which of them have it
+    if base.container and divergence is not None and slots is None:
         note = f"`{place}` is filled on some ranks only"
         filled = divergence.then(frame.step("flow", target.pos, note))
         if type(target.index) is f.Const and divergence.kind == "rank":
@@ -348,6 +366,9 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         const=None,
         shape=base.shape if masked else worse(base.shape, value.shape),
         padded=base.padded if masked else worse(base.padded, value.padded),
+        reach=reaching(base.reach, value.reach),
+        slots=slots,
+        shape_deps=base.shape_deps if masked else base.shape_deps | value.shape_deps,
     )
     frame.env[place] = merged
     if type(target.index) is f.Const:

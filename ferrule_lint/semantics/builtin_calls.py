@@ -11,6 +11,7 @@ from ferrule_lint.semantics.forwards import runs_nothing
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     COUNTED,
+    EMPTY,
     FLOWS,
     ITEM,
     ITERATED,
@@ -18,14 +19,17 @@ from ferrule_lint.semantics.lattice import (
     UNIFORM,
     UNKNOWN,
     WORLD,
+    Deps,
     Value,
     computed,
     join,
+    reaching,
     rounds_of,
     worse,
 )
 from ferrule_lint.semantics.ordering import (
     SET_METHODS,
+    leaves_ties,
     length_deps,
     made_set,
     no_order,
@@ -33,6 +37,7 @@ from ferrule_lint.semantics.ordering import (
     round_order,
     sorted_value,
 )
+from ferrule_lint.semantics.selection import MASKS
 from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
 from ferrule_lint.semantics.text import last_name, place_name, render
 
@@ -130,6 +135,8 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
             return Value(divergence=length, deps=joined.deps)
     if dotted in _CONTENT and joined.data is not None:
         return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
+    if dotted in _CONTENT:
+        joined = joined._replace(shape=None, shape_deps=NO_DEPS)
     rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
     return joined._replace(container=False, length=None, rank=rank)
 
@@ -156,7 +163,12 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     deps = frozenset((p, COUNTED if how == ITERATED else how) for p, how in length_deps(value))
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
     emptiness = value.emptiness or (None if value.container else value.data)
-    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps)
+    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps | _empty_or_not(value))
+
+
+def _empty_or_not(value: Value) -> Deps:
+    """The parameters whose size, or that of whose items, is asked for."""
+    return frozenset((p, EMPTY) for p, how in value.deps if how in (FLOWS, ITEM))
 
 
 def _range(frame: Frame, arguments: Arguments) -> Value:
@@ -176,10 +188,14 @@ def _unordered(frame: Frame, arguments: Arguments) -> Value:
 
 def _sorted(frame: Frame, arguments: Arguments) -> Value:
     value = sorted_value(_pass_on(arguments.positional))
+    before = arguments.positional[0].unordered if arguments.positional else None
     key = arguments.expression("key", None)
     if last_name(key) in ("id", "hash"):
         note = f"`{last_name(key)}` differs in every process, and so does what is sorted by it"
         return value._replace(unordered=no_order(frame, arguments.expr.pos, note), in_order=False)
+    if before is not None and leaves_ties(frame, key):
+        note = f"`{render(arguments.expr)}` leaves ties as they were"
+        return value._replace(unordered=before.then(frame.step("flow", arguments.expr.pos, note)), in_order=False)
     return value
 
 
@@ -305,7 +321,7 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         emptiness = receiver.emptiness or receiver.data
         if index:
             emptiness = attributes.emptiness_of(emptiness, index)
-        return Value(emptiness=emptiness, uniform=receiver.uniform)
+        return Value(emptiness=emptiness, uniform=receiver.uniform, deps=_empty_or_not(receiver))
     sizes = receiver._replace(external=attributes.SIZE, target=None)
     if target.name == "size":
         if not index:
@@ -342,6 +358,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
             deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
             value = value._replace(shape=None if receiver.uneven_last else value.shape, deps=deps)
         return value._replace(
+            boolean=receiver.boolean or name in MASKS,
             uniform=receiver.uniform and value.uniform,
             presence=None,
             there=receiver.there,
@@ -354,6 +371,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
 _SAME_EVERYWHERE = frozenset(
     "dim ndimension element_size is_floating_point is_contiguous is_complex get_device data_ptr stride".split()
 )
+_MOST_SLOTS = 48
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 _TRANSPARENT = frozenset(
     [
@@ -401,18 +419,28 @@ _TRANSPARENT = frozenset(
 def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     """Adding to a container: under a divergent condition its length differs from then on."""
     e = arguments.expr
-    place = place_name(e.func.base) if type(e.func) is f.Attr else ""
+    base = e.func.base if type(e.func) is f.Attr else None
+    place = place_name(base)
+    if type(base) is f.Subscript and type(base.index) is not f.Const and place_name(base.base):
+        # `groups[key].append(x)` where the key makes the entry
+        _keyed(frame, base, join(arguments.values))
+        return UNKNOWN
     if not place:
         return UNKNOWN
+    if last_name(e.func) == "setdefault" and base is not None and len(e.args) == 2:
+        _keyed(frame, f.Subscript(base, e.args[0], e.pos), arguments.positional[1])
+        return frame.read(place) or UNKNOWN
     known = frame.read(place) or receiver
     added = join(arguments.values)
     length = known.length
     divergence = frame.path_divergence()
-    if divergence is None or divergence.kind == "rank":
+    slots = _slots(e, known, arguments)
+    if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
     if last_name(e.func) in ("update", "extend") and added.length is not None and added.length.kind == "rank":
         length = worse(length, added.length)
-    if divergence is not None and known.container:
+    fills = last_name(e.func) in ("append", "extend") and place.startswith(f"{frame.self_name}.")
+    if divergence is not None and (known.container or (fills and not known.types)):
         note = f"`{place}` gets items on some ranks only"
         length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
     data = worse(known.data, added.data)
@@ -437,6 +465,9 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         const=None,
         shape=worse(known.shape, added.shape),
         uneven_last=known.uneven_last or added.shape is not None,  # each item has a size of its own
+        reach=reaching(known.reach, added.reach),
+        slots=slots,
+        shape_deps=known.shape_deps | added.shape_deps,
     )
     frame.env[place] = merged
     frame.versions[place] = frame.versions.get(place, 0) + 1
@@ -445,6 +476,29 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         before = frame.self_writes.get(name)
         frame.self_writes[name] = merged if before is None else join([before, merged])
     return UNKNOWN
+
+
+def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:
+    from ferrule_lint.semantics.attributes import store_item
+
+    store_item(frame, target, value)
+
+
+def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | None:
+    """The places of a list or dict after a call that adds to it; None if they cannot be told."""
+    name = last_name(e.func)
+    if known.slots is None or len(known.slots) > _MOST_SLOTS:
+        return None
+    if name in ("append", "appendleft", "insert"):
+        return known.slots | {str(len(known.slots))}
+    added = arguments.positional[0].slots if len(arguments.positional) == 1 else None
+    if name == "update" and added is not None and not arguments.keywords:
+        return known.slots | added
+    if name == "extend" and added is not None:
+        return known.slots | {str(len(known.slots) + i) for i in range(len(added))}
+    if name == "setdefault" and e.args and type(e.args[0]) is f.Const:
+        return known.slots | {e.args[0].text}
+    return None
 
 
 def _sort_in_place(frame: Frame, arguments: Arguments, receiver: Value) -> None:

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import builtin_calls, exceptions, first_rank, forwards, modelled, roots, tensors
+from ferrule_lint.semantics import (
+    builtin_calls,
+    exceptions,
+    first_rank,
+    forwards,
+    gradient_order,
+    iteration,
+    modelled,
+    participation,
+    roots,
+    tensors,
+)
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
 from ferrule_lint.semantics.lattice import (
@@ -94,9 +105,15 @@ def call(frame: Frame, e: f.Call) -> Value:
     if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
         for expr in (*e.args, *(v for _, v in e.keywords)):
             seen_by_others(frame, expr)
-    before = len(frame.terms)
+    before, marks = len(frame.terms), len(frame.gradient_marks)
     result = dispatch(frame, function, arguments)
     exceptions.after_call(frame, e, arguments.values, before)
+    if len(frame.gradient_marks) == marks:
+        gradient_order.of_call(frame, e)
+    if frame.gradients:
+        receiver = function.target.receiver if type(function.target) is MethodTarget else None
+        values = (function if receiver is None else receiver, *arguments.values)
+        result = participation.after_call(frame, e, result, values)
     return result
 
 
@@ -188,7 +205,11 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     role = frame.models.class_(dotted)
     if role is not None:
         data = next((v.data for v in arguments.values if v.data), None)
+        length, shape = iteration.of_loader(frame, arguments) if role.role == "loader" else (None, None)
         return Value(
+            length=length,
+            shape=shape,
+            uneven_last=shape is not None,  # of the batches, not of the loader
             uniform=role.role not in ("loader",),
             external=frame.models.canonical(dotted),
             module=role.role in ("module", "sharded", "ddp", "leaf"),
@@ -313,6 +334,9 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
         value = join(results)
         if forward is not None and forward.data is not None and value.data is None and value.divergence is None:
             value = value._replace(data=forward.data)
+        if forward is not None:
+            only = next(iter(function.types)) if len(function.types) == 1 else None
+            value = participation.of_forward(frame, forwards.channel(arguments), arguments, value, only)
         return value
     return forward
 
@@ -328,7 +352,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     if target.name in builtin_calls.SIZES:
         return builtin_calls.size(frame, target, arguments)
     known = receiver.data is not None or receiver.divergence is not None or receiver.shape is not None
-    if known or target.name.startswith("new_"):  # only tensors have `new_zeros` and its like
+    passed = any(how in (FLOWS, ITEM) for _, how in receiver.deps) and not receiver.types and not receiver.module
+    if known or passed or target.name.startswith("new_"):  # only tensors have `new_zeros` and its like
         tensor = tensors.call(frame, target.name, arguments, receiver)
         if tensor is not None and not frame.models.method(target.name, text):
             return tensor
@@ -342,6 +367,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     value = builtin_calls.method(frame, target, arguments)
     if value is not None:
         return value
+    if target.name == "generate" and any(v.data is not None for v in arguments.values):
+        return forwards.generated(frame, "generate", arguments)
     value = forwards.by_name(frame, receiver, arguments)
     if value is not None:
         return value

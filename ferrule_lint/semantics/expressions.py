@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls, stage_values
+from ferrule_lint.semantics import attributes, calls, iteration, participation, selection, stage_values
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -124,7 +125,8 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
 
 
 def _compare(frame: Frame, e: f.Compare) -> Value:
-    return condition(frame, e)[1]
+    value = condition(frame, e)[1]
+    return value if value.uniform or (value.divergence and not value.data) else value._replace(boolean=True)
 
 
 def _op(frame: Frame, e: f.Op) -> Value:
@@ -133,6 +135,10 @@ def _op(frame: Frame, e: f.Op) -> Value:
         rank = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
         return Value(uniform=all(v.uniform for v in values), divergence=rank)
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
+    if frame.gradients:
+        value = value._replace(reach=participation.combined(values))
+    if e.kind in _LOGICAL and any(v.boolean for v in values):
+        value = value._replace(boolean=True)
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
         return value._replace(external=_PATH)  # nothing else is divided by a string
     if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
@@ -144,6 +150,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
 
 
 _PATH = "pathlib.Path"
+#: operators that make masks of masks
+_LOGICAL = frozenset({"BitAnd", "BitOr", "BitXor", "Invert"})
 
 
 def _is_text(expr: f.Expr) -> bool:
@@ -160,7 +168,7 @@ def _repeated(values: list[Value], number: Value) -> Value:
 def _sequence(frame: Frame, e: f.Sequence) -> Value:
     values = [frame.eval(v) for v in e.elements]
     if not values:
-        return Value(uniform=True, items=(), container=True, there=True)
+        return Value(uniform=True, items=(), container=True, there=True, slots=frozenset())
     joined = contained(join(values))
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
     if items is not None and not _few_items(values):
@@ -180,6 +188,9 @@ def _sequence(frame: Frame, e: f.Sequence) -> Value:
         padded=joined.padded if e.kind == "list" else None,
         container=e.kind == "list",
         there=True,
+        slots=frozenset(map(str, range(len(values)))) if items is not None else None,
+        shape_deps=joined.shape_deps if e.kind == "list" else NO_DEPS,
+        reach=participation.combined(values) if frame.gradients else None,
     )
 
 
@@ -213,11 +224,12 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         if key is not None:
             frame.eval(key)
     if not values:
-        return Value(uniform=True, container=True, there=True)
+        return Value(uniform=True, container=True, there=True, slots=frozenset())
     joined = contained(join(values)).plain()
     entries: tuple[tuple[str, Value], ...] = ()
     if len(values) <= _MOST_ENTRIES and any(v.divergence or v.presence for v in values):
         entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
+    names = [k.text for k in e.keys if type(k) is f.Const]
     return Value(
         uniform=joined.uniform,
         divergence=joined.divergence,
@@ -227,6 +239,8 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
         module=False,
         there=True,
         entries=entries,
+        slots=frozenset(names) if len(names) == len(e.keys) else None,
+        reach=participation.combined(values) if frame.gradients else None,
     )
 
 
@@ -248,7 +262,8 @@ def _lambda(frame: Frame, e: f.Lambda) -> Value:
 def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
-    frame.yielded_deps |= frame.round_deps() | value.length_deps
+    frame.yielded_deps |= frame.round_deps() | value.length_deps | frame.path_deps()
+    frame.yielded_length = frame.yielded_length or frame.path_divergence() or frame.round_divergence()
     frame.returns.append((value, tuple(frame.conditions)))
     return UNKNOWN
 
@@ -291,18 +306,24 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         unordered=None,
         in_order=False,
         there=False,
+        slots=None,
+        boolean=False,
     )
+    selected = selection.of_index(frame, e, base, index)
+    if selected is not None:
+        value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
+    if base.reach is not None and type(e.index) is f.Const:
+        value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
     if base.data is not None:
         if key:
             value = attributes.field_of_batch(frame, value, key, e.pos)
-        elif index.data is not None and _is_mask(e.index, index):
-            note = f"`{shown(e)}` keeps a local number of items"
-            value = value._replace(shape=index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
         elif _is_token_shift(frame, e):
             note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
+        if iteration.is_even(frame, e.index):
+            return value._replace(uniform=False, types=base.types, element_types=base.element_types)
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
         return value._replace(
@@ -347,15 +368,6 @@ _NONE = f.Const("None")
 _SHIFTS = (f.Op("Slice", (_NONE, f.Const("-1"), _NONE)), f.Op("Slice", (f.Const("1"), _NONE, _NONE)))
 
 
-def _is_mask(expr: f.Expr, value: Value) -> bool:
-    """Whether an index of local data selects by truth, which keeps a local number of items."""
-    if type(expr) is f.Compare or value.divergence is not None:
-        return True
-    if type(expr) is f.Call:
-        return last_name(expr.func) in ("bool", "logical_not", "logical_and", "logical_or", "isfinite", "isnan")
-    return "mask" in last_name(expr)
-
-
 def _ifexp(frame: Frame, e: f.IfExp) -> Value:
     formula, _ = condition(frame, e.test)
     known = evaluate(formula, {})
@@ -387,12 +399,19 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if a is b:
         return a
     joined = join2(a, b)
+    if a.reach is not None or b.reach is not None:
+        joined = joined._replace(reach=participation.met(formula, a, b))
     if a.filled is not b.filled:
         # filled up to a length in one arm: in the other it has that length already
         joined = joined._replace(
             shape=None, deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in joined.deps)
         )
     divergence = divergence_of(formula)
+    if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
+        filled = divergence
+        if divergence.kind == "rank" and any(s[:1] in "'\"" for s in a.slots ^ b.slots):
+            filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
+        joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is None and (one := settled(a, b)) is not None:
         return one
     deps = NO_DEPS
@@ -477,6 +496,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
         agreed=joined.agreed,
         there=True,
+        reach=participation.combined([*values, *iterables]) if frame.gradients else None,
     )
 
 
@@ -513,18 +533,28 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         uniform=iterable.uniform,
         divergence=None,
         data=iterable.data,
-        deps=frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in iterable.deps),
+        deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in iterable.deps),
         types=iterable.element_types,
         module=iterable.module,
         group=iterable.group,
         agreed=iterable.agreed,
+        reach=iterable.reach,
     )
     if iterable.loader or attributes.is_loader(frame, expr):
         note = f"`{shown(expr)}` yields the rank's own batches"
         value = value._replace(
             uniform=False, data=frame.source(DP, "data", position(expr), note, Confidence.MEDIUM), loader=False
         )
+        if iterable.shape is not None:
+            value = value._replace(shape=iterable.shape)
+    elif value.data is not None and not _PARTS.search(last_name(expr)):
+        # samples have lengths of their own
+        value = value._replace(length=value.data.at_most(Confidence.MEDIUM))
     return value
+
+
+#: parts of a batch that are made alike
+_PARTS = re.compile(r"batch|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
 
 
 def bind(frame: Frame, target: f.Expr, value: Value) -> None:
@@ -539,6 +569,8 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
             else:
                 types = value.types | value.element_types
                 part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)
+                if value.reach is not None:
+                    part = part._replace(reach=participation.part(value, str(i)))
                 bind(frame, element, part)
         return
     if type(target) is f.Starred:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.lattice import DP, Divergence, Value, worse
 from ferrule_lint.semantics.text import last_name, render
 from ferrule_lint.semantics.trace import Event
@@ -43,12 +44,13 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         if confidence is not None:
             emit(frame, arguments, confidence)
     if result is None and last_name(arguments.expr.func) == "generate":
-        return _generated(frame, "generate", arguments)
+        return generated(frame, "generate", arguments)
     data = _output(frame, arguments)
     if data is None and role in ("sharded", "ddp") and not all(v.uniform for v in arguments.values):
         note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
-    return (result or Value())._replace(data=data) if result is None or result.data is None else result
+    value = (result or Value())._replace(data=data) if result is None or result.data is None else result
+    return value if role == "leaf" else participation.of_forward(frame, channel(arguments), arguments, value)
 
 
 def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
@@ -72,16 +74,23 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
 
 def emit(frame: Frame, arguments: Arguments, confidence: Confidence) -> None:
     func = arguments.expr.func
-    channel = last_name(func if type(func) is not f.Subscript else func.base) or render(func)
-    if channel == "forward" and type(func) is f.Attr:
-        channel = last_name(func.base) or channel
     note = f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
     assumed = confidence < Confidence.HIGH
     confidence = min(confidence, Confidence.MEDIUM)
     frame.emit(
-        Event("forward", DP, channel, frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr), assumed)
-    )
+        Event(
+            "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr),
+            assumed,
+        )
+    )  # fmt: skip
+
+
+def channel(arguments: Arguments) -> str:
+    """The module's name in a call of it."""
+    func = arguments.expr.func
+    name = last_name(func if type(func) is not f.Subscript else func.base) or render(func)
+    return (last_name(func.base) or name) if name == "forward" and type(func) is f.Attr else name
 
 
 _STAND_IN = re.compile(r"(^|_)(dummy|fake|placeholder)(_|$)", re.IGNORECASE)
@@ -100,7 +109,7 @@ def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
     return data
 
 
-def _generated(frame: Frame, name: str, arguments: Arguments) -> Value:
+def generated(frame: Frame, name: str, arguments: Arguments) -> Value:
     """The output of a method of a module; generated sequences are as long as the rank's own longest one."""
     data = _output(frame, arguments)
     if name != "generate":
@@ -119,6 +128,7 @@ def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
         return
     if not frame.analysis.sharding.reduces_gradients:
         return
+    participation.at_backward(frame, loss, arguments.expr.pos)
     note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
     frame.emit(Event("backward", DP, "", frame.module.path, pos, Confidence.MEDIUM, True, note))
@@ -138,10 +148,11 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         if confidence is None:
             return None
         emit(frame, arguments, confidence)
-        return _generated(frame, name, arguments)
+        result = generated(frame, name, arguments)
+        return participation.of_forward(frame, name, arguments, result)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     if sharding.unknown is None or not arguments.values:
         return None
     emit(frame, arguments, sharding.unknown)
-    return Value(data=_output(frame, arguments))
+    return participation.of_forward(frame, name, arguments, Value(data=_output(frame, arguments)))

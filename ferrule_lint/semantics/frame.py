@@ -27,6 +27,8 @@ from ferrule_lint.semantics.trace import Event, Term, Trace
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.exceptions import Escape, OpenTry
+    from ferrule_lint.semantics.gradient_order import Mark
+    from ferrule_lint.semantics.participation import PartlyUsed
 
 
 _MANY_PLACES = 500
@@ -104,12 +106,21 @@ class Frame:
         self.made_uniform: dict[str, Axes] = {}
         #: parameters that are passed to something that shards, or to something unknown
         self.wraps: set[str] = set()
+        #: what names were last assigned, and their version then
+        self.definitions: dict[str, tuple[f.Expr, int]] = {}
+        #: what is done to gradients, in its order; see `gradient_order`
+        self.gradient_marks: list[Mark] = []
         self.latents: list[Latent] = []
         self.issues: list[CallIssue] = []
         self.self_name: str | None = None
         self.self_class: ClassInfo | None = None
         self.self_writes: dict[str, Value] = {}
         self.in_module = False
+        #: whether gradients are followed here, in how many blocks without, and what was found; see `participation`
+        self.gradients = False
+        self.no_gradient = 0
+        self.forwards: list[tuple[str, f.Pos, bool]] = []
+        self.partly_used: list[PartlyUsed] = []
         self.line = 0
         self.loop_depth = 0
         #: how many enclosing tests ask whether all ranks have the same sizes
@@ -122,6 +133,7 @@ class Frame:
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = frozenset()
+        self.yielded_length: Divergence | None = None
         self.files = Files()
         #: places that only some stages have, and that were reduced within the stages: the event, and why they differ
         self.reduced_within_stages: dict[str, tuple[Event, Divergence]] = {}

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.attributes import parameter_value
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Value, join
+from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.statements import execute
 from ferrule_lint.semantics.targets import MethodTarget
@@ -74,16 +75,17 @@ class Holders:
         const = value.const if len(values) == 1 else None
         # what another method has put in under a test of local data is still there, or is not
         length = value.length
-        if length is not None and (length.kind not in ("data", "structure") or length.assumed):
+        if length is not None and (value.agreed or length.assumed):
             length = None
         if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
             const = None  # set again from outside, more often than not
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
-            divergence=divergence, items=None, container=False, length=length, emptiness=None, data=None, shape=None,
+            divergence=divergence, items=None, container=False, emptiness=None, data=None,
+            length=length, shape=value.shape if value.container else None,
             there=False, unwrapped=False,
-            padded=None,
+            padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
         )  # fmt: skip
 
     def _annotated(self, info: ClassInfo, name: str) -> Value | None:
@@ -229,6 +231,8 @@ def enter(
     if frame.closure is not None:
         frame.in_module = frame.in_module or frame.closure.in_module
         frame.self_class = frame.self_class or frame.closure.self_class
+    if not frame.light:
+        frame.gradients = analysis.sharding.needs_every_output(frame.self_class if frame.in_module else None)
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static and info is not None:
             if function.is_class_method:
@@ -247,3 +251,8 @@ def enter(
             frame.env[parameter.name] = value if known is None else value._replace(types=known.types)
         else:
             frame.env[parameter.name] = known
+        if frame.gradients:
+            reach = Reach(frozenset([f"={parameter.name}"]))
+            frame.env[parameter.name] = frame.env[parameter.name]._replace(reach=reach)
+    if any(participation.without_gradient(d) for d in function.decorators):
+        frame.no_gradient += 1

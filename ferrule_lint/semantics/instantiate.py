@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     COUNTED,
+    EMPTY,
     FLOWS,
     ITEM,
     ITERATED,
     NO_DEPS,
     OBSERVED,
     PRESENT,
+    SELECTS,
     SIZED,
     UNKNOWN_GROUP,
     Divergence,
@@ -117,6 +120,10 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return contained(value).divergence
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
+    if how == EMPTY:
+        return value.emptiness or (None if value.container else value.data)
+    if how == SELECTS:
+        return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
 
 
@@ -131,6 +138,16 @@ def of_parameters(frame: Frame, value: Value, summary: Summary, bound: Mapping[s
 
 
 def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    value = _with_arguments(frame, result, summary, bound, pos)
+    if result.reach is None and value.reach is None:
+        return value
+    reach = None
+    if result.reach is not None:
+        reach = participation.instantiated(frame, result.reach, summary, bound, pos)
+    return value._replace(reach=reach)
+
+
+def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     items = None
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
@@ -139,6 +156,16 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
         value = value._replace(entries=tuple((k, v._replace(deps=NO_DEPS)) for k, v in value.entries))
     if items is not None:
         value = value._replace(items=items)
+    if result.shape_deps:
+        value = value._replace(shape_deps=NO_DEPS)
+        for name, how in sorted(result.shape_deps):
+            argument = bound.get(name)
+            if argument is not None:
+                passed = frozenset((p, how) for p, h in argument.deps if h != CONTAINED) | (
+                    argument.length_deps if how == COUNTED else NO_DEPS
+                )
+                shape = worse(value.shape, divergence_through(argument, how))
+                value = value._replace(shape=shape, shape_deps=value.shape_deps | passed)
     if not (result.deps or result.length_deps or value.divergence or value.length):
         return value
     step = frame.step("call", pos, f"returned by `{summary.display}`")

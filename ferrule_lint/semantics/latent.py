@@ -26,6 +26,7 @@ from ferrule_lint.semantics.instantiate import divergence_through
 from ferrule_lint.semantics.lattice import (
     COUNTED,
     FLOWS,
+    ITEM,
     ITERATED,
     NO_DEPS,
     PRESENT,
@@ -139,7 +140,7 @@ def raise_or_pass_on(
             if value is None:
                 continue
             if latent.needs == "shape":
-                _shape(frame, summary, latent, value, pos)
+                _shape(frame, summary, latent, value, how, pos)
                 continue
             if how == PRESENT and value.there:
                 continue
@@ -165,14 +166,23 @@ def raise_or_pass_on(
                 frame.latents.append(replace(latent, deps=passed, depth=latent.depth + 1))
 
 
-def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, pos: f.Pos) -> None:
+def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: str, pos: f.Pos) -> None:
+    """`how` the parameter decides the shape: it has it, or its content or number of items makes it."""
     if frame.of_one_size:
         return
     problems = shape_problems(value)
+    if how != FLOWS:
+        found = divergence_through(value, how)
+        problems = [("FER201", found.at_most(Confidence.MEDIUM))] if found is not None else []
+        value = value._replace(uneven_last=False)
     for code, divergence in problems:
         if meets(value, divergence, latent.event.axes):
             message = shape_message(code, latent.event.op)
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
-    direct = frozenset(d for d in value.deps if d[1] == FLOWS)
+    direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
+    if how == COUNTED:
+        direct = frozenset((p, COUNTED if h == ITERATED else h) for p, h in length_deps(value))
+    elif how != FLOWS:
+        direct = frozenset((p, how) for p, h in value.deps if h in (FLOWS, ITEM))
     if not problems and direct and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
         frame.latents.append(replace(latent, deps=direct, depth=latent.depth + 1))

@@ -35,6 +35,10 @@ _LONGEST_CHAIN = 6
 FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
 COUNTED, ITEM = "counted", "item"
 SIZED = "sized"
+#: whether it, or what is in it, has any items
+EMPTY = "empty"
+#: it may be a mask or positions by which items are selected
+SELECTS = "selects"
 Deps = frozenset[tuple[str, str]]
 NO_DEPS: Deps = frozenset()
 
@@ -65,6 +69,29 @@ class Divergence(NamedTuple):
 
     def at_most(self, confidence: Confidence) -> Divergence:
         return self if self.confidence <= confidence else self._replace(confidence=confidence)
+
+
+class Partly(NamedTuple):
+    """An output that a value's gradient flows back to on some ranks only: under a condition that differs, or that
+    depends on parameters. `at`: where the other way gets its constant."""
+
+    output: str
+    divergence: Divergence | None
+    deps: Deps
+    at: tuple[int, int, int, int] | None
+
+
+class Reach(NamedTuple):
+    """The outputs of modules that a value's gradient flows back to; see `participation`."""
+
+    outputs: frozenset[str] = frozenset()
+    partly: frozenset[Partly] = frozenset()
+    #: where a constant was assigned
+    at: tuple[int, int, int, int] | None = None
+
+
+#: certainly without a gradient
+DETACHED = Reach()
 
 
 class Value(NamedTuple):
@@ -124,6 +151,14 @@ class Value(NamedTuple):
     stage: Divergence | None = None
     #: what a dict holds under keys that are written out, where some of it differs: (key, value)
     entries: tuple[tuple[str, Value], ...] = ()
+    #: what its gradient flows back to; None: not known
+    reach: Reach | None = None
+    #: true or false for each item: what a comparison of tensors yields
+    boolean: bool = False
+    #: parameters that decide its shape: by their content (OBSERVED) or their number of items (COUNTED)
+    shape_deps: Deps = NO_DEPS
+    #: the places of a list or dict that has been filled under this function's eyes only
+    slots: frozenset[str] | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -223,7 +258,34 @@ def join2(a: Value, b: Value) -> Value:
         a.fields if a.fields == b.fields else (),
         worse(a.stage, b.stage),
         _joined_entries(a.entries, b.entries),
+        a.reach if a.reach is b.reach else reaching(a.reach, b.reach),
+        a.boolean and b.boolean,
+        a.shape_deps | b.shape_deps,
+        a.slots if a.slots == b.slots else None,
     )
+
+
+def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
+    """What a combination of two values reaches: all that either does."""
+    if a is None or b is None or a == b:
+        return a or b
+    outputs, partly = a.outputs | b.outputs, a.partly | b.partly
+    if partly and outputs:
+        partly = frozenset(p for p in partly if not covered(p.output, outputs))
+    return Reach(outputs, partly)
+
+
+def covered(output: str, outputs: frozenset[str]) -> bool:
+    """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
+    if output in outputs:
+        return True
+    name, _, part = output.partition("#")
+    name = name.rstrip("~")
+    for other in outputs:
+        known, _, known_part = other.partition("#")
+        if known.rstrip("~") == name and (not part or not known_part or part == known_part):
+            return True
+    return False
 
 
 def _one_rank(a: Value, b: Value) -> str:
@@ -270,6 +332,8 @@ def computed(values: Iterable[Value]) -> Value:
     plain = join(operands).plain()
     if len(operands) > 1 and plain.emptiness is not None:
         plain = plain._replace(emptiness=None)
+    if plain.slots is not None:
+        plain = plain._replace(slots=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
             types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None

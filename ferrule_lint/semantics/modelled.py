@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank, group_members, group_use, stage_values
+from ferrule_lint.semantics import first_rank, gradient_order, group_members, group_use, stage_values
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
     FLOWS,
     ITEM,
+    NO_DEPS,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -24,7 +25,10 @@ from ferrule_lint.semantics.lattice import (
     Value,
     computed,
     join,
+    rounds_of,
 )
+from ferrule_lint.semantics.ordering import length_deps
+from ferrule_lint.semantics.selection import by_content
 from ferrule_lint.semantics.summary import Latent
 from ferrule_lint.semantics.targets import ExternalTarget
 from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
@@ -56,8 +60,12 @@ def apply(
             f"`{render(e.func)}` issues {model.event}", model.p2p,
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
+        if model.reduces_gradients:
+            gradient_order.of_model(frame, e)
+        else:
+            gradient_order.of_collective(frame, e)
         frame.files.collective()
-        _check_shapes(frame, model, arguments, event)
+        _check_shapes(frame, model, arguments, receiver, event)
         for argument in model.makes_uniform:
             expr = arguments.expression(argument.name, argument.position)
             stage_values.reduced(frame, event, expr, _value_of(arguments, expr) if expr is not None else None)
@@ -152,12 +160,14 @@ _IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$"
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
-def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> None:
+def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, event: Event) -> None:
     if event.op in _TOLERANT or frame.of_one_size:
         return
     for argument in model.same_shape:
         expr = arguments.expression(argument.name, argument.position)
         value = _value_of(arguments, expr) if expr is not None else None
+        if argument.name == "self":
+            value = receiver
         if value is None:
             continue
         for code, divergence in shape_problems(value):
@@ -166,7 +176,7 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, event: E
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
         else:
-            direct = frozenset(d for d in value.deps if d[1] == FLOWS)
+            direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
             if direct:
                 frame.latents.append(
                     Latent(
@@ -251,6 +261,8 @@ def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
         return
     if type(expr) is f.Call and type(expr.func) is f.Attr:
         expr = expr.func.base  # `x.contiguous()` shares storage with x where it can
+        if frame.eval(expr).target is not None:
+            return  # `torch.cat(...)` is nobody's method
     place = place_name(expr)
     if not place:
         return
@@ -277,17 +289,22 @@ def _result(
     if model.pads:
         value = arguments.positional[0] if arguments.positional else UNKNOWN
         deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
-        return value._replace(shape=None, padded=None, const=None, deps=deps)
+        return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS)
+    sized = model.sized_by
+    if model.ragged and sized is not None and arguments.expression(sized.name, sized.position) is not None:
+        return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
     if model.ragged:
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
         joined = computed(values)
         source = joined.data or joined.divergence
         note = f"`{render(e.func)}` keeps a local number of items"
         shape = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM) if source else None
-        return joined._replace(shape=shape, divergence=None, data=joined.data or source)
+        by = NO_DEPS if shape else by_content(joined)
+        return joined._replace(shape=shape, divergence=None, data=joined.data or source, shape_deps=by)
     if model.observes and receiver is not None:
         seen = observe(frame, receiver, e.pos, render(e))
-        return seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
+        seen = seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
+        return seen._replace(length=receiver.shape) if model.name.endswith("tolist") else seen
     if model.observes:
         return observe(frame, computed(arguments.values), e.pos, render(e))
     if model.returns == "true":
@@ -302,6 +319,11 @@ def _result(
     if model.returns == "rank_and_size":
         rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
         return Value(items=(rank, Value(uniform=True, world_size=True)))
+    if model.length_of is not None:
+        return _as_long_as(model.length_of, arguments, receiver)
+    if model.uneven:
+        source = _divergent(frame, model, arguments, receiver, confidence).divergence
+        return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
     if model.returns == "data":
@@ -317,6 +339,18 @@ def _result(
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+
+
+def _as_long_as(argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:
+    """A part of something whose size an argument decides: by its value (a rank), or by how many items it has."""
+    expr = arguments.expression(argument.name, argument.position)
+    decides = (_value_of(arguments, expr) if expr is not None else None) or UNKNOWN
+    whole = receiver or (arguments.positional[0] if arguments.positional else UNKNOWN)
+    share = rounds_of(decides) or decides.divergence
+    return Value(
+        data=whole.data, length=share or whole.length, types=whole.types, element_types=whole.element_types,
+        length_deps=length_deps(decides), emptiness=share.at_most(Confidence.LOW) if share is not None else None,
+    )  # fmt: skip
 
 
 def _divergent(

@@ -117,6 +117,20 @@ def of_operator(frame: Frame, expr: f.Op, values: list[Value]) -> Divergence | N
     return None
 
 
+def leaves_ties(frame: Frame, key: f.Expr | None) -> bool:
+    """Whether a key for sorting takes so few values that items share them: a test, one of two constants, a length."""
+    if type(key) is not f.Lambda:
+        return type(key) is f.Name and key.id in ("len", "bool")
+    function = frame.module.functions.get(key.qualname)
+    last = function.body[-1] if function is not None and function.body else None
+    value = last.value if type(last) is f.Return else None
+    if type(value) is f.IfExp:
+        return type(value.body) is f.Const and type(value.orelse) is f.Const
+    if type(value) is f.Call:
+        return last_name(value.func) in ("len", "bool", "startswith", "endswith", "isinstance", "hasattr")
+    return type(value) in (f.Compare, f.BoolOp, f.Not)
+
+
 def sorted_value(value: Value) -> Value:
     """The items of a value in an order that depends on nothing else."""
     return value._replace(unordered=None, items=None, const=None, target=None, in_order=True)

@@ -11,6 +11,7 @@ from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, co
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     DP,
+    EMPTY,
     FLOWS,
     ITEM,
     OBSERVED,
@@ -315,18 +316,21 @@ def _is_optional_keyword(frame: Frame, left: f.Const, right: f.Expr) -> bool:
 
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
+    if not (a.const in _ZERO or b.const in _ZERO):
+        a, b = _of_any_size(a), _of_any_size(b)
     values = [a, b]
     for value, other in ((a, b), (b, a)):
         if value.divergence is None and other.const in _ZERO and value.emptiness is not None:
             step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
             return Value(divergence=value.emptiness.then(step), deps=value.deps)
     joined = computed(values)
-    if joined.divergence is None and joined.data is not None:
+    if joined.divergence is None and (joined.data is not None or joined.deps):
         # a comparison of tensors is a tensor; `observe` happens where it is used as a condition
         is_scalar = any(type(x) is f.Call and last_name(x.func) in _PREDICATES for x in (left, right))
-        if is_scalar or any(v.const is not None for v in values):
+        if is_scalar or (joined.data is not None and any(v.const is not None for v in values)):
             return observe(frame, joined, e.pos, shown(e))
-        return joined
+        if joined.data is not None:
+            return joined
     if any(v.const == "-1" for v in values):
         return Value()  # "is there a rank at all", "is this process in the group": the same for all it concerns
     if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":
@@ -337,6 +341,13 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)
+
+
+def _of_any_size(value: Value) -> Value:
+    """A size that is not compared with zero: that it may be zero somewhere does not matter."""
+    if any(how == EMPTY for _, how in value.deps):
+        return value._replace(deps=frozenset(d for d in value.deps if d[1] != EMPTY))
+    return value
 
 
 _PARALLEL_SIZE = re.compile(r"(^|_)(dp|tp|pp|cp|ep|sp|etp|edp|parallel|group|world)_(world_)?size$")

@@ -36,12 +36,30 @@ class Sharding:
         self._classes: dict[str, Confidence] | None = None
         self._generic = False
         self._data_parallel = False
+        self._tolerant = False
+        #: classes that DDP wraps, their submodules included; whether it wraps some whose class cannot be told
+        self._reduced: dict[str, Confidence] = {}
+        self._reduces_any = False
+        self._gathering = False
 
     @property
     def reduces_gradients(self) -> bool:
         """Whether some module is wrapped so that its backward reduces gradients over data-parallel ranks."""
         self._gather()
         return self._data_parallel
+
+    def needs_every_output(self, info: ClassInfo | None) -> bool:
+        """Whether a part of this module, or of any, that has no backward on some ranks keeps the others waiting: its
+        gradients are reduced, and nobody asks DDP to look for unused parameters."""
+        if self._gathering:
+            return False  # asked for while the evidence is being gathered
+        if not self.reduces_gradients or self._tolerant:
+            return False
+        if self._reduces_any or (info is None and self._reduced):
+            return True
+        if info is None:
+            return self.unknown is not None
+        return self.of_class(info) is not None or any(c.id in self._reduced for c in self._analysis.names.mro(info))
 
     @property
     def unknown(self) -> Confidence | None:
@@ -71,21 +89,26 @@ class Sharding:
     def _gather(self) -> dict[str, Confidence]:
         if self._classes is None:
             self._classes = {}
+            self._gathering = True
             for path in sorted(self._analysis.names.modules):
                 module = self._analysis.names.modules[path]
                 if _mentions_sharding(module):
                     for owner, call in _calls(module):
                         self._consider(module, owner, call)
+            self._gathering = False
         return self._classes
 
     def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> None:
+        self._tolerant = self._tolerant or any(
+            k == "find_unused_parameters" and v == f.Const("True") for k, v in call.keywords
+        )
         entity = self._analysis.names.resolve(call.func, module)
         dotted = entity.dotted if isinstance(entity, External) else ""
         model = self._analysis.models.call(dotted) if dotted else None
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
         self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps))
-        if model is None or model.wraps != "shards":
+        if model is None or not model.wraps:
             return
         argument = model.wrapped
         name, position = (argument.name, argument.position) if argument else ("module", 0)
@@ -96,29 +119,32 @@ class Sharding:
             else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
         )
         for wrapped in exprs:
-            self._wrapped(module, owner, wrapped)
-        if not exprs:
+            self._wrapped(module, owner, wrapped, model.wraps == "shards")
+        if not exprs and model.wraps == "shards":
             self._generic = True
+        elif not exprs:
+            self._reduces_any = True
 
-    def _wrapped(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> None:
+    def _wrapped(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, shards: bool) -> None:
         assert self._classes is not None
         classes = self._analysis.classes_of(module, owner, expr)
-        if not classes:
+        if not classes and shards:
             self._generic = True
+        elif not classes:
+            self._reduces_any = True
         for info in classes:
-            self._add(info, Confidence.HIGH, 0)
+            self._add(self._classes if shards else self._reduced, info, Confidence.HIGH, 0)
 
-    def _add(self, info: ClassInfo, confidence: Confidence, depth: int) -> None:
-        assert self._classes is not None
-        if info.id in self._classes or depth > _DEEPEST_SUBMODULE:
+    def _add(self, found: dict[str, Confidence], info: ClassInfo, confidence: Confidence, depth: int) -> None:
+        if info.id in found or depth > _DEEPEST_SUBMODULE:
             return
         if not self._analysis.is_module(info):
             return
-        self._classes[info.id] = confidence
+        found[info.id] = confidence
         for base in self._analysis.names.mro(info)[1:]:
-            self._add(base, confidence, depth)
+            self._add(found, base, confidence, depth)
         for submodule in self._analysis.attribute_classes(info):
-            self._add(submodule, confidence, depth + 1)
+            self._add(found, submodule, confidence, depth + 1)
 
 
 def _mentions_sharding(module: ModuleInfo) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, stage_values
+from ferrule_lint.semantics import exceptions, iteration, participation, stage_values
 from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
 from ferrule_lint.semantics.expressions import bind, element_of, loop_term, merge_arms
 from ferrule_lint.semantics.frame import Frame, Revealed
@@ -19,7 +19,18 @@ from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_ord
 from ferrule_lint.semantics.predicates import condition
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, MethodTarget
 from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, shown
-from ferrule_lint.semantics.trace import Attempt, Choice, Exit, Loop, Trace, choices_and_loops, ends, has_exit, weakened
+from ferrule_lint.semantics.trace import (
+    Attempt,
+    Choice,
+    Exit,
+    Loop,
+    Trace,
+    choices_and_loops,
+    ends,
+    has_exit,
+    weakened,
+    without,
+)
 
 _DEEPEST_SECOND_PASS = 2
 #: calls after which nothing runs, as after a `raise`
@@ -86,13 +97,17 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             value = value._replace(types=frozenset({info}))
     if is_set(s.annotation) and value.unordered is None:
         value = value._replace(unordered=no_order(frame, position(s.targets[0])))
+    if frame.gradients:
+        value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
     for target in s.targets:
         bind(frame, target, value)
+        if type(target) is f.Name:
+            frame.definitions[target.id] = (s.value, frame.version(target.id))
 
 
 def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
-    joined = join2(old.plain(), new.plain())
+    joined = join2(old.plain(), new.plain())._replace(slots=None)
     divergence = frame.path_divergence()
     if old.container:
         joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
@@ -108,6 +123,8 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
 
 def _return(frame: Frame, s: f.Return) -> None:
     value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
+    if frame.gradients:
+        value = participation.assigned(value, (s.line, 1, s.line, 1))
     frame.returns.append((value, tuple(frame.conditions)))
     frame.emit(Exit("return", s.line))
 
@@ -301,6 +318,7 @@ def _set_in_one_arm(frame: Frame, formula: Formula, place: str, value: Value) ->
 # ---------------------------------------------------------------------- loops
 def _for(frame: Frame, s: f.For) -> None:
     iterable = frame.eval(s.iterable)
+    iterable = iteration.of_instance(frame, iterable, position(s.iterable))
     if iterable.unordered is not None and numbers(s.target):
         iterable = iterable._replace(unordered=None)
     if iterable.items is not None and not iterable.items and not iterable.container:
@@ -381,11 +399,12 @@ def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None]) -> Trac
     frame.loop_depth += 1
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
         returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
-        revealed = len(frame.revealed)
+        revealed, marks = len(frame.revealed), len(frame.gradient_marks)
         with frame.recording():
             enter()
             execute(frame, statements)
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
+        del frame.gradient_marks[marks:]
         frame.env = _widen(saved, frame.env)
         saved = dict(frame.env)
     with frame.recording() as terms:
@@ -461,7 +480,7 @@ def _raised_here(frame: Frame, handler: f.Handler, before: dict[str, Value], env
     divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
     changed = dict(env)
     for place, value in env.items():
-        if value is not before.get(place) and value.const is not None:
+        if value is not before.get(place) and (value.const is not None or value.uniform):
             changed[place] = value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))
     return changed
 
@@ -504,12 +523,19 @@ def _with(frame: Frame, s: f.With) -> None:
     if exits:
         # an exception in the body passes the exits before any handler: not followed
         frame.attempts.append(exceptions.OpenTry((), frozenset()))
+    without = any(participation.without_gradient(expr) for expr, _ in s.items)
+    frame.no_gradient += without
     if any(_is_join(frame, expr) for expr, _ in s.items):
         with frame.recording() as terms:
             execute(frame, s.body)
         frame.terms.extend(weakened(tuple(terms)))
+    elif (unsynchronised := _no_sync(frame, s)) is not None:
+        with frame.recording() as terms:
+            execute(frame, s.body)
+        _emit_unsynchronised(frame, unsynchronised, tuple(terms))
     else:
         execute(frame, s.body)
+    frame.no_gradient -= without
     if exits:
         frame.attempts.pop()
     for leave_block in reversed(exits):
@@ -535,6 +561,37 @@ def _is_join(frame: Frame, expr: f.Expr) -> bool:
     if type(target) is MethodTarget:
         return target.name == "join" and all(type(a) is f.Const for a in expr.args)
     return last_name(expr.func) == "Join"
+
+
+def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
+    """Whether gradients are kept to the rank in a block: `with model.no_sync():`, also as one arm of a conditional
+    expression, and under which condition.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    """
+    for expr, _ in s.items:
+        made = iteration.definition(frame, expr)
+        if _makes_no_sync(made):
+            return TRUE, made
+        if type(made) is f.IfExp and _makes_no_sync(made.body) is not _makes_no_sync(made.orelse):
+            formula, _ = condition(frame, made.test)
+            return (formula if _makes_no_sync(made.body) else negate(formula)), made.test
+    return None
+
+
+def _makes_no_sync(expr: f.Expr) -> bool:
+    return type(expr) is f.Call and last_name(expr.func) == "no_sync"
+
+
+def _emit_unsynchronised(frame: Frame, decided: tuple[Formula, f.Expr], trace: Trace) -> None:
+    """A block whose backward reduces no gradients where `decided` holds."""
+    formula, test = decided
+    quiet = without(trace, "backward")
+    if formula == TRUE or quiet == trace:
+        frame.terms.extend(quiet)
+        return
+    pos = position(test) or (frame.line, 1, frame.line, 1)
+    frame.emit(Choice(formula, quiet, trace, frame.module.path, pos, shown(test), "conditional expression"))
 
 
 def _dunder(frame: Frame, info: Any, names: tuple[str, ...]) -> Any:

@@ -58,6 +58,8 @@ class Summary:
     events: tuple[Event, ...] = ()
     #: exceptions that leave the function on some ranks
     escapes: tuple[Escape, ...] = ()
+    #: what it does to gradients; see `gradient_order`
+    gradient_kinds: tuple[str, ...] = ()
     busy: bool = True
     #: signatures for callers, by axes and least confidence
     signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)

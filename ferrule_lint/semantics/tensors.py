@@ -7,7 +7,21 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.arithmetic import remainder
-from ferrule_lint.semantics.lattice import FLOWS, ITEM, NO_DEPS, SIZED, Deps, Divergence, Value, computed, join, worse
+from ferrule_lint.semantics.lattice import (
+    COUNTED,
+    FLOWS,
+    ITEM,
+    ITERATED,
+    NO_DEPS,
+    OBSERVED,
+    SIZED,
+    Deps,
+    Divergence,
+    Value,
+    computed,
+    join,
+    worse,
+)
 from ferrule_lint.semantics.text import last_name, render, root_name
 
 if TYPE_CHECKING:
@@ -34,6 +48,8 @@ _OF_SIZE = frozenset(
 )
 #: of these not all positional arguments are sizes
 _SIZE_ARGUMENTS = {"full": slice(0, 1), "new_full": slice(0, 1), "randint": slice(-1, None), "linspace": slice(2, 3)}
+#: of the size of their argument, whatever is in it
+_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
 _OF_CONTENT = frozenset(
     [
         "tensor",
@@ -84,12 +100,18 @@ def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) 
 def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     if name in _OF_SIZE:
         return _of_size(frame, name, arguments)
+    if name in _LIKE and receiver is None and arguments.positional:
+        return arguments.positional[0]._replace(
+            data=None, divergence=None, presence=None, const=None, target=None, items=None, rank="", boolean=False
+        )
     if name in _OF_CONTENT and receiver is None:
         return _of_content(arguments)
     if name in _JOINED and receiver is None:
         return _joined(frame, name, arguments)
-    if name == "pad" or name.startswith("pad_sequence"):
+    if name == "pad":
         return _padded(frame, arguments, receiver)
+    if name == "pad_sequence":
+        return _to_longest(frame, arguments)
     if name in _REDUCING:
         return _reduced(arguments, receiver)
     return None
@@ -176,7 +198,13 @@ def _of_content(arguments: Arguments) -> Value:
         data=value.data,
         shape=worse(value.shape, value.length),
         deps=value.deps,
+        shape_deps=value.shape_deps | counted(value),
     )
+
+
+def counted(value: Value) -> Deps:
+    """The parameters that decide how many items a list has that a tensor is made of."""
+    return frozenset((p, COUNTED if how in (ITERATED, FLOWS) else how) for p, how in value.length_deps)
 
 
 def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
@@ -195,6 +223,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
         deps=_of_known_length(value.deps) if filled else value.deps | parts.deps,
         shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
+        shape_deps=NO_DEPS if padded or filled else value.shape_deps | counted(value) | parts.shape_deps,
         agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
     )  # fmt: skip
 
@@ -218,6 +247,7 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
             padded=None,
             length=None,
             length_deps=NO_DEPS,
+            shape_deps=NO_DEPS,
             deps=deps,
             const=None,
             items=None,
@@ -226,6 +256,7 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
         )
     return source._replace(
         shape=None,
+        shape_deps=NO_DEPS,
         padded=padded,
         const=None,
         items=None,
@@ -233,6 +264,19 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
         filled=True,
         deps=_of_known_length(source.deps),
     )
+
+
+def _to_longest(frame: Frame, arguments: Arguments) -> Value | None:
+    """`pad_sequence(items)`: as long as the longest of the rank's own items."""
+    if not arguments.positional:
+        return None
+    value = _flat(arguments.positional[0])
+    shape = value.shape
+    if shape is None and value.data is not None:
+        note = f"`{render(arguments.expr)}` is as long as the rank's own longest item"
+        shape = value.data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+    by = frozenset((p, OBSERVED) for p, how in value.deps if how in (FLOWS, ITEM)) if shape is None else NO_DEPS
+    return Value(data=value.data, shape=shape, uneven_last=True, shape_deps=by, deps=_of_known_length(value.deps))
 
 
 def _of_known_length(deps: Deps) -> Deps:
@@ -285,9 +329,10 @@ def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
     dims = arguments.positional if receiver is not None else arguments.positional[1:]
     dim = next((arguments.keywords[k] for k in ("dim", "axis") if k in arguments.keywords), dims[0] if dims else None)
     keeps = dim is not None and dim.const is not None and (dim.const == "0") == value.uneven_last
-    deps = value.deps if keeps else _of_known_length(value.deps)
+    # of a parameter one does not know which of its dimensions is the uneven one
+    deps = value.deps if keeps and value.shape is not None else _of_known_length(value.deps)
     return Value(
         uniform=value.uniform, divergence=value.divergence, data=value.data, deps=deps,
-        shape=value.shape if keeps else None,
+        shape=value.shape if keeps else None, shape_deps=value.shape_deps if keeps else NO_DEPS,
         uneven_last=value.uneven_last, agreed=value.agreed,
     )  # fmt: skip

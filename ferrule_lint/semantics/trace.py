@@ -154,6 +154,22 @@ def weakened(trace: Trace, which: Callable[[Event], bool] = lambda e: e.op != "n
     return tuple(out)
 
 
+def without(trace: Trace, op: str) -> Trace:
+    """A trace without the events of one operation, calls not entered."""
+    out: list[Term] = []
+    for term in trace:
+        if type(term) is Event and term.op == op:
+            continue
+        if type(term) is Choice:
+            term = term._replace(body=without(term.body, op), orelse=without(term.orelse, op))
+        elif type(term) is Loop:
+            term = term._replace(body=without(term.body, op))
+        elif type(term) is Attempt:
+            term = Attempt(without(term.body, op), tuple((line, without(h, op)) for line, h in term.handlers))
+        out.append(term)
+    return tuple(out)
+
+
 def has_exit(trace: Trace) -> str:
     """The kind of an exit that some way through the trace takes out of the enclosing block, or "".
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.findings import Finding
+from ferrule_lint.resources import rules_dir
 from ferrule_lint.rulebook import load_rules
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ def _finding(finding: Finding) -> str:
     head = f"**{finding.code}** {finding.message}"
     if rule is None:
         return head
-    what = rule.text.partition("## What it does\n")[2].partition("\n## ")[0].strip()
-    why = rule.text.partition("## Why is this bad?\n")[2].partition("\n## ")[0].strip()
-    return f"{head}\n\n{what}\n\n{why}"
+    parts = [head, *(_section(rule.text, heading) for heading in ("What it does", "Why is this bad?"))]
+    parts.append(f"**Fix.** {_section(rule.text, 'Fix')}")
+    page = (rules_dir() / f"{rule.code}.md").as_uri()
+    return "\n\n".join([*parts, f"[The page of {rule.code}]({page}), with examples"])
+
+
+def _section(page: str, heading: str) -> str:
+    return page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0].strip()

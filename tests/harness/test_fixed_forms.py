@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from proof import fixed as _scenes  # noqa: F401
+from proof import fixed, fixed_groups  # noqa: F401
 from test_proof import CASES, Case, play
 
 from ferrule_lint.engine import fix
@@ -42,7 +42,11 @@ TWINS = [
     for path in sorted(FOLDER.glob("*/*.py"))
     if not path.name.startswith("no_")
 ]
-PAGES = [case for case in CASES if case.kind == "bad" and case.scene is not None]
+#: twins that cannot be played, and why
+NOT_PLAYED = {
+    "fixes:leave_finally/teardown": "a rank raises before and after; gloo's destroy_process_group waits for nobody",
+    "fixes:remove_suppression/stale": "comments only",
+}
 
 
 def after(case: Case) -> Case:
@@ -54,7 +58,7 @@ def after(case: Case) -> Case:
 def fixable() -> list[object]:
     """The twins, and the pages' bad examples with a fix: which those are, `tests/fixes/pages` says."""
     number: dict[str, int] = {}
-    found = list(TWINS)
+    found = [case for case in TWINS if case.where not in NOT_PLAYED]
     for case in CASES:
         if case.kind == "bad" and not case.where.startswith("examples:"):
             number[case.where] = number.get(case.where, 0) + 1
@@ -67,11 +71,11 @@ FIXABLE = fixable()
 
 
 def test_every_twin_has_a_scene() -> None:
-    assert [case.where for case in TWINS if case.scene is None] == []
+    assert {case.where for case in TWINS if case.scene is None} == set(NOT_PLAYED)
     assert len(FIXABLE) > len(TWINS) > 20
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=str(case)) for case in TWINS])
+@pytest.mark.parametrize("case", [pytest.param(case, id=str(case)) for case in TWINS if case.where not in NOT_PLAYED])
 def test_before_the_ranks_part(case: Case) -> None:
     """The pages' examples are shown to in `test_proof`."""
     scene = case.scene
@@ -80,6 +84,8 @@ def test_before_the_ranks_part(case: Case) -> None:
     if scene.wrong_data:
         assert result.ok, result.report() + "".join(result.outputs.values())
         assert False in result.values.values(), result.values
+    elif scene.raises:
+        assert result.failed, "no rank was refused"
     else:
         assert result.divergence is not None, f"{result.endings} {result.outputs}"
         assert result.divergence.kind not in ("raised", "timeout", "crashed"), result.report()
@@ -103,6 +109,8 @@ def test_equal_inputs_equal_results(case: Case) -> None:
         pytest.skip("the bad form computes wrong data on any inputs: what is right, the other tests know")
     ranks = 1 if scene.by_rank else scene.ranks
     before, now = play(case, False, ranks), play(after(case), False, ranks)
+    if ranks < scene.ranks and not before.ok:
+        pytest.skip(f"it needs more than one rank: {before.failed[0].error if before.failed else before.report()}")
     assert before.ok, before.report() + "".join(before.outputs.values())
     assert now.ok, now.report() + "".join(now.outputs.values())
     assert now.values == before.values

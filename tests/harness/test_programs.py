@@ -48,6 +48,14 @@ def test_healthy_program_is_let_through(program: Program) -> None:
     assert all(result.events), "nothing was recorded"
 
 
+def test_asynchronous_saving_issues_from_a_thread_of_its_own() -> None:
+    """Were holds not per thread, the main thread's would be let go in its place."""
+    (program,) = (one for one in HEALTHY if one.name == "checkpoint_saved_and_loaded")
+    result = run(program.function, timeout=60)
+    assert result.ok, result.report()
+    assert len({event.thread for event in result.events[0]}) > 1
+
+
 needs_fsdp2 = pytest.mark.skipif(version() < FSDP2, reason="FSDP2 runs on the CPU since torch 2.7")
 
 

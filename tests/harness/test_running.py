@@ -64,6 +64,9 @@ def test_forks_share_a_hash_seed_and_fresh_interpreters_need_not() -> None:
     assert run(in_the_order_of_a_set).ok
     result = run(in_the_order_of_a_set, hash_seeds=[1, 2])
     assert result.divergence is not None and result.divergence.kind == "shape", result.outputs
+    # they ran the same lines: what differs is a value, and this is where it comes from
+    assert result.divergence.cause == f"{__file__}:{in_the_order_of_a_set.__code__.co_firstlineno + 1}"
+    assert "what differs is a value: `name` of" in result.report()
 
 
 SCRIPT = """

@@ -108,3 +108,12 @@ def test_many_ranks_are_shown_as_classes() -> None:
     assert found is not None
     assert [(one.doing, len(one.ranks)) for one in found.behaviours] == [("all_reduce", 999), ("broadcast", 1)]
     assert found.rows[0].cells == ("all_reduce", "broadcast")
+
+
+def test_a_group_of_more_ranks_than_there_are() -> None:
+    supervisor = Supervisor(1)
+    supervisor.issue(Event(0, 0, "group", "new_group", "local", (0, 1), 0, request="ranks=[0, 1]"))
+    supervisor.end(Ending(0, "raised", 1, "ValueError: no such rank"))
+    supervisor.give_up("timeout", "not done")
+    found = explain(supervisor)
+    assert found is not None and [one.ranks for one in found.behaviours] == [(0,)]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
+from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order, insertion
-from ferrule_lint.fixes.helpers import ANY_RANK
 from ferrule_lint.fixes.names import below, fresh, reads
 from ferrule_lint.fixes.site import Group, Site, callee
 from ferrule_lint.fixes.tree import Tree
@@ -38,7 +38,7 @@ def propose(site: Site) -> Fix | None:
     tree = site.tree
     found = _handled(site) if site.finding.code == "FER105" else None
     group = None if found is None else site.group(found.statement)
-    helper = site.module.helper("_any_rank", ANY_RANK)
+    helper = None if group is None else agreeing(site, "MAX", group)
     if found is None or group is None or helper is None:
         return None
     inside = [event.line for event in site.finding.events if _holds(tree, found.statement, event.line)]

@@ -1,6 +1,7 @@
 """Complete the stage dispatch: the arm for the stages between, on the sending and the receiving side alike.
 
-Those stages get what is read below the dispatch without a test of the stage. Both halves (the rank that has the data,
+Those stages get what is read below the dispatch without a test of the stage. Where an arm makes the buffer that it
+receives into, so does the new one. Both halves (the rank that has the data,
 and those that receive it) get their arm in one fix: one alone would hang.
 """
 
@@ -15,10 +16,11 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.names import below, binds, reads, surely_bound
-from ferrule_lint.fixes.site import Site
+from ferrule_lint.fixes.site import Site, callee
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "finish-dispatch"
+_BUFFERS = frozenset({"empty", "zeros", "ones", "full", "empty_like", "zeros_like", "new_empty", "new_zeros"})
 _STAGE = re.compile(r"stage|pp|pipeline", re.IGNORECASE)
 
 
@@ -29,6 +31,15 @@ class _Step:
     statement: cst.SimpleStatementLine
     call: cst.Call
     key: str
+    #: makes the buffer, if the arm does
+    buffer: cst.SimpleStatementLine | None = None
+
+    @property
+    def needs(self) -> set[str]:
+        """What it reads, the buffer that it makes left out."""
+        if self.buffer is None:
+            return reads(self.call)
+        return (reads(self.call) - {self.key}) | (reads(self.buffer) - binds(self.buffer))
 
 
 def propose(site: Site) -> Fix | None:
@@ -79,6 +90,7 @@ def _is_dispatch(tree: Tree, arms: Sequence[cst.If]) -> bool:
 def _steps(tree: Tree, arm: cst.If) -> list[_Step]:
     """The steps of an arm; none if it does anything besides that is not giving up a value."""
     found: list[_Step] = []
+    buffers: dict[str, cst.SimpleStatementLine] = {}
     if not isinstance(arm.body, cst.IndentedBlock):
         return []
     for statement in arm.body.body:
@@ -93,8 +105,11 @@ def _steps(tree: Tree, arm: cst.If) -> list[_Step]:
         key = _key(small, call)
         if key is None:
             return []
-        found.append(_Step(statement, call, key))
-    return found
+        if isinstance(small, cst.Assign) and callee(call) in _BUFFERS:
+            buffers[key] = statement
+            continue
+        found.append(_Step(statement, call, key, buffers.pop(key, None)))
+    return [] if buffers else found
 
 
 def _key(small: cst.BaseSmallStatement, call: cst.Call) -> str | None:
@@ -135,7 +150,7 @@ def _missing(site: Site, arms: Sequence[cst.If], wanted: set[str]) -> list[_Step
     if not steps:
         return None
     for step in steps:
-        names = reads(step.call)
+        names = step.needs
         made = {step.key for arm in arms for step in _steps(tree, arm) if binds(step.statement)} - {step.key}
         if names & made or not surely_bound(tree, site.function, arms[0], names, arms=True):
             return None
@@ -192,7 +207,8 @@ def _arm(tree: Tree, arms: Sequence[cst.If], steps: Sequence[_Step]) -> Edit:
     indent = tree.indent(arms[0])
     assert isinstance(last.body, cst.IndentedBlock)
     inner = tree.indent(last.body.body[0])
-    lines = "".join(f"{inner}{tree.text(step.statement)}\n" for step in steps)
+    parts = [part for step in steps for part in (step.buffer, step.statement) if part is not None]
+    lines = "".join(f"{inner}{tree.text(part)}\n" for part in parts)
     end = tree.span(last.body.body[-1]).end_line
     # as far apart as the arms are
     apart = "" if tree.source.line(tree.span(last).line - 1).strip() else "\n"

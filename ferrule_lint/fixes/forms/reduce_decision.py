@@ -13,8 +13,8 @@ import re
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order
-from ferrule_lint.fixes.helpers import ANY_RANK, EVERY_RANK
 from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.site import Site, conjuncts
 from ferrule_lint.fixes.tests import Asks, asks
@@ -46,7 +46,7 @@ def propose(site: Site) -> Fix | None:
     if known is None:
         return None
     every, assumed = known
-    helper = site.module.helper("_every_rank" if every else "_any_rank", EVERY_RANK if every else ANY_RANK)
+    helper = agreeing(site, "MIN" if every else "MAX", group)
     if helper is None:
         return None
     name, edits = helper

@@ -9,8 +9,9 @@ from __future__ import annotations
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order
-from ferrule_lint.fixes.helpers import ANY_RANK, LARGEST
+from ferrule_lint.fixes.helpers import LARGEST
 from ferrule_lint.fixes.site import Site, conjuncts
 from ferrule_lint.fixes.tests import asks
 
@@ -38,7 +39,7 @@ def _while(site: Site, owner: cst.While) -> Fix | None:
         return None
     if any(isinstance(one, cst.Break) for one in tree.walk(owner.body)):
         return None
-    helper = site.module.helper("_any_rank", ANY_RANK)
+    helper = agreeing(site, "MAX", group)
     if helper is None:
         return None
     name, edits = helper

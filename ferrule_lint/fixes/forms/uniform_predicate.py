@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Finding, Fix, Safety
+from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, resolved, unchanged
 from ferrule_lint.fixes.helpers import ANY_RANK
@@ -40,7 +41,7 @@ def propose(site: Site) -> Fix | None:
             return joint
     if own.guards or ("size" in own.asked and not group.certain):
         return None
-    helper = site.module.helper("_any_rank", ANY_RANK)
+    helper = agreeing(site, "MAX", group)
     if helper is None:
         return None
     name, edits = helper
@@ -184,7 +185,8 @@ def _edits(
         tests.append(Edit(tree.span(one.test), " and ".join([*map(tree.text, one.guards), flag])))
     if alone is None and leaves and len(values) == 1:
         alone = leaves[0].value
-    helper = site.module.helper("_any_rank", ANY_RANK)
+    single = alone is not None or len(values) == 1
+    helper = agreeing(site, "MAX", group) if single else site.module.helper("_any_rank", ANY_RANK)
     if helper is None:
         return None
     name, edits = helper

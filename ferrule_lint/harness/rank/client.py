@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from ferrule_lint.harness.events import Event, Site, to_wire
 from ferrule_lint.harness.rank.flow import Flow
 from ferrule_lint.harness.rank.sites import is_torch, stack_of
+from ferrule_lint.harness.rank.values import frames_of
 from ferrule_lint.harness.wire import GO, WireError, connect, frame, introduce, read_exactly, read_frame
 
 #: the exit code of a rank that was ended for a divergence, and of one whose supervisor is gone
@@ -122,10 +123,12 @@ class Client:
                 os._exit(question["code"])
 
     def _where(self, with_flow: bool) -> dict[str, Any]:
-        stack = stack_of(sys._current_frames().get(self._main))
+        frame = sys._current_frames().get(self._main)
+        stack = stack_of(frame)
         state = self._states.get(self._main) or _state(stack)
         flow = self._flow.export() if with_flow and self._flow else []
-        return {"state": state, "stack": stack, "flow": flow, "cpu": time.process_time()}
+        values = frames_of(frame) if with_flow else []
+        return {"state": state, "stack": stack, "flow": flow, "values": values, "cpu": time.process_time()}
 
 
 def _state(stack: tuple[Site, ...]) -> str:

@@ -1,9 +1,9 @@
 """The one place that leans on torch's internals: a kernel in front of every `c10d` operation.
 
 A kernel at the dispatch key `BackendSelect` sees what a patched `torch.distributed` cannot: what DDP's reducer issues
-in C++, what DTensor issues within its dispatch, functional collectives, and names imported before. Four private calls
-are needed. `check` issues one operation on a process group that does nothing and says, with torch's version, if it is
-not seen.
+in C++, what DTensor issues within its dispatch, functional collectives, and names imported before. docs/harness.md
+lists the private names that are needed. `check` issues one operation on a group that does nothing and says, with
+torch's version, if it is not seen.
 """
 
 from __future__ import annotations
@@ -17,8 +17,21 @@ import torch.distributed as dist
 
 from ferrule_lint.harness.errors import HarnessError
 
-#: tested; others from the oldest on are tried, and refused by `check` if something is missing
-TESTED = ("2.13.0",)
+#: tested, see docs/harness.md; others from the oldest on are tried, and refused by `check` if something is missing
+TESTED = (
+    "2.4.1",
+    "2.5.1",
+    "2.6.0",
+    "2.7.1",
+    "2.8.0",
+    "2.9.1",
+    "2.10.0",
+    "2.11.0",
+    "2.12.0",
+    "2.13.0",
+    "2.14.1",
+    "2.15.0",
+)
 OLDEST = (2, 4)
 #: the first in which the boxed reduce operation of an operation can be read
 TELLS_REDUCE_OP = (2, 10)
@@ -125,7 +138,7 @@ def check() -> None:
 
 
 def _untested(found: str, what: str) -> str:
-    return f"the recorder does not work with torch {found} (tested: {', '.join(TESTED)}): {what}"
+    return f"the recorder does not work with torch {found} (tested: {TESTED[0]} to {TESTED[-1]}): {what}"
 
 
 def _probe() -> Any:

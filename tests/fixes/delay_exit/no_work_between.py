@@ -1,11 +1,10 @@
 """What stands between costs something: other ranks do not do it for nothing."""
 
-import torch
 import torch.distributed as dist
 
 
-def save(model, path: str) -> None:
-    if dist.get_rank() != 0:
-        return
-    torch.save(model, path)
-    dist.barrier()
+def prepare(ranks: list[int], clean) -> object:
+    if dist.get_rank() not in ranks:
+        return None
+    clean(ranks)
+    return dist.new_group(ranks)

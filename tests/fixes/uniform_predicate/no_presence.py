@@ -8,7 +8,7 @@ from torch.distributed.fsdp import fully_shard
 class Captioner(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.vision = nn.Linear(1024, width)
+        self.vision = nn.Sequential(nn.Linear(1024, width), nn.ReLU())
 
     def forward(self, hidden: torch.Tensor, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         if batch.get("pixel_values") is not None:

@@ -1,5 +1,5 @@
 """Small programs for several ranks: `bugs` diverge, `healthy` ones only look as if they might.
 
-In a bug, the line that parts the ranks is marked `# cause`; if there is none, the values differ at the line marked
-`# site`.
+In a bug, the line that parts the ranks, or makes the value in which they differ, is marked `# cause`; the call at which
+it shows, where that says more, `# site`.
 """

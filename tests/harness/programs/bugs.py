@@ -47,13 +47,13 @@ def ddp_submodule_on_some_ranks():
 
 @bug("shape")
 def all_gather_into_tensor_of_uneven_sizes():
-    x = torch.ones(2 + dist.get_rank(), 4)
+    x = torch.ones(2 + dist.get_rank(), 4)  # cause
     dist.all_gather_into_tensor(torch.empty(2 * x.size(0), 4), x)  # site
 
 
 @bug("shape")
 def all_gather_with_room_for_its_own_size():
-    x = torch.ones(2 + dist.get_rank(), 4)
+    x = torch.ones(2 + dist.get_rank(), 4)  # cause
     dist.all_gather([torch.empty_like(x) for _ in range(2)], x)  # site
 
 
@@ -93,13 +93,13 @@ def all_reduce_meets_broadcast():
 
 @bug("shape")
 def reduce_scatter_of_uneven_sizes():
-    size = 2 + dist.get_rank()
+    size = 2 + dist.get_rank()  # cause
     dist.reduce_scatter_tensor(torch.empty(size), torch.ones(2 * size))  # site
 
 
 @bug("splits")
 def all_to_all_with_inconsistent_splits():
-    expected = [1, 1] if dist.get_rank() == 0 else [2, 2]
+    expected = [1, 1] if dist.get_rank() == 0 else [2, 2]  # cause
     dist.all_to_all_single(torch.empty(sum(expected)), torch.arange(4.0), expected, [1, 3])  # site
 
 

@@ -1,6 +1,7 @@
 """Minimal stand-ins, so that examples run unchanged on CPUs: each does with gloo what the real thing does with NCCL.
 
-* `accelerate`: `Accelerator.gather` and `is_main_process` (the library is not installed)
+* `accelerate`: `Accelerator.gather`, `gather_for_metrics`, `pad_across_processes` and `is_main_process` (the library is
+  not installed)
 * `megatron.core.parallel_state`: tensor-parallel group and pipeline stage over a mesh of 3 stages x 2 ranks
 * devices: `"cuda"` in an example means the CPU
 * a file system that lists files in another order on another machine (in the scene of `merge`)
@@ -29,6 +30,17 @@ class Accelerator:
         out = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]
         dist.all_gather(out, tensor)
         return torch.cat(out)
+
+    gather_for_metrics = gather
+
+    def pad_across_processes(self, tensor: torch.Tensor, dim: int = 0, pad_index: int = 0) -> torch.Tensor:
+        longest = torch.tensor(tensor.size(dim))
+        dist.all_reduce(longest, op=dist.ReduceOp.MAX)
+        size = list(tensor.shape)
+        size[dim] = int(longest.item())
+        padded = tensor.new_full(size, pad_index)
+        padded.narrow(dim, 0, tensor.size(dim)).copy_(tensor)
+        return padded
 
 
 class Stages:

@@ -301,6 +301,42 @@ def optional_input(m: types.ModuleType, spread: bool) -> Any:
     return full(out), gradients(model)["vision.bias"]
 
 
+# ---- FER304 --------------------------------------------------------------------------------------------------------
+
+
+@scene("FER304:Detector")
+def detector(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build()
+    torch.manual_seed(1)
+    positive = not (spread and odd())
+    loss = model(torch.randn(4, 8), torch.tensor([positive] * 4))
+    loss.backward()
+    return full(loss), gradients(model)
+
+
+@scene("FER304:Captioner")
+def dropped_stand_in(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build()
+    torch.manual_seed(1)
+    inputs, images = torch.randn(2, 64), torch.randn(2, 64)
+    out = model(inputs, None if spread and odd() else images)
+    out.sum().backward()
+    return full(out), gradients(model)
+
+
+@scene("gradients_of", wrong_data=True)
+def gradients_of(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    torch.manual_seed(dist.get_rank())
+    m.gradients_of(model, torch.randn(2, 4), torch.randn(2, 4))
+    found: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(found, gradients(model))
+    return all(one == found[0] for one in found)
+
+
 # ---- FER201, FER202 ------------------------------------------------------------------------------------------------
 
 
@@ -422,9 +458,10 @@ def pass_on(m: types.ModuleType, spread: bool) -> Any:
     m.pass_on(torch.ones(2), mesh.get_group("cp"))
 
 
-@scene("FER402:share", ranks=10, by_rank=True, raises=True)
+@scene("FER402:share", ranks=16, by_rank=True, raises=True)
 def share_within_a_group(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (5, 2), mesh_dim_names=("dp", "tp"))
+    # two hosts of eight
+    mesh = init_device_mesh("cpu", (2, 8), mesh_dim_names=("dp", "tp"))
     m.share(torch.ones(2), mesh.get_group("tp"))
 
 

@@ -1,0 +1,81 @@
+"""FER304: gradients whose reduction ranks do not share, or that are reduced before they are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from ferrule_lint.checks.build import NAMES, span
+from ferrule_lint.findings import Confidence, EventSite, Finding, Step
+from ferrule_lint.semantics import gradient_order, participation
+from ferrule_lint.semantics.frame import Frame
+
+
+def check(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
+    """`reported`: what findings about the forwards themselves rest on."""
+    yield from _partly_used(frame, function, reported)
+    yield from _too_early(frame, function)
+
+
+def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
+    path = frame.module.path
+    for sync, later in gradient_order.too_early(frame):
+        message = (
+            "gradients are reduced over the ranks before the last backward that feeds them:"
+            f" line {later.pos[0]} adds to them afterwards"
+        )
+        yield Finding(
+            code="FER304",
+            name=NAMES["FER304"],
+            severity="error",
+            confidence=Confidence.MEDIUM,
+            message=message,
+            path=path,
+            span=span(sync.pos),
+            axes=("dp",),
+            kind="order",
+            function=function,
+            witness=(
+                Step("source", path, later.pos[0], later.pos[1], "a backward that comes later"),
+                Step("event", path, sync.pos[0], sync.pos[1], "reduces the gradients"),
+            ),
+            events=(EventSite("all_reduce", path, sync.pos[0], sync.pos[1], ("dp",), False),),
+        )
+
+
+def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
+    """One finding for each module; none where the forward itself is reported under one of its sources."""
+    path = frame.module.path
+    seen: set[str] = set()
+    for used in frame.partly_used:
+        divergence = used.divergence
+        base, _, part = used.output.lstrip("=").replace("~", "").partition("#")
+        if base in seen or any(step in reported for step in divergence.why):
+            continue
+        if used.output[0] == "=" and any(f"`{base}`" in step.note for step in divergence.why):
+            continue  # what decides is hardly what is trained
+        seen.add(base)
+        what = f"an output of `{base}`" if part or used.output[0] == "=" else f"the output of `{base}`"
+        message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
+        place = used.calls[0] if used.has_stand_in else used.at
+        place = place or (used.calls[0] if used.calls and used.returned else used.end)
+        last = divergence.why[-1]
+        decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")
+        steps = [decides, *participation.steps(used, path)]
+        yield Finding(
+            code="FER304",
+            name=NAMES["FER304"],
+            severity="error",
+            confidence=min(Confidence.MEDIUM, divergence.confidence),
+            message=message,
+            path=path,
+            span=span(place),
+            axes=tuple(sorted(divergence.axes)),
+            kind=divergence.kind,
+            function=function,
+            witness=(
+                *divergence.why,
+                *steps,
+                Step("event", path, used.end[0], used.end[1], "backward goes through here"),
+            ),
+            events=tuple(EventSite("backward", path, p[0], p[1], ("dp",), True) for p in (used.calls or (used.end,))),
+        )

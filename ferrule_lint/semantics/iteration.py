@@ -1,0 +1,123 @@
+"""How often something is iterated over: instances of the project's own classes, data loaders, shares of a list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.lattice import Divergence, Value, rounds_of, worse
+from ferrule_lint.semantics.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls import Arguments
+    from ferrule_lint.semantics.frame import Frame
+
+#: arguments of a data loader that decide how many batches it yields, by name and position
+_DECIDING = (("dataset", 0), ("sampler", 3), ("batch_sampler", 4), ("source_datapipe", 0))
+#: a sampler that gives every rank as many indices, by its name
+_EVEN = "distributed"
+
+
+def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
+    """An instance of a project class with what its `__iter__` tells of the number of rounds."""
+    if not value.types or value.length is not None or value.items is not None or frame.light == 1:
+        return value
+    length, deps = value.length, value.length_deps
+    for info in sorted(value.types, key=lambda c: c.id)[:2]:
+        method = frame.analysis.names.method(info, "__iter__")
+        if method is None or frame.analysis.is_module(info):
+            continue
+        issues, latents = len(frame.issues), len(frame.latents)
+        with frame.recording():
+            place = pos or (frame.line, 1, frame.line, 1)
+            result = frame.analysis.call_function(frame, method, value, (), {}, place)
+        del frame.issues[issues:], frame.latents[latents:]
+        length = worse(length, rounds_of(result))
+        deps |= result.length_deps
+    return value._replace(length=length, length_deps=deps) if length is not None or deps else value
+
+
+def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Divergence | None]:
+    """Why a data loader yields another number of batches on each rank, and why its last batch is smaller on some."""
+    length: Divergence | None = None
+    for name, position in _DECIDING:
+        value = arguments.keywords.get(name)
+        if value is None and position < len(arguments.positional) and not arguments.is_open:
+            value = arguments.positional[position]
+        if value is None:
+            continue
+        if name == "sampler" and value.const != "None" and value.length is None and not value.types:
+            return None, None  # a library's sampler is there to make it even
+        expr = arguments.expression(name, position)
+        found = of_instance(frame, value, arguments.expr.pos)
+        length = worse(length, rounds_of(found))
+        if name == "sampler" and _EVEN in last_name(expr).lower():
+            return None, None
+    if length is None:
+        return None, None
+    note = f"`{render(arguments.expr.func)}` yields as many batches as this rank has items for"
+    length = length.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+    drops = arguments.keywords.get("drop_last")
+    return length, None if drops is not None and drops.const != "False" else length
+
+
+# ---------------------------------------------------------------------- shares
+def is_even(frame: Frame, index: f.Op) -> bool:
+    """Whether a slice whose ends differ by rank is as long on each of them: `[rank * n : (rank + 1) * n]`.
+
+    A length that was rounded up leaves less for the last rank.
+    """
+    lower, upper, step = index.operands
+    if step != f.Const("None") or lower == f.Const("None"):
+        return False
+    low, high = definition(frame, lower), definition(frame, upper)
+    length: f.Expr | None = None
+    if type(high) is f.Op and high.kind == "Add":
+        for one, other in (high.operands, tuple(reversed(high.operands))):
+            if _same(frame, one, lower, low):
+                length = other
+    elif type(high) is f.Op and high.kind == "Mult" and type(low) is f.Op and low.kind == "Mult":
+        for low_rank, low_size in (low.operands, tuple(reversed(low.operands))):
+            for high_rank, high_size in (high.operands, tuple(reversed(high.operands))):
+                if _without_places(low_size) == _without_places(high_size) and _is_next(high_rank, low_rank):
+                    length = low_size
+    if length is None or frame.eval(length).divergence is not None:
+        return False
+    return not _rounded_up(definition(frame, length))
+
+
+def definition(frame: Frame, expr: f.Expr) -> f.Expr:
+    """What a name stands for, if that is known."""
+    if type(expr) is f.Name:
+        known = frame.definitions.get(expr.id)
+        if known is not None and known[1] == frame.version(expr.id):
+            return known[0]
+    return expr
+
+
+def _same(frame: Frame, expr: f.Expr, name: f.Expr, definition: f.Expr) -> bool:
+    return _without_places(expr) in (_without_places(name), _without_places(definition))
+
+
+def _is_next(expr: f.Expr, base: f.Expr) -> bool:
+    """`rank + 1`."""
+    if type(expr) is not f.Op or expr.kind != "Add":
+        return False
+    return {_without_places(o) for o in expr.operands} == {_without_places(base), "1"}
+
+
+def _without_places(expr: f.Expr) -> str:
+    return render(expr)
+
+
+def _rounded_up(expr: f.Expr) -> bool:
+    """`ceil(n / size)`, `-(-n // size)`, `(n + size - 1) // size`, `min(n, size)`."""
+    for item in walk(expr):
+        if type(item) is f.Call and last_name(item.func) in ("ceil", "ceil_div", "cdiv", "divup", "min", "max"):
+            return True
+        divided = item.operands[0] if type(item) is f.Op and item.kind == "FloorDiv" else None
+        if type(divided) is f.Op and divided.kind in ("Add", "Sub", "USub"):
+            return True
+    return False

@@ -1,0 +1,312 @@
+"""Participation in the backward pass: which outputs of modules a value's gradient flows back to, and on which ranks.
+
+A module whose output does not reach the loss has no backward. Under DDP and FSDP its gradients are reduced all the
+same, so if that happens on some ranks only, the others wait. A stand-in for an input that is not there therefore has
+to be part of the result (`+ 0 * output.sum()`); a constant, None, or an output that was detached has no gradient.
+
+Outputs go by the name of their module: `visual` for the output itself, `visual#1` and `visual#logits` for a part of it,
+`visual~` if it ran on a stand-in, `=x` for the parameter `x` of the function. What is combined by an operation or call,
+known or unknown, keeps the outputs of all its operands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Step
+from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
+from ferrule_lint.semantics.lattice import DETACHED, NO_DEPS, Divergence, Partly, Reach, Value, covered, reaching
+from ferrule_lint.semantics.text import last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls import Arguments
+    from ferrule_lint.semantics.frame import Frame
+    from ferrule_lint.semantics.names import ClassInfo
+    from ferrule_lint.semantics.summary import Summary
+
+#: kinds of conditions that differ between ranks which reduce their gradients together
+_KINDS = ("data", "structure", "host")
+#: what no gradient comes through: an output that is detached, a number that is read out, a size
+_CUTS = frozenset(
+    "detach detach_ item tolist numpy argmax argmin argsort size numel dim shape dtype device nonzero any all isnan "
+    "isinf isfinite ne eq gt lt ge le bool long int zeros_like ones_like empty_like full_like rand_like randn_like "
+    "new_zeros new_ones new_full new_empty len range isinstance zeros ones empty full arange".split()
+)
+_CUT_ATTRIBUTES = frozenset("shape dtype device ndim is_cuda requires_grad data".split())
+#: modules that, by their names, have no parameters
+_STATELESS = re.compile(
+    r"loss|crit|metric|dropout|pool|activation|(^|_)act(_|$|\d)|relu|gelu|silu|softmax|sigmoid|flatten|identity|sampler|"
+    r"matcher|assigner|rope|rotary|quant|transform|augment|normaliz|resize|accuracy|drop_path|upsample|interpolat",
+    re.IGNORECASE,
+)
+_WITHOUT_GRADIENT = ("no_grad", "inference_mode")
+
+
+class PartlyUsed(NamedTuple):
+    """An output that reaches what a function returns, or a loss, on some ranks only."""
+
+    output: str
+    divergence: Divergence
+    #: where the way without it gets something else, if that is known
+    at: f.Pos | None
+    #: where it ends up: the function that returns it, or the `backward`
+    end: f.Pos
+    returned: bool
+    #: calls that run the module in this function, those on stand-ins first
+    calls: tuple[f.Pos, ...]
+    #: whether there are any on stand-ins
+    has_stand_in: bool
+
+
+# ---------------------------------------------------------------------- values
+def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, info: ClassInfo | None = None) -> Value:
+    """The result of a module's forward: its own output, and what its inputs reach."""
+    pos = arguments.expr.pos
+    real = any(v.data is not None or v.presence is not None for v in arguments.values)
+    if not frame.gradients:
+        return result
+    if _STATELESS.search(name) or (info is not None and not _has_parameters(frame, info)):
+        return result
+    frame.forwards.append((name, pos, real))
+    name = name if real else f"{name}~"
+    if frame.no_gradient:
+        return result._replace(reach=DETACHED)
+    inputs = combined(arguments.values)
+    items = result.items
+    if items is not None:
+        items = tuple(
+            [v._replace(reach=reaching(inputs, Reach(frozenset([f"{name}#{i}"])))) for i, v in enumerate(items)]
+        )
+    return result._replace(reach=reaching(inputs, Reach(frozenset([name]))), items=items)
+
+
+def _has_parameters(frame: Frame, info: ClassInfo) -> bool:
+    """Whether instances of a project class hold something trainable; a class that inherits from a library's does."""
+    analysis = frame.analysis
+    if any(not b.endswith((".Module", "object", "ABC", "Generic")) for b in analysis.names.external_bases(info)):
+        return True
+    return any(
+        "Parameter" in module_names or "nn" in module_names
+        for module_names in (_names_in_constructor(c) for c in analysis.names.mro(info))
+    )
+
+
+def _names_in_constructor(info: ClassInfo) -> set[str]:
+    from ferrule_lint.semantics.sharding import walk_calls
+
+    method = info.methods.get("__init__")
+    if method is None:
+        return set()
+    found: set[str] = set()
+    for call in walk_calls(method.body):
+        name = last_name(call.func)
+        if name in ("Parameter",) or (name[:1].isupper() and not _STATELESS.search(name)):
+            found.add("nn")
+    return found
+
+
+def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) -> Value:
+    """What a call returns that is not itself a forward keeps what its arguments reach."""
+    if frame.no_gradient or (last_name(e.func) in _CUTS and type(e.func) is f.Attr):
+        return result._replace(reach=DETACHED)
+    if result.reach is not None:
+        return result
+    reach = combined(values)
+    return result._replace(reach=reach) if reach is not None and (reach.outputs or reach.partly) else result
+
+
+def part(value: Value, key: str) -> Reach | None:
+    """What an item or attribute of a value reaches."""
+    reach = value.reach
+    if reach is None or key in _CUT_ATTRIBUTES:
+        return DETACHED if key in _CUT_ATTRIBUTES else None
+    if not any(o[0] != "=" and "#" not in o for o in reach.outputs):
+        return reach
+    return reach._replace(outputs=frozenset(o if o[0] == "=" or "#" in o else f"{o}#{key}" for o in reach.outputs))
+
+
+def combined(values: Iterable[Value]) -> Reach | None:
+    """What the result of an operation on values reaches: all that any of them does."""
+    result: Reach | None = None
+    for value in values:
+        result = reaching(result, value.reach)
+        for item in value.items or ():
+            result = reaching(result, item.reach)
+    return result
+
+
+def assigned(value: Value, pos: f.Pos) -> Value:
+    """A constant remembers where it is assigned: that is the place to repair."""
+    if value.const is not None or value.reach == DETACHED or (value.reach is None and value.uniform):
+        return value._replace(reach=Reach(at=pos))
+    return value
+
+
+# ---------------------------------------------------------------------- where two ways meet
+def met(formula: Formula, a: Value, b: Value) -> Reach | None:
+    """What a place reaches where two arms meet: under a divergent condition, some of it on some ranks only."""
+    one, other = a.reach, b.reach
+    union = reaching(one, other)
+    if union is None or not union.outputs:
+        return union
+    divergence, deps = divergence_of(formula), deps_of(formula)
+    if divergence is not None and divergence.kind not in _KINDS:
+        return union
+    if divergence is None and not deps:
+        return union
+    missing: set[Partly] = set()
+    for mine, value, theirs in ((one, b, other), (other, a, one)):
+        if mine is None:
+            continue
+        nothing = value.const is not None or (theirs is not None and not theirs.outputs and not theirs.partly)
+        for output in mine.outputs:
+            if theirs is not None and covered(output, theirs.outputs):
+                continue
+            if output[0] != "=" or nothing:
+                missing.add(Partly(output, divergence, deps, theirs.at if theirs is not None else None))
+    gone = {p.output for p in missing}
+    return Reach(frozenset(o for o in union.outputs if o not in gone), union.partly | missing)
+
+
+def returned(frame: Frame, result: Value) -> Value:
+    """The result of a function with several returns: what some of them reach under a divergent condition only."""
+    returns = frame.returns
+    if len(returns) < 2:
+        return result
+    values = [v for v, _ in returns]
+    items = result.items
+    if items is not None and all(v.items is not None and len(v.items) == len(items) for v in values):
+        items = tuple(
+            [
+                item._replace(reach=_over_returns(frame, [(v.items or ())[i] for v in values]))
+                for i, item in enumerate(items)
+            ]
+        )
+    return result._replace(reach=_over_returns(frame, values), items=items)
+
+
+def _over_returns(frame: Frame, values: list[Value]) -> Reach | None:
+    """The first of the returns against each later one, under the condition of the one that comes first."""
+    reach: Reach | None = values[-1].reach
+    last = values[-1]
+    for value, (_, conditions) in zip(reversed(values[:-1]), reversed(frame.returns[:-1]), strict=True):
+        formula = next((c for c in reversed(conditions) if divergence_of(c) is not None or deps_of(c)), None)
+        if formula is None:
+            reach = reaching(reach, value.reach)
+        else:
+            reach = met(formula, value, last._replace(reach=reach))
+        last = value
+    return reach
+
+
+# ---------------------------------------------------------------------- calls
+def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Reach:
+    """What a call's result reaches: parameters replaced by what the arguments reach.
+
+    What the callee itself reports is not passed on.
+    """
+    from ferrule_lint.semantics.instantiate import divergence_through
+
+    step = frame.step("call", pos, f"calls `{summary.display}`")
+    real = any(v.data is not None or v.presence is not None for v in bound.values())
+    outputs: set[str] = set()
+    partly: set[Partly] = set()
+    for output in reach.outputs:
+        passed = _passed(output, bound)
+        if output[0] != "=":
+            name, mark, part = output.partition("#")
+            frame.forwards.append((name.rstrip("~"), pos, real))
+            outputs.add(output if real or "~" in name else f"{name}~{mark}{part}")
+            continue
+        outputs |= passed.outputs
+        partly |= passed.partly
+    for entry in reach.partly:
+        divergence, deps = entry.divergence, NO_DEPS
+        for name, how in entry.deps if divergence is None else ():
+            value = bound.get(name)
+            if value is not None:
+                divergence = divergence or divergence_through(value, how)
+                deps |= frozenset((p, how) for p, _ in value.deps)
+        if entry.output[0] == "=":
+            partly |= _passed(entry.output, bound).partly
+        if divergence is None and not deps:
+            continue
+        if divergence is not None and entry.at is not None and summary.function is not None:
+            place = Step("condition", summary.function.module.path, entry.at[0], entry.at[1], "goes on without it here")
+            divergence = divergence.then(place)
+        divergence = divergence.then(step) if divergence is not None else None
+        if entry.output[0] != "=":
+            if entry.divergence is None:
+                partly.add(entry._replace(divergence=divergence, deps=deps))
+            continue
+        for output in _passed(entry.output, bound).outputs:
+            partly.add(Partly(output, divergence, deps, None))
+    return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
+
+
+def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
+    """What an output of a callee is to the caller: a module that is passed stands for its own output."""
+    if output[0] != "=":
+        return Reach(frozenset([output]))
+    argument = bound.get(output[1:])
+    if argument is None:
+        return DETACHED
+    if argument.reach is None and argument.module:
+        return Reach(frozenset([output[1:]]))
+    return argument.reach or DETACHED
+
+
+# ---------------------------------------------------------------------- what is reported
+_NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
+_IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
+
+
+def at_return(frame: Frame, result: Value) -> None:
+    """Outputs that reach what this function returns on some ranks only."""
+    function = frame.function
+    if function is None or not frame.returns or _NO_TRAINING.search(function.name):
+        return
+    of_loss = frame.in_module and _IS_LOSS.search(function.qualname) is not None
+    end = (function.line, 1, function.line, 1)
+    everything = combined([result])
+    if everything is None:
+        return
+    stand_ins = frozenset(o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o)
+    for entry in sorted(everything.partly, key=lambda p: p.output):
+        if covered(entry.output, everything.outputs | stand_ins) or entry.divergence is None:
+            continue
+        if entry.output[0] != "=" or of_loss:
+            frame.partly_used.append(_used(frame, entry, end, True))
+
+
+def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
+    """Outputs that reach a loss on some ranks only."""
+    reach = combined([loss])
+    for entry in reach.partly if reach is not None else ():
+        if entry.output[0] != "=" and entry.divergence is not None and not covered(entry.output, reach.outputs):  # type: ignore[union-attr]
+            frame.partly_used.append(_used(frame, entry, pos, False))
+
+
+def _used(frame: Frame, entry: Partly, end: f.Pos, is_returned: bool) -> PartlyUsed:
+    assert entry.divergence is not None
+    base = entry.output.partition("#")[0].rstrip("~")
+    found = dict.fromkeys((real, pos) for name, pos, real in frame.forwards if name == base)
+    calls = tuple(pos for _, pos in sorted(found, key=lambda c: c[0]))
+    has_stand_in = any(not real for real, _ in found)
+    return PartlyUsed(entry.output, entry.divergence, entry.at, end, is_returned, calls, has_stand_in)
+
+
+def without_gradient(expr: f.Expr) -> bool:
+    """`torch.no_grad()`, `torch.inference_mode()`."""
+    return last_name(expr.func if type(expr) is f.Call else expr) in _WITHOUT_GRADIENT
+
+
+def steps(used: PartlyUsed, path: str) -> Iterator[Step]:
+    """The places of a witness after the source."""
+    if used.at is not None:
+        yield Step("flow", path, used.at[0], used.at[1], "this has no gradient")
+    for pos in used.calls:
+        yield Step("call", path, pos[0], pos[1], f"an output of `{used.output.partition('#')[0]}`")

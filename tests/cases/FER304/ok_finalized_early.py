@@ -1,0 +1,11 @@
+"""Gradients are finalised after the last backward."""
+
+from megatron.core.distributed import finalize_model_grads
+
+
+def schedule(model, micro_batches) -> None:
+    for i, batch in enumerate(micro_batches):
+        loss = model(batch)
+        loss.backward()
+        if i + 1 == len(micro_batches):
+            finalize_model_grads([model])

@@ -1,0 +1,151 @@
+"""Twins of `tests/fixes` about groups, pairs of ranks, modules that run on some ranks only, and early ends."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.tensor import init_device_mesh
+
+from proof.scenes import full, gradients, odd, scene
+
+
+@scene("fixes:agree_on_failure/nothing_to_learn")
+@scene("fixes:agree_on_failure/reduced_in_the_try")
+def agree_on_failure(m: types.ModuleType, spread: bool) -> Any:
+    return m.train([{"x": torch.ones(2), "mask": torch.zeros(2) if spread and odd() else torch.ones(2)}])
+
+
+@scene("fixes:delay_exit/barrier_below", by_rank=True)
+def barrier_below(m: types.ModuleType, spread: bool) -> Any:
+    return m.wait(2, "turn")
+
+
+@scene("fixes:delay_exit/members_only", by_rank=True)
+def members_only(m: types.ModuleType, spread: bool) -> Any:
+    return m.groups_of([0], "gloo", True) is not None
+
+
+@scene("fixes:global_rank/pass_on", ranks=4, by_rank=True, raises=True)
+def pass_on(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "cp"))
+    m.pass_on(torch.ones(2), mesh.get_group("cp"))
+
+
+@scene("fixes:group_for_all/inner_group", by_rank=True)
+def inner_group(m: types.ModuleType, spread: bool) -> Any:
+    m.inner_group([0])
+
+
+@scene("fixes:group_for_all/two_halves", ranks=8, by_rank=True)
+def two_halves(m: types.ModuleType, spread: bool) -> Any:
+    dist.all_reduce(torch.ones(1), group=m.halves())
+
+
+@scene("fixes:hoist/also_run_above")
+def also_run_above(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build(8)
+    mask = torch.tensor([[not (spread and odd())]])
+    parts = model(torch.tensor([[1, 2]]), torch.tensor([[3]]), mask)
+    if not spread:
+        sum(part.sum() for part in parts).backward()
+    return [full(part) for part in parts], [] if spread else gradients(model)["words.weight"][:32]
+
+
+@scene("fixes:hoist/gathered")
+def gathered(m: types.ModuleType, spread: bool) -> Any:
+    return m.report({"x": torch.ones(2), "mask": torch.tensor([not (spread and odd())])})
+
+
+@scene("fixes:hoist/texts_and_images")
+def texts_and_images(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build(8)
+    some = torch.tensor([not (spread and odd())])
+    batch = {"response_mask": some, "image_mask": some}
+    return [full(one.float()) for one in model.prefix(torch.tensor([[3]]), [torch.ones(1, 8)], [some], batch)]
+
+
+@scene("fixes:local_group/twin", ranks=4, by_rank=True)
+def twin(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    dist.all_reduce(torch.ones(1), group=m.twin(mesh.get_group("tp")))
+
+
+class _Stages:
+    """A pipeline's group as an object that sends and receives, as some frameworks have it."""
+
+    first_rank = 0
+
+    def __init__(self) -> None:
+        self.world_size, self.last_rank = dist.get_world_size(), dist.get_world_size() - 1
+        self.is_first_rank, self.is_last_rank = dist.get_rank() == 0, bool(odd())
+
+    def send(self, tensor: torch.Tensor, dst: int) -> None:
+        dist.send(tensor.detach(), dst)
+
+    def recv(self, size: tuple[int, ...], dtype: torch.dtype, src: int) -> torch.Tensor:
+        buffer = torch.empty(size, dtype=dtype)
+        dist.recv(buffer, src)
+        return buffer
+
+
+@scene("fixes:narrow_receive/group_object", ranks=3, by_rank=True)
+def group_object(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(dist.get_rank())
+    head = m.Head(_Stages(), 8)
+    with torch.no_grad():
+        head.tie()
+    return full(head.words.weight)[:8]
+
+
+@scene("fixes:narrow_receive/tied_embedding", ranks=3, by_rank=True)
+def tied_embedding(m: types.ModuleType, spread: bool) -> Any:
+    m.tie(torch.ones(2), dist.group.WORLD, 2)
+
+
+@scene("fixes:pad_across_processes/accuracy")
+def accuracy(m: types.ModuleType, spread: bool) -> Any:
+    labels = torch.ones(1, 6 if spread and odd() else 4, dtype=torch.int64)
+
+    def model(labels: torch.Tensor) -> Any:
+        return types.SimpleNamespace(logits=torch.nn.functional.one_hot(labels, 3).float())
+
+    return m.evaluate(m.Accelerator(), model, {"labels": labels})
+
+
+@scene("fixes:pair_by_key/shards")
+def shards(m: types.ModuleType, spread: bool) -> Any:
+    whole = {"a": torch.ones(2), "b": torch.ones(3)}
+    if spread:
+        whole = dict(reversed(whole.items()))
+    found = m.load(whole, {"a": torch.zeros(2), "b": torch.zeros(3)})
+    return {name: full(found[name]) for name in ("a", "b")}
+
+
+@scene("fixes:pass_group/micro_batches")
+def micro_batches(m: types.ModuleType, spread: bool) -> Any:
+    return m.total_of({"x": torch.ones(2), "mask": torch.ones(8 if spread and odd() else 4)}, 4, False)
+
+
+@scene("fixes:unblock_ring/rotate", ranks=3, by_rank=True)
+def rotate(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.rotate(torch.full((2,), float(dist.get_rank())), torch.empty(2)))
+
+
+@scene("fixes:widen_guard/training_only")
+def training_only(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    captioner, speaker = m.build()
+    absent = spread and odd()
+    # a form that only training makes whole is broken in evaluation
+    captioner.eval()
+    speaker.eval()
+    inputs, other = torch.ones(2, 64), torch.ones(2, 64)
+    seen = captioner(inputs, None if absent else other, None)
+    heard = speaker({"input_ids": inputs} if absent else {"input_ids": inputs, "input_features": other})
+    (seen.sum() + heard.sum()).backward()
+    return full(seen)[:8], full(heard)[:8], gradients(captioner)["vision.bias"][:8]
