@@ -38,6 +38,22 @@ def run(train) -> None:
 """,
         [(10, "FER105")],
     ),
+    "one rank alone looks, and raises": (
+        """\
+import os
+
+import torch.distributed as dist
+
+
+def prepare(path: str) -> None:
+    if dist.get_rank() == 0:
+        if os.path.exists(path):
+            raise FileExistsError(path)
+        os.makedirs(path)
+    dist.barrier()
+""",
+        [(11, "FER105")],
+    ),
     "everybody gets there": (
         """\
 import torch.distributed as dist

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from ferrule_lint.checks.build import confidence_of, event_steps, finding
+from ferrule_lint.checks.build import confidence_of, event_steps
+from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, Effort, branch_code, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
@@ -13,7 +14,7 @@ from ferrule_lint.semantics.reach import can_run
 from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
 #: an event behind as many calls is a guess
-_MOST_CALLS = 7
+_MOST_CALLS = 8
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
@@ -34,7 +35,7 @@ def check(
     `trusted`: weak sources that count here (file-system tests in a function that also writes under a rank guard).
     `count` is told what a budget leaves out.
     """
-    seen: set[frozenset[tuple[object, ...]]] = set()
+    seen: dict[frozenset[tuple[object, ...]], Confidence] = {}
     effort = Effort(count)
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":
@@ -53,9 +54,10 @@ def check(
             if not can_run(root, choice):
                 break
             key = frozenset(o.key for o in found.occurrences)
-            if key not in seen:
-                seen.add(key)
-                yield _finding(choice, divergence, found, least, function)
+            finding = _finding(choice, divergence, found, least, function)
+            if key not in seen or finding.confidence > seen[key]:
+                seen[key] = finding.confidence
+                yield finding
             break
 
 
@@ -84,7 +86,7 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     why = _WHAT.get(divergence.kind, "differs between ranks")
     way = has_exit(choice.body) or has_exit(choice.orelse)
     if found.after_exit and way == "alone":
-        code = "FER105"
+        code, confidence = "FER105", Confidence.LOW  # the job ends of it, where its launcher sees to that
         message = f"`{op}`{reached} waits for ranks that raise before it, on their own: `{choice.text}` {why}"
     elif found.after_exit and way in ("caught", "leaves"):
         code = "FER105"
@@ -105,4 +107,4 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
             Step("condition", choice.path, line, 1, "the handler that goes on")
             for line in caught_at((*choice.body, *choice.orelse))
         ]
-    return finding(code, message, divergence, found.occurrences, middle, function, confidence)
+    return finding_of(code, message, divergence, found.occurrences, middle, function, confidence)

@@ -556,10 +556,18 @@ def _under_a_setting(
         in_first, in_second = {o.key for o in first}, {o.key for o in second}
         found = [o for o in first + second if o.key in inside and (o.key in in_first) is not (o.key in in_second)]
         if comparison.least > Confidence.LOW:
-            found = [o for o in found if o.call is None]
+            found = [o for o in found if o.call is None or _issues_by_itself(o.call, comparison)]
         if found:
             return _unique(found)
     return []
+
+
+def _issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:
+    """Whether what a call issues depends on no argument and on no object's state: a helper for a barrier, say."""
+    function = call.summary.function
+    if function is None or function.owner is not None:
+        return False
+    return issues(replace(comparison.fresh(), surely=True).call_signature(call.summary))
 
 
 def _after(trace: Trace, choice: Choice) -> Trace | None:

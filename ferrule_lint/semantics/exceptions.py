@@ -21,7 +21,7 @@ from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import NO_DEPS, WORLD, Divergence, Value
 from ferrule_lint.semantics.names import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.text import dotted_name, last_name, shown
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Trace, every_term, parts
+from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Trace, parts
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -183,30 +183,13 @@ def _belongs_to_normal_operation(frame: Frame, escape: Escape) -> bool:
     divergence = escape.divergence
     if divergence.kind not in ("data", "structure") or divergence.confidence == Confidence.LOW or escape.info is None:
         return False
-    exceptions = frame.analysis.exceptions
-    if exceptions.is_survived_in(frame.module, escape.info):
-        return True
-    return frame.function is not None and exceptions.is_survived_above(frame.function.name, escape.info)
+    return frame.analysis.exceptions.is_survived_in(frame.module, escape.info)
 
 
 def told_to_callers(frame: Frame, summary: Summary) -> Iterator[Escape]:
     """The exceptions that leave a function. What comes from a callee and skips events here is reported here."""
     reported = any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in summary.events)
-    last = _last_line(summary.trace) if summary.events else 0
-    for (_, line), escape in frame.escapes.items():
-        if escape.depth == 0 or not (reported or last > line):
-            yield escape
-
-
-def _last_line(trace: Trace) -> int:
-    """Where the last event of a trace is issued, itself or by a call."""
-    lines = [0]
-    for term in every_term(trace):
-        if type(term) is Event and term.confidence >= Confidence.MEDIUM:
-            lines.append(term.pos[0])
-        if type(term) is CallTerm and any(e.confidence >= Confidence.MEDIUM for e in term.summary.events):
-            lines.append(term.pos[0])
-    return max(lines)
+    return (escape for escape in frame.escapes.values() if escape.depth == 0 or not reported)
 
 
 def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) -> None:
@@ -333,55 +316,21 @@ def _mentions(node: object, text: str) -> bool:
     return any(type(item) is f.Const and text in item.text for item in walk(node))
 
 
-def _called(node: object) -> set[str]:
-    """The last names of everything that is called somewhere in facts."""
-    return {last_name(item.func) for item in walk(node) if type(item) is f.Call}
-
-
 class Exceptions:
     """What the whole project does with its own exception classes, looked up when it is first asked."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        #: name of a class -> what is called in a `try` whose handler names the class and carries on
+        #: name of a class -> the files with a handler that names it and carries on
         self._survived: dict[str, set[str]] | None = None
-        #: name of a class -> the files with such handlers
-        self._files: dict[str, set[str]] = {}
-        self._reached: dict[str, frozenset[str]] = {}
         self._raisers: dict[str, list[tuple[str, str]]] = {}
         self._raised: dict[str, Divergence | None] = {}
 
     def is_survived_in(self, module: ModuleInfo, info: ClassInfo) -> bool:
         """Whether a handler in a file names the class and carries on: its functions deal with such exceptions."""
         self._scan()
-        return module.path in self._files.get(info.name, ())
-
-    def is_survived_above(self, function: str, info: ClassInfo) -> bool:
-        """Whether a function may be called, by its name, in a `try` whose handler names the class and carries on."""
-        self._scan()
         assert self._survived is not None
-        if info.name not in self._survived:
-            return False
-        if info.name not in self._reached:
-            self._reached[info.name] = self._called_from(self._survived[info.name])
-        return function in self._reached[info.name]
-
-    def _called_from(self, names: set[str]) -> frozenset[str]:
-        """Names of functions that are called by functions of these names, through at most `_DEEPEST` calls.
-
-        Calls of objects are calls of `forward` and `__call__`.
-        """
-        reached = names | {"forward", "__call__"}
-        latest = reached
-        for _ in range(_DEEPEST):
-            found: set[str] = set()
-            for module in self._analysis.names.modules.values():
-                for function in module.functions.values():
-                    if function.name in latest:
-                        found |= _called(function.body)
-            latest = found - reached
-            reached = reached | latest
-        return frozenset(reached)
+        return module.path in self._survived.get(info.name, ())
 
     def raised(self, info: ClassInfo) -> Divergence | None:
         """Why only some ranks raise the class, where the project raises it under a divergent condition."""
@@ -413,8 +362,7 @@ class Exceptions:
                             stack += handler.body
                             if _carries_on(handler.body):
                                 for name in names_of(handler):
-                                    survived.setdefault(name, set()).update(_called(s.body))
-                                    self._files.setdefault(name, set()).add(path)
+                                    survived.setdefault(name, set()).add(path)
                     elif type(s) is f.Raise:
                         expr = s.value.func if type(s.value) is f.Call else s.value
                         self._raisers.setdefault(last_name(expr), []).append((path, qualname))
