@@ -37,9 +37,9 @@ MOST_EFFORT = 300_000
 _LONGEST_CALL_SIGNATURE = 60
 _MOST_WAYS = 32
 #: settings that several tests ask for, told apart when a difference is checked once more
-_MOST_SETTINGS = 3
+MOST_SETTINGS = 3
 #: shared choices within each other whose arms are compared one by one
-_MOST_NESTED = 6
+MOST_NESTED = 6
 
 Signature = tuple[object, ...]
 #: the signature of a way that ends in an exception: comparable with anything
@@ -380,7 +380,7 @@ def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     asked = {a.key for a in atoms(choice.formula) if a.divergence is None}
     others = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice] if asked else []
     again = {a.key for o in others for a in atoms(o.formula)}
-    keys = sorted(asked & again)[:_MOST_SETTINGS]
+    keys = sorted(asked & again)[:MOST_SETTINGS]
     return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
 
 
@@ -403,7 +403,7 @@ def _alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> boo
     x, y = x[before : len(x) - after], y[before : len(y) - after]
     if x == y or _same_ways(x, y) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
         return True
-    if depth >= _MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
+    if depth >= MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
         return False
     return all(_alike(a, b, by_presence, depth + 1) for a, b in zip(_arms(x[0]), _arms(y[0]), strict=True))
 
