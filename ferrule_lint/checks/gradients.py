@@ -8,6 +8,7 @@ from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics import gradient_order, participation
 from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.lattice import DP, overlap
 
 
 def check(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
@@ -49,6 +50,8 @@ def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Ite
     for used in frame.partly_used:
         divergence = used.divergence
         base, _, part = used.output.lstrip("=").replace("~", "").partition("#")
+        if not overlap(divergence.axes, DP):
+            continue  # pipeline stages have parts of their own, and share gradients with nobody else
         if base in seen or any(step in reported for step in divergence.why):
             continue
         if used.output[0] == "=" and any(f"`{base}`" in step.note for step in divergence.why):

@@ -332,6 +332,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             return value._replace(uniform=False, types=base.types, element_types=base.element_types)
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+        if iteration.is_hidden(frame, e.index):
+            share = share.at_most(Confidence.LOW)
         return value._replace(
             length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
             emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks

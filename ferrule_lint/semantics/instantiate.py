@@ -115,7 +115,7 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return None
     if how == PRESENT:
         found = value.presence or value.divergence
-        return found if found is not None and (found is value.presence or found.kind != "data") else None
+        return found if found is not None and (found is value.presence or found.kind == "structure") else None
     if how == CONTAINED:
         return contained(value).divergence
     if how in (ITERATED, COUNTED):

@@ -52,7 +52,10 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
             return None, None  # a library's sampler is there to make it even
         expr = arguments.expression(name, position)
         found = of_instance(frame, value, arguments.expr.pos)
-        length = worse(length, rounds_of(found))
+        own = rounds_of(found)
+        if own is not None and name.endswith("sampler"):
+            own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
+        length = worse(length, own)
         if name == "sampler" and _EVEN in last_name(expr).lower():
             return None, None
     if length is None:
@@ -77,6 +80,12 @@ def is_even(frame: Frame, index: f.Op) -> bool:
     if length is None or frame.eval(length).divergence is not None:
         return False
     return not _rounded_up(definition(frame, length))
+
+
+def is_hidden(frame: Frame, index: f.Op) -> bool:
+    """Whether both ends of a slice come from elsewhere, so that nothing tells if the shares are even."""
+    lower, upper, _ = index.operands
+    return all(type(definition(frame, end)) is f.Subscript for end in (lower, upper))
 
 
 def _beyond(high: f.Expr, low: f.Expr) -> f.Expr | None:

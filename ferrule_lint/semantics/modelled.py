@@ -171,6 +171,9 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
         if value is None:
             continue
         for code, divergence in shape_problems(value):
+            here = frame.path_divergence()
+            if divergence.kind == "rank" and here is not None and here.kind == "rank":
+                continue  # who comes here has been told by its rank already
             if meets(value, divergence, event.axes):
                 message = shape_message(code, event.op)
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))

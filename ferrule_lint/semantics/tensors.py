@@ -192,13 +192,15 @@ def _of_content(arguments: Arguments) -> Value:
     if not arguments.positional:
         return Value()
     value = _flat(arguments.positional[0])
+    display = arguments.expr.args[0] if arguments.expr.args else None
+    written = type(display) is f.Sequence and all(type(e) is not f.Starred for e in display.elements)
     return Value(
         uniform=value.uniform and not value.divergence,
         divergence=value.divergence,
         data=value.data,
-        shape=worse(value.shape, value.length),
-        deps=value.deps,
-        shape_deps=value.shape_deps | counted(value),
+        shape=None if written else worse(value.shape, value.length),
+        deps=_of_known_length(value.deps) if written else value.deps,
+        shape_deps=NO_DEPS if written else value.shape_deps | counted(value),
     )
 
 
