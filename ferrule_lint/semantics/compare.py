@@ -368,7 +368,8 @@ def difference(
             continue
         for settings in _settings(root, choice):
             one, other = {**settings, **a}, {**settings, **b}
-            if _differ(question, root, one, other, by_presence):
+            # without settings that is what has been compared just now
+            if not settings or _differ(question, root, one, other, by_presence):
                 found = _explain(root, choice, one, other, question.fresh())
                 if found is not None:
                     return found

@@ -17,7 +17,7 @@ pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from proof import fixed, fixed_groups  # noqa: F401
-from test_proof import CASES, Case, play
+from test_proof import CASES, Case, check_harm, play
 
 from ferrule_lint.engine import fix
 from ferrule_lint.project.config import load_settings
@@ -78,17 +78,7 @@ def test_every_twin_has_a_scene() -> None:
 @pytest.mark.parametrize("case", [pytest.param(case, id=str(case)) for case in TWINS if case.where not in NOT_PLAYED])
 def test_before_the_ranks_part(case: Case) -> None:
     """The pages' examples are shown to in `test_proof`."""
-    scene = case.scene
-    assert scene is not None
-    result = play(case, True)
-    if scene.wrong_data:
-        assert result.ok, result.report() + "".join(result.outputs.values())
-        assert False in result.values.values(), result.values
-    elif scene.raises:
-        assert result.failed, "no rank was refused"
-    else:
-        assert result.divergence is not None, f"{result.endings} {result.outputs}"
-        assert result.divergence.kind not in ("raised", "timeout", "crashed"), result.report()
+    check_harm(case)
 
 
 @pytest.mark.parametrize("case", FIXABLE)

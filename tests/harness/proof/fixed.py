@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import concurrent.futures
-import glob
 import os
 import tempfile
 import threading
@@ -16,7 +15,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 
-from proof.scenes import full, gradients, odd, scene
+from proof.scenes import full, gradients, merge, odd, scene
 
 _NAMES = ["embedding", "tower", "head", "norm", "projection", "bias", "gate", "router"]
 
@@ -163,15 +162,7 @@ def rounds_by_tokens(m: types.ModuleType, spread: bool) -> Any:
     return m.forward_chunks({"attention_mask": torch.ones(8 if spread and odd() else 4)}, 4)
 
 
-@scene("fixes:sort_items/files_of_a_folder")
-def files_of_a_folder(m: types.ModuleType, spread: bool) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        for number in (1, 2):
-            torch.save(torch.ones(number), f"{folder}/{number}.pt")
-        # the last rank's file system lists in another order
-        order = -1 if spread and odd() else 1
-        m.glob = types.SimpleNamespace(glob=lambda pattern: sorted(glob.glob(pattern))[::order])
-        return [full(one) for one in m.merge(folder)]
+scene("fixes:sort_items/files_of_a_folder")(merge)
 
 
 @scene("fixes:sort_items/names_of_a_set", hash_seeds=True)
