@@ -5,8 +5,8 @@
     python benchmarks/cases.py check [--mirror DIR] [--show ID]             the format; with DIR commits and lines
     python benchmarks/cases.py run --mirror DIR --half learn [--ids A,B]    lint the buggy and the fixed commit
 
-The records are `cases/learn_*.toml` and `cases/unseen_*.toml`; cases/README.md says what they hold and how a case is
-counted. Nothing is downloaded: DIR holds clones as DIR/owner+name/repo.
+The records are `cases/learn_*.toml`, `cases/opened_*.toml` and `cases/unseen_*.toml`; cases/README.md says what they hold
+and how a case is counted. Nothing is downloaded: DIR holds clones as DIR/owner+name/repo.
 
 Exit code: 0 checked or run; 1 a record is not as it has to be; 2 something could not be run.
 """
@@ -19,6 +19,7 @@ import concurrent.futures
 import contextlib
 import hashlib
 import io
+import itertools
 import json
 import pathlib
 import re
@@ -34,6 +35,7 @@ from typing import Any
 
 RECORDS = pathlib.Path(__file__).with_name("cases")
 HALVES = ("learn", "unseen")
+SETS = (*HALVES, "opened")  # opened: of the unseen half, and looked at since; learnt from, no figure any more
 SCOPES = ("intra", "inter", "cross-file")  # one function, one module, several modules
 CONFIDENCES = ("low", "medium", "high")
 SLACK = 1  # lines a finding may lie beside a recorded line
@@ -181,16 +183,17 @@ def faults_of_content(case: Case) -> Iterable[str]:
             yield f"{name} is empty"
 
 
-def read_records(folder: pathlib.Path) -> tuple[list[Case], list[str]]:
-    """All cases of `folder`, and what is wrong with its files. A case with a wrong format is left out."""
-    cases: list[Case] = []
+def read_records(folder: pathlib.Path) -> tuple[dict[str, list[Case]], list[str]]:
+    """The cases of `folder` by set, and what is wrong with its files. A case with a wrong format is left out."""
+    cases: dict[str, list[Case]] = {name: [] for name in SETS}
     faults: list[str] = []
     seen: dict[str, str] = {}
     for file in sorted(folder.glob("*.toml")):
-        half = file.stem.partition("_")[0]
-        if half not in HALVES:
-            faults.append(f"{file.name}: the name begins with learn_ or unseen_")
+        name = file.stem.partition("_")[0]
+        if name not in SETS:
+            faults.append(f"{file.name}: the name begins with learn_, opened_ or unseen_")
             continue
+        half = "learn" if name == "learn" else "unseen"
         try:
             entries = tomllib.loads(file.read_text("utf-8")).get("case", [])
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -207,7 +210,7 @@ def read_records(folder: pathlib.Path) -> tuple[list[Case], list[str]]:
                 if case.id in seen:
                     wrong.append(f"the id is also in {seen[case.id]}")
                 seen[case.id] = file.name
-                cases.append(case)
+                cases[name].append(case)
             faults += [f"{where}: {fault}" for fault in wrong]
     return cases, faults
 
@@ -387,7 +390,7 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--show", action="append", default=[], metavar="ID", help="print the places of this case")
     run = commands.add_parser("run", help="run the linter on one half")
     run.add_argument("--mirror", type=pathlib.Path, required=True, help="folder with clones as owner+name/repo")
-    run.add_argument("--half", choices=HALVES, required=True)
+    run.add_argument("--half", choices=SETS, required=True)
     run.add_argument("--ids", help="only these cases, separated by commas")
     run.add_argument("--trees", type=pathlib.Path, help="keep the extracted trees here")
     run.add_argument("--jobs", type=int, default=1)
@@ -397,23 +400,22 @@ def parser() -> argparse.ArgumentParser:
     return main_parser
 
 
-def check_records(arguments: argparse.Namespace, cases: Sequence[Case], faults: list[str]) -> int:
+def check_records(arguments: argparse.Namespace, cases: dict[str, list[Case]], faults: list[str]) -> int:
     if arguments.mirror:
-        for case in cases:
+        for case in itertools.chain(*cases.values()):
             faults += [f"{case.id}: {fault}" for fault in faults_in_clone(arguments.mirror, case)]
             if case.id in arguments.show:
                 print("\n".join(shown(arguments.mirror, case)))
     for fault in faults:
         print(fault)
-    for half in HALVES:
-        of_half = [c for c in cases if c.half == half]
-        print(f"{half}: {len(of_half)} cases from {len({c.repo for c in of_half})} repositories")
+    for name, of_set in cases.items():
+        print(f"{name}: {len(of_set)} cases from {len({c.repo for c in of_set})} repositories")
     return 1 if faults else 0
 
 
-def run_records(arguments: argparse.Namespace, cases: Sequence[Case]) -> int:
+def run_records(arguments: argparse.Namespace, cases: dict[str, list[Case]]) -> int:
     ids = arguments.ids.split(",") if arguments.ids else None
-    chosen = [c for c in cases if c.half == arguments.half and (ids is None or c.id in ids)]
+    chosen = [c for c in cases[arguments.half] if ids is None or c.id in ids]
     if unknown := set(ids or ()) - {c.id for c in chosen}:
         raise CannotRun(f"no such case in {arguments.half}: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as scratch:

@@ -65,7 +65,7 @@ def faults(folder: pathlib.Path) -> list[str]:
 def test_the_records_of_this_repository_have_the_right_format() -> None:
     found, wrong = cases.read_records(cases.RECORDS)
     assert wrong == []
-    assert all(case.wanted_lines for case in found)
+    assert all(case.wanted_lines for of_set in found.values() for case in of_set)
 
 
 def test_the_half_follows_from_the_address() -> None:
@@ -77,6 +77,12 @@ def test_the_half_follows_from_the_address() -> None:
 def test_a_good_record_has_no_fault(tmp_path: pathlib.Path) -> None:
     write(tmp_path, "learn_x.toml", ENTRY)
     assert faults(tmp_path) == []
+
+
+def test_opened_cases_are_of_the_unseen_half_and_a_set_of_their_own(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "opened_x.toml", {**ENTRY, "url": UNSEEN}, {**ENTRY, "id": "another"})
+    assert [c.id for c in cases.read_records(tmp_path)[0]["opened"]] == [ENTRY["id"], "another"]
+    assert [f.rpartition(": ")[2] for f in faults(tmp_path)] == ["its address belongs to learn"]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +181,7 @@ def test_lines_are_checked_against_a_clone(
 ) -> None:
     assert call(tmp_path, "check", "--mirror", str(mirror), "--show", ENTRY["id"]) == 0
     assert "     3>     reduce()  # FER102" in capsys.readouterr().out
-    (record,) = cases.read_records(tmp_path / "records")[0]
+    (record,) = cases.read_records(tmp_path / "records")[0]["learn"]
     wrong = {**ENTRY, "buggy_commit": record.buggy_commit, "fixed_commit": record.fixed_commit}
     write(tmp_path / "records", "learn_x.toml", {**wrong, "buggy_lines": [9], "fixed_lines": [3, 4]})
     assert call(tmp_path, "check", "--mirror", str(mirror)) == 1
