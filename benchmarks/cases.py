@@ -5,8 +5,8 @@
     python benchmarks/cases.py check [--mirror DIR] [--show ID]             the format; with DIR commits and lines
     python benchmarks/cases.py run --mirror DIR --half learn [--ids A,B]    lint the buggy and the fixed commit
 
-The records are `cases/learn_*.toml`, `cases/opened_*.toml` and `cases/unseen_*.toml`; cases/README.md says what they hold
-and how a case is counted. Nothing is downloaded: DIR holds clones as DIR/owner+name/repo.
+The records are `cases/learn_*.toml`, `cases/opened_*.toml` and `cases/unseen_*.toml`; cases/README.md says what they
+hold and how a case is counted. Nothing is downloaded: DIR holds clones as DIR/owner+name/repo.
 
 Exit code: 0 checked or run; 1 a record is not as it has to be; 2 something could not be run.
 """
