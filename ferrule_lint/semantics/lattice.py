@@ -273,7 +273,7 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
     outputs, partly = a.outputs | b.outputs, a.partly | b.partly
     if partly and outputs:
         partly = frozenset(p for p in partly if not covered(p.output, outputs))
-    return Reach(outputs, partly)
+    return Reach(outputs, partly, None if outputs or partly else b.at or a.at)
 
 
 def covered(output: str, outputs: frozenset[str]) -> bool:

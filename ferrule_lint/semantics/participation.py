@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.lattice import DETACHED, NO_DEPS, Divergence, Partly, Reach, Value, covered, reaching
+from ferrule_lint.semantics.lattice import DETACHED, FLOWS, ITEM, NO_DEPS, Divergence, Partly, Reach, Value, covered, reaching
 from ferrule_lint.semantics.text import last_name
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class PartlyUsed(NamedTuple):
 def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, info: ClassInfo | None = None) -> Value:
     """The result of a module's forward: its own output, and what its inputs reach."""
     pos = arguments.expr.pos
-    real = any(v.data is not None or v.presence is not None for v in arguments.values)
     if not frame.gradients:
         return result
+    real = any(_is_input(v) for v in arguments.values)
     if _STATELESS.search(name) or (info is not None and not _has_parameters(frame, info)):
         return result
     frame.forwards.append((name, pos, real))
@@ -81,6 +81,13 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
             [v._replace(reach=reaching(inputs, Reach(frozenset([f"{name}#{i}"])))) for i, v in enumerate(items)]
         )
     return result._replace(reach=reaching(inputs, Reach(frozenset([name]))), items=items)
+
+
+def _is_input(value: Value) -> bool:
+    """Whether a module is given something from outside: local data, or what the function was given."""
+    if value.data is not None or value.presence is not None:
+        return True
+    return not value.types and any(how in (FLOWS, ITEM) for _, how in value.deps)
 
 
 def _has_parameters(frame: Frame, info: ClassInfo) -> bool:
@@ -211,7 +218,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
     from ferrule_lint.semantics.instantiate import divergence_through
 
     step = frame.step("call", pos, f"calls `{summary.display}`")
-    real = any(v.data is not None or v.presence is not None for v in bound.values())
+    real = any(_is_input(v) for v in bound.values())
     outputs: set[str] = set()
     partly: set[Partly] = set()
     for output in reach.outputs:
