@@ -92,6 +92,8 @@ class Reach(NamedTuple):
 
 #: certainly without a gradient
 DETACHED = Reach()
+#: the output that stands for all parameters of the module itself
+OWN = "*"
 
 
 class Value(NamedTuple):
@@ -278,7 +280,7 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
 
 def covered(output: str, outputs: frozenset[str]) -> bool:
     """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
-    if output in outputs:
+    if output in outputs or OWN in outputs:
         return True
     name, _, part = output.partition("#")
     name = name.rstrip("~")
