@@ -143,6 +143,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
         value = value._replace(reach=participation.combined(values))
+    if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
+        value = value._replace(multiple=True)
     if e.kind in _LOGICAL and any(v.boolean for v in values):
         value = value._replace(boolean=True)
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
@@ -269,7 +271,11 @@ def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
     frame.yielded_deps |= frame.round_deps() | value.length_deps | frame.path_deps()
-    frame.yielded_length = frame.yielded_length or frame.path_divergence() or frame.round_divergence()
+    local = frame.path_divergence() or frame.round_divergence()
+    if local is not None:
+        known = frame.yielded_length or local
+        step = frame.step("condition", e.pos, "yields as often as this rank has items")
+        frame.yielded_length = known if step in known.why else known.then(step)
     frame.returns.append((value, tuple(frame.conditions)))
     return UNKNOWN
 
@@ -299,6 +305,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if role is not None and role.role == "group":
         return base._replace(group=frame.axes_in(key) or base.group)
     value = base._replace(
+        given=(),
+        multiple=False,
         types=base.element_types,
         element_types=frozenset(),
         items=None,
@@ -328,10 +336,10 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
-        if iteration.is_even(frame, e.index):
+        if iteration.is_even(frame, e.index) or base.multiple:
             return value._replace(uniform=False, types=base.types, element_types=base.element_types)
         note = f"`{shown(e)}` takes another share on every rank"
-        share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+        share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
         if iteration.is_hidden(frame, e.index):
             share = share.at_most(Confidence.LOW)
         return value._replace(
@@ -348,6 +356,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             types=base.types,
             element_types=base.element_types,
             external=base.external if base.external == attributes.SIZE and leading else None,
+            multiple=iteration.cut_to_multiple(frame, e.index),
         )
     value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
     if index.divergence is not None and base.divergence is None:
@@ -470,7 +479,8 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
             for test in generator.conditions:
                 formula, value = condition(frame, test)
                 conditions.append(formula)
-                filtered = worse(filtered, value.observed)
+                if not (iterable.multiple and value.observed is not None and value.observed.kind == "rank"):
+                    filtered = worse(filtered, value.observed)
     formula = connect("and", conditions)
     frame.conditions.append(formula)
     with frame.recording() as body_terms:

@@ -323,7 +323,7 @@ def _result(
         rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
         return Value(items=(rank, Value(uniform=True, world_size=True)))
     if model.length_of is not None:
-        return _as_long_as(model.length_of, arguments, receiver)
+        return _as_long_as(frame, model.length_of, arguments, receiver)
     if model.uneven:
         source = _divergent(frame, model, arguments, receiver, confidence).divergence
         return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
@@ -344,15 +344,18 @@ def _result(
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
 
 
-def _as_long_as(argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:
+def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:
     """A part of something whose size an argument decides: by its value (a rank), or by how many items it has."""
     expr = arguments.expression(argument.name, argument.position)
     decides = (_value_of(arguments, expr) if expr is not None else None) or UNKNOWN
     whole = receiver or (arguments.positional[0] if arguments.positional else UNKNOWN)
-    share = rounds_of(decides) or decides.divergence
+    share = None if whole.multiple else rounds_of(decides) or decides.divergence
+    if share is not None:
+        note = f"`{render(arguments.expr)}` takes another share on every rank"
+        share = share.then(frame.step("condition", arguments.expr.pos, note))
     return Value(
         data=whole.data, length=share or whole.length, types=whole.types, element_types=whole.element_types,
-        length_deps=length_deps(decides), emptiness=share.at_most(Confidence.LOW) if share is not None else None,
+        length_deps=length_deps(decides), multiple=decides.multiple, emptiness=share.at_most(Confidence.LOW) if share is not None else None,
     )  # fmt: skip
 
 
