@@ -337,7 +337,10 @@ def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | No
         note = f"`{shown(taken[0])}` ends when the rank's own data does"
         here = (handler.line, 1, handler.line, 1)
         divergence = frame.source(WORLD, "data", position(call) or here, note, Confidence.MEDIUM)
-        if frame.function is not None and frame.function.is_generator and _ways(handler.body) == {"on"}:
+        function = frame.function
+        if function is not None and function.name == "__iter__":
+            return None  # a loader around another one, and loaders are taken to be equally long
+        if function is not None and function.is_generator and _ways(handler.body) == {"on"}:
             step = frame.step("condition", here, "ends what is yielded here")
             frame.yielded_length = frame.yielded_length or divergence.then(step)
         return divergence
