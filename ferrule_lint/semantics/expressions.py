@@ -298,6 +298,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             return base.items[int(e.index.text)]
         except (ValueError, IndexError):
             pass
+    if base.items is not None and type(e.index) is f.Op and (some := _part_of_display(base.items, e.index)):
+        return base._replace(items=some, const=None, slots=None)
     if base.external == attributes.SIZE and type(e.index) is not f.Op:
         return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
@@ -365,6 +367,15 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if not key and not index.uniform:
         value = value._replace(uniform=False)
     return value
+
+
+def _part_of_display(items: tuple[Value, ...], index: f.Op) -> tuple[Value, ...] | None:
+    """`items[1:3]` of items that are told apart, with ends that are written out."""
+    ends = [e.text for e in index.operands if type(e) is f.Const]
+    if index.kind != "Slice" or len(ends) != 3 or not all(t == "None" or t.lstrip("-").isdigit() for t in ends):
+        return None
+    lower, upper, step = (None if t == "None" else int(t) for t in ends)
+    return items[lower:upper:step] if step != 0 else None
 
 
 def _is_token_shift(frame: Frame, e: f.Subscript) -> bool:

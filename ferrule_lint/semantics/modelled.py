@@ -170,7 +170,7 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
             value = receiver
         if value is None:
             continue
-        for code, divergence in shape_problems(value):
+        for value, code, divergence in _problems(value):
             here = frame.path_divergence()
             if divergence.kind == "rank" and here is not None and here.kind == "rank":
                 continue  # who comes here has been told by its rank already
@@ -192,6 +192,12 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
                         event,
                     )
                 )
+
+
+def _problems(value: Value) -> list[tuple[Value, str, Divergence]]:
+    """What is wrong with a tensor's shape, or with those of a tuple that is written out."""
+    parts = value.items if value.items and not shape_problems(value) else (value,)
+    return [(part, code, divergence) for part in parts for code, divergence in shape_problems(part)]
 
 
 def shape_problems(value: Value) -> list[tuple[str, Divergence]]:
@@ -290,9 +296,7 @@ def _result(
         note = f"`{render(e.func)}` has no order that ranks share"
         return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
     if model.pads:
-        value = arguments.positional[0] if arguments.positional else UNKNOWN
-        deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
-        return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS)
+        return _of_one_size(arguments.positional[0] if arguments.positional else UNKNOWN)
     sized = model.sized_by
     if model.ragged and sized is not None and arguments.expression(sized.name, sized.position) is not None:
         return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
@@ -342,6 +346,13 @@ def _result(
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+
+
+def _of_one_size(value: Value) -> Value:
+    """A tensor that is brought to the same size on all ranks, or a tuple of such."""
+    deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+    items = tuple([_of_one_size(v) for v in value.items]) if value.items is not None else None
+    return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS, items=items)
 
 
 def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:
