@@ -177,7 +177,7 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
         value = value._replace(uneven_last=False)
     for code, divergence in problems:
         if meets(value, divergence, latent.event.axes):
-            message = shape_message(code, latent.event.op)
+            message = shape_message(code, latent.event.op, divergence)
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
     direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
     if how == COUNTED:
