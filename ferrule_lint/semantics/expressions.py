@@ -9,7 +9,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls, iteration, participation, selection, stage_values
+from ferrule_lint.semantics import attributes, calls, iteration, participation, rank_names, selection, stage_values
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -565,12 +565,12 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
 _PARTS = re.compile(r"batch|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
 
 
-def bind(frame: Frame, target: f.Expr, value: Value) -> None:
-    """Assign to a name, attribute, item or nested tuple of them."""
+def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = None) -> None:
+    """Assign to a name, attribute, item or nested tuple of them; `source` is the text of what is assigned."""
     if type(target) is f.Sequence:
         for i, element in enumerate(target.elements):
             if value.items is not None and len(value.items) == len(target.elements):
-                bind(frame, element, value.items[i])
+                bind(frame, element, value.items[i], source)
             elif value.external == attributes.SIZE:
                 index = str(i) if i + 1 < len(target.elements) or not i else "-1"
                 bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
@@ -579,7 +579,7 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
                 part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))
-                bind(frame, element, part)
+                bind(frame, element, part, source)
         return
     if type(target) is f.Starred:
         bind(frame, target.value, value._replace(items=None, const=None))
@@ -589,7 +589,7 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
         return
     place = place_name(target)
     if place:
-        frame.write(place, value)
+        frame.write(place, value if source is None else rank_names.of_target(frame, target, source, value))
 
 
 #: how each kind of expression is evaluated
