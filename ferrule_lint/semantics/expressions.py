@@ -435,6 +435,11 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if divergence is not None:
         if differ:
             return joined._replace(uniform=False, divergence=worse(joined.divergence, divergence), const=None)
+        of_world = divergence.kind == "rank" and divergence.axes == WORLD
+        if of_world and (a.uniform or b.uniform) and _is_plain(a) and _is_plain(b) and a.const is None:
+            # the others keep what was the same everywhere (the best loss so far)
+            kept = divergence.at_most(Confidence.MEDIUM)
+            return joined._replace(uniform=False, divergence=worse(joined.divergence, kept))
         if a != b:
             return stage_values.merged(joined._replace(uniform=False), a, b, divergence)
     if joined.divergence is not None and (a.uniform or b.uniform):
@@ -444,6 +449,13 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value may be a number, as far as is known."""
+    holds = value.types or value.element_types or value.module or value.container
+    known = (value.items, value.target, value.external, value.group, value.data, value.shape, value.presence)
+    return not holds and all(k is None for k in known)
 
 
 def _atoms(formula: Formula) -> list[Atom]:
