@@ -273,6 +273,7 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     name = f"{function.module.name}.{function.qualname}"
     model = frame.models.call(name)
     if model is not None and (model.event or model.returns != "unknown" or model.creates_group):
+        roots.check(frame, frame.models.canonical(name), arguments)
         return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
     if frame.models.convention("initialized", function.name) is not None:
         return Value(uniform=True, const="True")
