@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import (
+    abstract,
     builtin_calls,
     constructed,
     exceptions,
@@ -257,7 +258,12 @@ def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
 
 
 def is_world_size(name: str) -> bool:
-    return "world_size" in name or name in ("num_processes", "get_num_processes", "nprocs", "num_replicas")
+    return ("world_size" in name and "rank" not in name) or name in (
+        "num_processes",
+        "get_num_processes",
+        "nprocs",
+        "num_replicas",
+    )
 
 
 # ---------------------------------------------------------------------- inside the project
@@ -267,12 +273,14 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     name = f"{function.module.name}.{function.qualname}"
     model = frame.models.call(name)
     if model is not None and (model.event or model.returns != "unknown" or model.creates_group):
+        roots.check(frame, frame.models.canonical(name), arguments)
         return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
     if frame.models.convention("initialized", function.name) is not None:
         return Value(uniform=True, const="True")
     if is_world_size(function.name):
         return Value(uniform=True, world_size=True)
-    value = frame.analysis.call_function(
+    implemented = abstract.call(frame, target, arguments)
+    value = implemented or frame.analysis.call_function(
         frame, function, target.receiver, arguments.positional, arguments.keywords, e.pos,
         call=e, closure=target.closure, raw=target.raw,
     )  # fmt: skip

@@ -10,7 +10,16 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls, iteration, layout, participation, selection, stage_values
+from ferrule_lint.semantics import (
+    attributes,
+    calls,
+    iteration,
+    layout,
+    participation,
+    rank_names,
+    selection,
+    stage_values,
+)
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -459,6 +468,11 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if divergence is not None:
         if differ:
             return joined._replace(uniform=False, divergence=worse(joined.divergence, divergence), const=None)
+        of_world = divergence.kind == "rank" and divergence.axes == WORLD
+        if of_world and (a.uniform or b.uniform) and _is_plain(a) and _is_plain(b) and a.const is None:
+            # the others keep what was the same everywhere (the best loss so far)
+            kept = divergence.at_most(Confidence.MEDIUM)
+            return joined._replace(uniform=False, divergence=worse(joined.divergence, kept))
         if a != b:
             return stage_values.merged(joined._replace(uniform=False), a, b, divergence)
     if joined.divergence is not None and (a.uniform or b.uniform):
@@ -487,6 +501,13 @@ def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Va
 
 def _is_empty(value: Value) -> bool:
     return value.const in ("''", '""', "b''", 'b""') or (value.slots is not None and not value.slots)
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value may be a number, as far as is known."""
+    holds = value.types or value.element_types or value.module or value.container
+    known = (value.items, value.target, value.external, value.group, value.data, value.shape, value.presence)
+    return not holds and all(k is None for k in known)
 
 
 def _atoms(formula: Formula) -> list[Atom]:
@@ -609,12 +630,12 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
 _PARTS = re.compile(r"batch|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
 
 
-def bind(frame: Frame, target: f.Expr, value: Value) -> None:
-    """Assign to a name, attribute, item or nested tuple of them."""
+def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = None) -> None:
+    """Assign to a name, attribute, item or nested tuple of them; `source` is the text of what is assigned."""
     if type(target) is f.Sequence:
         for i, element in enumerate(target.elements):
             if value.items is not None and len(value.items) == len(target.elements):
-                bind(frame, element, value.items[i])
+                bind(frame, element, value.items[i], source)
             elif value.external == attributes.SIZE:
                 index = str(i) if i + 1 < len(target.elements) or not i else "-1"
                 bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
@@ -625,7 +646,7 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
                 )
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))
-                bind(frame, element, part)
+                bind(frame, element, part, source)
         return
     if type(target) is f.Starred:
         bind(frame, target.value, value._replace(items=None, const=None))
@@ -635,7 +656,7 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
         return
     place = place_name(target)
     if place:
-        frame.write(place, value)
+        frame.write(place, value if source is None else rank_names.of_target(frame, target, source, value))
 
 
 #: how each kind of expression is evaluated

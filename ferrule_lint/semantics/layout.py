@@ -40,7 +40,7 @@ _DEVICE = re.compile(r"(?i)device|cuda|cpu|gpu|rank|npu|xpu")
 
 
 class Layout(NamedTuple):
-    """`sizes`: of each dimension, "" where it is not known; None: not even how many there are. `dtype`: "" if unknown."""
+    """`sizes`: of each dimension, "" where it is not known; None: not even how many there are. `dtype`: "" likewise."""
 
     sizes: tuple[str, ...] | None
     dtype: str

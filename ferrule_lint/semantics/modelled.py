@@ -284,7 +284,7 @@ def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     if not place:
         return
     known = frame.read(place) or frame.eval(expr)
-    frame.env[place] = cleanse(known, axes)
+    frame.env[place] = cleanse(known, axes)._replace(reach=known.reach)
     frame.versions[place] = frame.versions.get(place, 0) + 1
     frame.made_uniform[place] = axes
     stage_values.shared(frame, place, axes)

@@ -25,7 +25,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice
 
 
@@ -373,4 +373,12 @@ def _range_of_ranks(e: f.Compare, values: list[Value], result: Value) -> Value:
         return result
     if any(op not in ("<", "<=", ">", ">=") for op in e.ops) or any(v.const is not None for v in values[-1:]):
         return result
+    if not any(v.rank for v in values) and not _PLACES.search(render(e)):
+        return result  # a number that one rank keeps, such as the best loss
     return result._replace(divergence=divergence._replace(member=True))
+
+
+#: names of numbers that stand for processes
+_PLACES = re.compile(
+    r"rank|idx|index|coord|stage|worker|proc|shard|node|gpu|device|part|member|(^|_|\b)(id|pos)\b", re.I
+)
