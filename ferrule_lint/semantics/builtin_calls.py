@@ -358,6 +358,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return Value(uniform=receiver.uniform)
     if name in SET_METHODS and receiver.unordered is not None:
         return receiver._replace(const=None, target=None, items=None)
+    if name == "resize_":
+        return _resized(frame, arguments, receiver)
     if name == "sort":
         _sort_in_place(frame, arguments, receiver)
         return UNKNOWN
@@ -526,6 +528,16 @@ def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | No
     if name == "setdefault" and e.args and type(e.args[0]) is f.Const:
         return known.slots | {e.args[0].text}
     return None
+
+
+def _resized(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
+    """`x.resize_(n)`: cut or filled up to a size."""
+    func = arguments.expr.func
+    place = place_name(func.base) if type(func) is f.Attr else ""
+    resized = receiver._replace(shape=None, length=None, padded=None, shape_deps=NO_DEPS, layout=None)
+    if place:
+        frame.env[place] = resized
+    return resized
 
 
 def _sort_in_place(frame: Frame, arguments: Arguments, receiver: Value) -> None:
