@@ -423,6 +423,9 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
         orelse = frame.eval(e.orelse)
     widen(frame.env, narrowed)
     frame.conditions.pop()
+    if frame.gradients:
+        body = participation.assigned(body, position(e.body) or e.pos)
+        orelse = participation.assigned(orelse, position(e.orelse) or e.pos)
     if body_terms or else_terms:
         frame.emit(
             Choice(

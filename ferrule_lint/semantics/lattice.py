@@ -93,6 +93,8 @@ class Reach(NamedTuple):
 
 #: certainly without a gradient
 DETACHED = Reach()
+#: the output that stands for all parameters of the module itself
+OWN = "*"
 
 
 class Value(NamedTuple):
@@ -285,12 +287,12 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
     outputs, partly = a.outputs | b.outputs, a.partly | b.partly
     if partly and outputs:
         partly = frozenset(p for p in partly if not covered(p.output, outputs))
-    return Reach(outputs, partly)
+    return Reach(outputs, partly, None if outputs or partly else b.at or a.at)
 
 
 def covered(output: str, outputs: frozenset[str]) -> bool:
     """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
-    if output in outputs:
+    if output in outputs or OWN in outputs:
         return True
     name, _, part = output.partition("#")
     name = name.rstrip("~")
