@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.exceptions import Escape, OpenTry
     from ferrule_lint.semantics.gradient_order import Mark
+    from ferrule_lint.semantics.layout import Layout
     from ferrule_lint.semantics.participation import PartlyUsed
 
 
@@ -115,6 +116,8 @@ class Frame:
         self.self_name: str | None = None
         self.self_class: ClassInfo | None = None
         self.self_writes: dict[str, Value] = {}
+        #: the conditions under which each of them was set
+        self._set_under: dict[str, list[tuple[Formula, ...]]] = {}
         self.in_module = False
         #: whether gradients are followed here, in how many blocks without, and what was found; see `participation`
         self.gradients = False
@@ -125,6 +128,8 @@ class Frame:
         self.skipped: list[list[tuple[Formula, dict[str, Value]]]] = []
         self.line = 0
         self.loop_depth = 0
+        #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`
+        self.layouts: dict[f.Pos, Layout] = {}
         #: how many enclosing tests ask whether all ranks have the same sizes
         self.of_one_size = 0
         #: what the enclosing `for` loops iterate over
@@ -168,9 +173,17 @@ class Frame:
                 del self.env[k]
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
             name = place.partition(".")[2]
-            known = self.self_writes.get(name)
+            known = None if self._set_again(name) else self.self_writes.get(name)
             value = self.analysis.as_state(self, name, value)
             self.self_writes[name] = value if known is None else join2(known, value)
+
+    def _set_again(self, name: str) -> bool:
+        """Whether an attribute of the instance is set here on every way on which it was set before."""
+        here = tuple(self.conditions)
+        before = self._set_under.setdefault(name, [])
+        again = bool(before) and all(under[: len(here)] == here for under in before)
+        self._set_under[name] = [here] if again else [*before, here]
+        return again
 
     def version(self, place: str) -> int:
         return self.versions.get(place, 0)

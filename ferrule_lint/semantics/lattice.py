@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ferrule_lint.findings import Confidence, Step
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.layout import Layout
     from ferrule_lint.semantics.names import ClassInfo
     from ferrule_lint.semantics.targets import Target
 
@@ -161,6 +162,12 @@ class Value(NamedTuple):
     slots: frozenset[str] | None = None
     #: what a dict holds under keys that are written out, where some of it differs: (key, value)
     entries: tuple[tuple[str, Value], ...] = ()
+    #: arguments of its constructor whose number of items may differ: see `constructed`
+    given: tuple[tuple[str, Value], ...] = ()
+    #: as many as some multiple of the number of ranks, or a number that is one: what was cut to be dealt out evenly
+    multiple: bool = False
+    #: shape and element type of a tensor, where the text tells them
+    layout: Layout | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -175,10 +182,12 @@ class Value(NamedTuple):
         """Without constant, callable and tuple structure: what survives a computation."""
         if not (
             self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
-            or self.entries
+            or self.entries or self.given or self.multiple
         ):  # fmt: skip
             return self
-        return self._replace(const=None, target=None, items=None, world_size=False, rank="", entries=())
+        return self._replace(
+            const=None, target=None, items=None, world_size=False, rank="", entries=(), given=(), multiple=False
+        )
 
     def entry(self, key: str) -> Value | None:
         """What a dict holds under a key, where that is known."""
@@ -265,6 +274,9 @@ def join2(a: Value, b: Value) -> Value:
         a.shape_deps | b.shape_deps,
         a.slots if a.slots == b.slots else None,
         _joined_entries(a.entries, b.entries),
+        a.given if a.given == b.given else (),
+        a.multiple or b.multiple,
+        a.layout if a.layout == b.layout else None,
     )
 
 
@@ -335,8 +347,8 @@ def computed(values: Iterable[Value]) -> Value:
     plain = join(operands).plain()
     if len(operands) > 1 and plain.emptiness is not None:
         plain = plain._replace(emptiness=None)
-    if plain.slots is not None:
-        plain = plain._replace(slots=None)
+    if plain.slots is not None or plain.layout is not None:
+        plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
             types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None

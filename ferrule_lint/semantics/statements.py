@@ -22,8 +22,10 @@ from ferrule_lint.semantics.conditions import (
     negate,
 )
 from ferrule_lint.semantics.expressions import bind, element_of, is_uniform, loop_term, merge_arms
-from ferrule_lint.semantics.frame import Frame, Revealed
+from ferrule_lint.semantics.frame import CallIssue, Frame, Revealed
 from ferrule_lint.semantics.lattice import DP, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, rounds_of, worse
+from ferrule_lint.semantics.layout import conflict
+from ferrule_lint.semantics.modelled import shape_message
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
@@ -32,6 +34,7 @@ from ferrule_lint.semantics.text import dotted_name, last_name, place_name, posi
 from ferrule_lint.semantics.trace import (
     Attempt,
     Choice,
+    Event,
     Exit,
     Loop,
     Trace,
@@ -110,7 +113,7 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     if frame.gradients:
         value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
     for target in s.targets:
-        bind(frame, target, value)
+        bind(frame, target, value, s.value)
         if type(target) is f.Name:
             frame.definitions[target.id] = (s.value, frame.version(target.id))
 
@@ -216,6 +219,8 @@ def _if(frame: Frame, s: f.If) -> None:
         body = weakened(body)
     if body and _is_default(frame, s):
         body = weakened(body, lambda e: e.op == "forward")
+    if body and orelse:
+        _buffers_of_arms(frame, formula, body, orelse)
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
     for place, version in guarded.items():
@@ -225,6 +230,24 @@ def _if(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace) -> None:
+    """Collectives that the arms of a test of the rank issue for each other, with buffers that do not fit."""
+    divergence = divergence_of(formula)
+    a, b = ([t for t in arm if type(t) is not Exit] for arm in (body, orelse))
+    if divergence is None or len(a) != len(b):
+        return
+    for one, other in zip(a, b, strict=True):
+        if type(one) is not Event or type(other) is not Event or one.op != other.op or one.axes != other.axes:
+            return
+        words = conflict(frame.layouts.get(one.pos), frame.layouts.get(other.pos))
+        if words:
+            step = frame.step("event", one.pos, f"the other ranks' half of it: {words}")
+            apart = divergence.then(step).at_most(Confidence.MEDIUM)
+            message = shape_message("FER201", other.op, divergence)
+            frame.issues.append(CallIssue("FER201", other.pos, apart, other, message))
+            return
 
 
 def _made_on_first_use(frame: Frame, s: f.If) -> bool:
