@@ -60,3 +60,13 @@ def comment_of(tree: Tree, guard: cst.If) -> str:
     span = tree.span(guard.test)
     _, hash_sign, text = tree.source.line(span.end_line)[span.end_column - 1 :].partition("#")
     return hash_sign + text.rstrip()
+
+
+def call_of(indent: str, targets: str, helper: str, values: list[str], group: str) -> str:
+    """The line `targets = helper(values, group=...)`, or several if it is too long; `group` is that of `site.Group`."""
+    line = f"{indent}{targets} = {helper}({', '.join(values)}{group})\n"
+    if len(line) <= 100 and "\n" not in line[:-1]:
+        return line
+    arguments = [*values, *([group.removeprefix(", ")] if group else [])]
+    listed = "".join(f"{indent}    {argument},\n" for argument in arguments)
+    return f"{indent}{targets} = {helper}(\n{listed}{indent})\n"

@@ -56,3 +56,39 @@ GATHER_UNEVEN = '''def {name}(tensor, group=None):
     {dist}.all_gather(parts, padded, group=group)
     return [part[tuple(slice(size) for size in one.tolist())] for part, one in zip(parts, shapes)]
 '''
+
+INPUTS_OF_ANY_RANK = f'''def {{name}}(here, *inputs, group=None):
+    """`inputs` where they are `here`, on the other ranks of `group` what stands in for them; None if no rank has any.
+
+    Tensors of floating-point numbers come as zeros of the same shape, all else (sizes, say) as it is on the
+    first rank that has any.
+    """
+    if not ({{dist}}.is_available() and {{dist}}.is_initialized()):
+        return list(inputs) if here else None
+    device = {_DEVICE}
+    rank, size = {{dist}}.get_rank(group), {{dist}}.get_world_size(group)
+    agreed = {{torch}}.tensor([rank if here else size, int(here)], device=device)
+    {{dist}}.all_reduce(agreed, op={{dist}}.ReduceOp.MIN, group=group)
+    first, all_here = agreed.tolist()
+    if first == size:
+        return None
+    if all_here:
+        return list(inputs)
+    sent = [one.cpu() if {{torch}}.is_tensor(one) and not one.is_floating_point() else one for one in inputs]
+    box = [[one.to("meta") if {{torch}}.is_tensor(one) and one.is_floating_point() else one for one in sent]]
+    source = first if group is None else {{dist}}.get_global_rank(group, first)
+    {{dist}}.broadcast_object_list(box, src=source, group=group)
+    if here:
+        return list(inputs)
+    made = [{{torch}}.zeros_like(one, device=device) if getattr(one, "is_meta", False) else one for one in box[0]]
+    return [one.to(device) if {{torch}}.is_tensor(one) else one for one in made]
+'''
+
+SUM_OF = '''def {name}(outputs):
+    """The sum of all tensors in `outputs`, which may be nested: times zero it keeps them in the graph."""
+    if isinstance(outputs, {torch}.Tensor):
+        return outputs.sum()
+    if isinstance(outputs, dict):
+        outputs = list(outputs.values())
+    return sum({name}(one) for one in outputs) if isinstance(outputs, (list, tuple)) else 0
+'''

@@ -195,12 +195,38 @@ def mentioned_later(tree: Tree, function: cst.FunctionDef, statement: cst.CSTNod
     found: set[str] = set()
     first = tree.span(loops[-1]).line if loops else end
     for node in below(function.body, functions=True):
-        if isinstance(node, cst.Name) and node.value in names:
+        if isinstance(node, cst.Name) and node.value in names and not _is_label(tree, node):
             line = tree.span(node).line
             inside = tree.span(statement).line <= line <= end
-            if line > end or (node.value in again and line >= first and not inside):
+            in_next_round = node.value in again and line >= first and not inside
+            if in_next_round or (line > end and not _bound_between(tree, function, end, node)):
                 found.add(node.value)
     return found
+
+
+def _is_label(tree: Tree, name: cst.Name) -> bool:
+    """Whether a name is that of an attribute or of a parameter that is passed, and so of no variable."""
+    parent = tree.parent(name)
+    return (isinstance(parent, cst.Attribute) and parent.attr is name) or (
+        isinstance(parent, cst.Arg) and parent.keyword is name
+    )
+
+
+def _bound_between(tree: Tree, function: cst.FunctionDef, end: int, name: cst.Name) -> bool:
+    """Whether a mention of a name below line `end` binds it, or sees what is bound below that line in any case."""
+    current: cst.CSTNode = name
+    while current is not function:
+        parent = tree.parent(current)
+        if parent is None:
+            return False
+        if isinstance(parent, cst.AssignTarget) and name.value in _targets(parent.target):
+            return True
+        if any(tree.span(above).line > end and name.value in _always(above, True) for above in tree.before(current)):
+            return True
+        if isinstance(parent, cst.FunctionDef | cst.Lambda) and parent is not function:
+            return False  # runs whenever it is called
+        current = parent
+    return False
 
 
 def _bound_in_round(tree: Tree, loop: cst.CSTNode, statement: cst.CSTNode) -> set[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tokenize
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -22,6 +22,7 @@ from ferrule_lint.fixes.forms import (
     global_rank,
     group_for_all,
     hoist,
+    keep_in_graph,
     leave_finally,
     lift_guard,
     local_group,
@@ -34,6 +35,7 @@ from ferrule_lint.fixes.forms import (
     reduce_trip_count,
     remove_suppression,
     sort_items,
+    stand_in,
     unblock_ring,
     uniform_predicate,
     widen_guard,
@@ -61,9 +63,10 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER104": (pass_group.propose, reduce_trip_count.propose),
     "FER105": (agree_on_failure.propose, leave_finally.propose),
     "FER106": (pair_by_key.propose, sort_items.propose),
-    "FER107": (widen_guard.propose, dummy_input.propose, uniform_predicate.propose, hoist.propose),
+    "FER107": (widen_guard.propose, dummy_input.propose, stand_in.propose, uniform_predicate.propose, hoist.propose),
     "FER201": (gather_uneven.propose, pad_across_processes.propose),
     "FER202": (pad_everywhere.propose,),
+    "FER304": (keep_in_graph.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
     "FER402": (global_rank.propose,),
     "FER401": (group_for_all.propose, local_group.propose),
@@ -125,8 +128,15 @@ def _fix(finding: Finding, findings: Sequence[Finding], file: _File, wanted: Cal
     return next((fix for form in forms if (fix := form(site)) is not None), None)
 
 
+def _events(finding: Finding, tree: Tree) -> Iterator[cst.Call]:
+    """The calls of the events in the same file: for findings that stand elsewhere."""
+    for event in finding.events:
+        if event.path == finding.path:
+            yield from tree.calls_at(event.line, event.column)[:1]
+
+
 def _site(finding: Finding, findings: Sequence[Finding], file: _File, tree: Tree) -> Site | None:
-    call = tree.at(finding.span, cst.Call)
+    call = tree.at(finding.span, cst.Call) or next(_events(finding, tree), None)
     function = None if call is None else tree.function(call)
     if call is None or function is None:
         # module-level code runs when it is imported; nothing is moved there

@@ -18,7 +18,10 @@ Owner = cst.If | cst.IfExp | cst.While | cst.For | cst.CompFor | cst.BooleanOper
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`finding` with its nodes. `call` is the anchored call, `owner` what decides about it, if it can be found."""
+    """`finding` with its nodes.
+
+    `call` is the anchored call, else that of an event; `owner` what decides about it, if it can be found.
+    """
 
     finding: Finding
     #: the other findings of the same function, which one fix may cover

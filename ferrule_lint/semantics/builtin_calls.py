@@ -178,6 +178,7 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
         divergence=None,
         length=joined.divergence,
         length_deps=frozenset(d for d in joined.deps if d[1] != CONTAINED),
+        multiple=len(arguments.positional) == 1 and arguments.positional[0].multiple,
     )
 
 

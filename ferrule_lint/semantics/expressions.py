@@ -9,7 +9,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls, iteration, participation, selection, stage_values
+from ferrule_lint.semantics import attributes, calls, iteration, participation, rank_names, selection, stage_values
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -143,6 +143,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
         value = value._replace(reach=participation.combined(values))
+    if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
+        value = value._replace(multiple=True)
     if e.kind in _LOGICAL and any(v.boolean for v in values):
         value = value._replace(boolean=True)
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
@@ -269,7 +271,11 @@ def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
     frame.yielded_deps |= frame.round_deps() | value.length_deps | frame.path_deps()
-    frame.yielded_length = frame.yielded_length or frame.path_divergence() or frame.round_divergence()
+    local = frame.path_divergence() or frame.round_divergence()
+    if local is not None:
+        known = frame.yielded_length or local
+        step = frame.step("condition", e.pos, "yields as often as this rank has items")
+        frame.yielded_length = known if step in known.why else known.then(step)
     frame.returns.append((value, tuple(frame.conditions)))
     return UNKNOWN
 
@@ -292,6 +298,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             return base.items[int(e.index.text)]
         except (ValueError, IndexError):
             pass
+    if base.items is not None and type(e.index) is f.Op and (some := _part_of_display(base.items, e.index)):
+        return base._replace(items=some, const=None, slots=None)
     if base.external == attributes.SIZE and type(e.index) is not f.Op:
         return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
@@ -299,6 +307,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if role is not None and role.role == "group":
         return base._replace(group=frame.axes_in(key) or base.group)
     value = base._replace(
+        given=(),
+        multiple=False,
         types=base.element_types,
         element_types=frozenset(),
         items=None,
@@ -328,10 +338,10 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
-        if iteration.is_even(frame, e.index):
+        if iteration.is_even(frame, e.index) or base.multiple:
             return value._replace(uniform=False, types=base.types, element_types=base.element_types)
         note = f"`{shown(e)}` takes another share on every rank"
-        share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+        share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
         if iteration.is_hidden(frame, e.index):
             share = share.at_most(Confidence.LOW)
         return value._replace(
@@ -348,6 +358,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             types=base.types,
             element_types=base.element_types,
             external=base.external if base.external == attributes.SIZE and leading else None,
+            multiple=iteration.cut_to_multiple(frame, e.index),
         )
     value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
     if index.divergence is not None and base.divergence is None:
@@ -356,6 +367,15 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if not key and not index.uniform:
         value = value._replace(uniform=False)
     return value
+
+
+def _part_of_display(items: tuple[Value, ...], index: f.Op) -> tuple[Value, ...] | None:
+    """`items[1:3]` of items that are told apart, with ends that are written out."""
+    ends = [e.text for e in index.operands if type(e) is f.Const]
+    if index.kind != "Slice" or len(ends) != 3 or not all(t == "None" or t.lstrip("-").isdigit() for t in ends):
+        return None
+    lower, upper, step = (None if t == "None" else int(t) for t in ends)
+    return items[lower:upper:step] if step != 0 else None
 
 
 def _is_token_shift(frame: Frame, e: f.Subscript) -> bool:
@@ -435,6 +455,11 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if divergence is not None:
         if differ:
             return joined._replace(uniform=False, divergence=worse(joined.divergence, divergence), const=None)
+        of_world = divergence.kind == "rank" and divergence.axes == WORLD
+        if of_world and (a.uniform or b.uniform) and _is_plain(a) and _is_plain(b) and a.const is None:
+            # the others keep what was the same everywhere (the best loss so far)
+            kept = divergence.at_most(Confidence.MEDIUM)
+            return joined._replace(uniform=False, divergence=worse(joined.divergence, kept))
         if a != b:
             return stage_values.merged(joined._replace(uniform=False), a, b, divergence)
     if joined.divergence is not None and (a.uniform or b.uniform):
@@ -444,6 +469,13 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value may be a number, as far as is known."""
+    holds = value.types or value.element_types or value.module or value.container
+    known = (value.items, value.target, value.external, value.group, value.data, value.shape, value.presence)
+    return not holds and all(k is None for k in known)
 
 
 def _atoms(formula: Formula) -> list[Atom]:
@@ -470,7 +502,8 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
             for test in generator.conditions:
                 formula, value = condition(frame, test)
                 conditions.append(formula)
-                filtered = worse(filtered, value.observed)
+                if not (iterable.multiple and value.observed is not None and value.observed.kind == "rank"):
+                    filtered = worse(filtered, value.observed)
     formula = connect("and", conditions)
     frame.conditions.append(formula)
     with frame.recording() as body_terms:
@@ -565,12 +598,12 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
 _PARTS = re.compile(r"batch|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
 
 
-def bind(frame: Frame, target: f.Expr, value: Value) -> None:
-    """Assign to a name, attribute, item or nested tuple of them."""
+def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = None) -> None:
+    """Assign to a name, attribute, item or nested tuple of them; `source` is the text of what is assigned."""
     if type(target) is f.Sequence:
         for i, element in enumerate(target.elements):
             if value.items is not None and len(value.items) == len(target.elements):
-                bind(frame, element, value.items[i])
+                bind(frame, element, value.items[i], source)
             elif value.external == attributes.SIZE:
                 index = str(i) if i + 1 < len(target.elements) or not i else "-1"
                 bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
@@ -579,7 +612,7 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
                 part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))
-                bind(frame, element, part)
+                bind(frame, element, part, source)
         return
     if type(target) is f.Starred:
         bind(frame, target.value, value._replace(items=None, const=None))
@@ -589,7 +622,7 @@ def bind(frame: Frame, target: f.Expr, value: Value) -> None:
         return
     place = place_name(target)
     if place:
-        frame.write(place, value)
+        frame.write(place, value if source is None else rank_names.of_target(frame, target, source, value))
 
 
 #: how each kind of expression is evaluated

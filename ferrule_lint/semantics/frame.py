@@ -115,6 +115,8 @@ class Frame:
         self.self_name: str | None = None
         self.self_class: ClassInfo | None = None
         self.self_writes: dict[str, Value] = {}
+        #: the conditions under which each of them was set
+        self._set_under: dict[str, list[tuple[Formula, ...]]] = {}
         self.in_module = False
         #: whether gradients are followed here, in how many blocks without, and what was found; see `participation`
         self.gradients = False
@@ -166,9 +168,17 @@ class Frame:
                 del self.env[k]
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
             name = place.partition(".")[2]
-            known = self.self_writes.get(name)
+            known = None if self._set_again(name) else self.self_writes.get(name)
             value = self.analysis.as_state(self, name, value)
             self.self_writes[name] = value if known is None else join2(known, value)
+
+    def _set_again(self, name: str) -> bool:
+        """Whether an attribute of the instance is set here on every way on which it was set before."""
+        here = tuple(self.conditions)
+        before = self._set_under.setdefault(name, [])
+        again = bool(before) and all(under[: len(here)] == here for under in before)
+        self._set_under[name] = [here] if again else [*before, here]
+        return again
 
     def version(self, place: str) -> int:
         return self.versions.get(place, 0)

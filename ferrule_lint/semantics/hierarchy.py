@@ -14,13 +14,29 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.text import last_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
 #: subclasses for which one inherited method is analysed
 MOST_SUBCLASSES = 4
+#: implementations of one abstract method; one with more is no interface for communication
+MOST_IMPLEMENTATIONS = 6
 _DEEPEST = 6
+
+
+def says_nothing(function: FunctionInfo) -> bool:
+    """Whether a body is `pass`, `...`, `raise NotImplementedError`, or hands back a constant or an argument."""
+    return all(_is_empty(s) for s in function.body)
+
+
+def _is_empty(s: f.Stmt) -> bool:
+    if type(s) is f.ExprStmt:
+        return type(s.value) is f.Const
+    if type(s) is f.Raise:
+        return last_name(s.value.func if type(s.value) is f.Call else s.value) == "NotImplementedError"
+    return type(s) is f.Return and (s.value is None or type(s.value) in (f.Const, f.Name))
 
 
 class Hierarchy:
@@ -30,6 +46,7 @@ class Hierarchy:
         self._analysis = analysis
         self._below: dict[str, list[ClassInfo]] | None = None
         self._asked: dict[str, frozenset[str]] = {}
+        self._implementations: dict[str, list[tuple[ClassInfo, FunctionInfo]]] = {}
 
     def below(self, info: ClassInfo) -> list[ClassInfo]:
         """The classes of the project that inherit from a class, in the order of their files."""
@@ -41,6 +58,36 @@ class Hierarchy:
                     for base in names.mro(sub)[1:]:
                         self._below.setdefault(base.id, []).append(sub)
         return self._below.get(info.id, [])
+
+    def implementations(
+        self, function: FunctionInfo, types: frozenset[ClassInfo]
+    ) -> list[tuple[ClassInfo, FunctionInfo]]:
+        """The methods that do something for an abstract one, each with a class that has it, below `types`."""
+        known = self._implementations.get(function.id)
+        if known is None:
+            found: dict[str, tuple[ClassInfo, FunctionInfo]] = {}
+            owner = function.module.classes.get(function.owner) if function.owner else None
+            for sub in self._implementers(owner) if owner is not None else ():
+                method = self._analysis.names.method(sub, function.name)
+                if method is not None and not says_nothing(method):
+                    found.setdefault(method.id, (sub, method))
+            if len(found) > MOST_IMPLEMENTATIONS:
+                self._analysis.count("implementations of an abstract method")
+                found = {}
+            known = self._implementations[function.id] = list(found.values())
+        names = self._analysis.names
+        owner = function.module.classes.get(function.owner or "")
+        return [(sub, m) for sub, m in known if owner in types or any(info in names.mro(sub) for info in types)]
+
+    def _implementers(self, owner: ClassInfo) -> list[ClassInfo]:
+        """The subclasses of a class; of a protocol, the classes that have all of its methods as well."""
+        found = self.below(owner)
+        names = self._analysis.names
+        if owner.methods and any(b.rpartition(".")[2] == "Protocol" for b in names.external_bases(owner)):
+            first = next(iter(owner.methods))
+            classes = (m.module.classes.get(m.owner or "") for m in names.methods_by_name.get(first, ()))
+            found = [*found, *(c for c in classes if c and c not in found and c.methods.keys() >= owner.methods.keys())]
+        return [c for c in found if c is not owner]
 
     def contexts(self, function: FunctionInfo) -> list[ClassInfo]:
         """Subclasses for which an inherited method issues other events than for the class that defines it."""

@@ -148,7 +148,7 @@ def raise_or_pass_on(
             if found is not None:
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
                     op = latent.event.op
-                    message = f"`{summary.display}` issues {op} depending on `{name}`, which differs between ranks"
+                    message = f"`{summary.display}` issues {op} depending on `{name.lstrip('.')}`, which differs between ranks"
                     if latent.needs == "order":
                         message = f"`{summary.display}` issues {op} in the order of `{name}`, which ranks do not share"
                     code = "FER107" if latent.code == "FER101" and found.kind == "structure" else latent.code

@@ -159,6 +159,10 @@ class Value(NamedTuple):
     slots: frozenset[str] | None = None
     #: what a dict holds under keys that are written out, where some of it differs: (key, value)
     entries: tuple[tuple[str, Value], ...] = ()
+    #: arguments of its constructor whose number of items may differ: see `constructed`
+    given: tuple[tuple[str, Value], ...] = ()
+    #: as many as some multiple of the number of ranks, or a number that is one: what was cut to be dealt out evenly
+    multiple: bool = False
 
     @property
     def observed(self) -> Divergence | None:
@@ -173,10 +177,12 @@ class Value(NamedTuple):
         """Without constant, callable and tuple structure: what survives a computation."""
         if not (
             self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
-            or self.entries
+            or self.entries or self.given or self.multiple
         ):  # fmt: skip
             return self
-        return self._replace(const=None, target=None, items=None, world_size=False, rank="", entries=())
+        return self._replace(
+            const=None, target=None, items=None, world_size=False, rank="", entries=(), given=(), multiple=False
+        )
 
     def entry(self, key: str) -> Value | None:
         """What a dict holds under a key, where that is known."""
@@ -263,6 +269,8 @@ def join2(a: Value, b: Value) -> Value:
         a.shape_deps | b.shape_deps,
         a.slots if a.slots == b.slots else None,
         _joined_entries(a.entries, b.entries),
+        a.given if a.given == b.given else (),
+        a.multiple or b.multiple,
     )
 
 

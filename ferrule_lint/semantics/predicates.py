@@ -25,7 +25,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice
 
 
@@ -197,6 +197,9 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     key_expr = f.Compare(left, (positive,), (right,), e.pos)
     if b.const == "None" and positive in ("is", "=="):
         return result(*_presence(frame, key_expr, left, a))
+    if positive == "==" and _is_empty_display(right):
+        formula, value = _truthiness(frame, left, a)
+        return result(negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
     value = _compared(frame, e, left, a, right, b)
@@ -207,6 +210,11 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(_atom(frame, key_expr, tested), value)
+
+
+def _is_empty_display(expr: f.Expr) -> bool:
+    """`[]`, `()`, `{}`: what is compared with one is asked whether it has items."""
+    return (type(expr) is f.Sequence and not expr.elements) or (type(expr) is f.DictDisplay and not expr.keys)
 
 
 def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:
@@ -365,4 +373,12 @@ def _range_of_ranks(e: f.Compare, values: list[Value], result: Value) -> Value:
         return result
     if any(op not in ("<", "<=", ">", ">=") for op in e.ops) or any(v.const is not None for v in values[-1:]):
         return result
+    if not any(v.rank for v in values) and not _PLACES.search(render(e)):
+        return result  # a number that one rank keeps, such as the best loss
     return result._replace(divergence=divergence._replace(member=True))
+
+
+#: names of numbers that stand for processes
+_PLACES = re.compile(
+    r"rank|idx|index|coord|stage|worker|proc|shard|node|gpu|device|part|member|(^|_|\b)(id|pos)\b", re.I
+)

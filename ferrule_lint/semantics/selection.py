@@ -32,6 +32,9 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         index = frame.eval(expr)
     if type(expr) is f.Const or (type(expr) is f.Op and expr.kind == "Slice"):
         return None
+    if index.length is not None and index.items is None and type(expr) is not f.Sequence:
+        note = f"`{shown(e)}` keeps as many items as there are in `{shown(expr)}`"
+        return Selected(index.length.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
     if index.shape is not None and not index.uneven_last and index.length is None:
         return Selected(index.shape, index.shape_deps)
     if index.shape_deps:

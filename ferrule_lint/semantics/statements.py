@@ -100,7 +100,7 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     if frame.gradients:
         value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
     for target in s.targets:
-        bind(frame, target, value)
+        bind(frame, target, value, s.value)
         if type(target) is f.Name:
             frame.definitions[target.id] = (s.value, frame.version(target.id))
 

@@ -14,6 +14,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Finding, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
+from ferrule_lint.fixes.blocks import call_of
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, resolved, unchanged
 from ferrule_lint.fixes.helpers import ANY_RANK
@@ -193,19 +194,9 @@ def _edits(
     if alone is not None:
         tests.append(Edit(tree.span(alone), f"{name}({tree.text(alone)}{group.text})"))
     else:
-        line = _statement(tree.indent(start), names, name, values, group.text)
+        line = call_of(tree.indent(start), ", ".join(names), name, values, group.text)
         edits = (*edits, insertion(tree.first_line(start), line))
     return _fix(tuple(conditions), group, (*edits, *tests))
-
-
-def _statement(indent: str, names: list[str], helper: str, values: list[str], group: str) -> str:
-    """`a, b = helper(x, y)`, on one line if it fits."""
-    line = f"{indent}{', '.join(names)} = {helper}({', '.join(values)}{group})\n"
-    if len(line) <= 100 and "\n" not in line[:-1]:
-        return line
-    arguments = [*values, *([group.removeprefix(", ")] if group else [])]
-    listed = "".join(f"{indent}    {argument},\n" for argument in arguments)
-    return f"{indent}{', '.join(names)} = {helper}(\n{listed}{indent})\n"
 
 
 def _name(tree: Tree, condition: _Condition) -> str:

@@ -1,4 +1,4 @@
-"""What a tower takes for an input is not known, and the second branch does more than add."""
+"""A tower that takes what it is merged into: on zeros it would change it. And a second branch that does more than add."""
 
 import torch
 from torch import nn
@@ -10,8 +10,8 @@ class Tower(nn.Module):
         super().__init__()
         self.first = nn.Linear(width, width)
 
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        return self.first(images)
+    def forward(self, hidden: torch.Tensor, images: torch.Tensor) -> torch.Tensor:
+        return hidden + self.first(images)
 
 
 class Captioner(nn.Module):
@@ -26,10 +26,11 @@ class Captioner(nn.Module):
     ) -> torch.Tensor:
         hidden = self.text(input_ids)
         if pixel_values is not None:
-            hidden = hidden + self.vision(pixel_values)
+            hidden = self.vision(hidden, pixel_values)
         if input_features is not None:
             hidden = torch.cat([hidden, self.audio(input_features)])
-        return hidden
+            input_features = None
+        return hidden if input_features is None else hidden + input_features.mean()
 
 
 def build() -> nn.Module:
