@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ferrule_lint.findings import Confidence, Step
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.layout import Layout
     from ferrule_lint.semantics.names import ClassInfo
     from ferrule_lint.semantics.targets import Target
 
@@ -92,6 +93,8 @@ class Reach(NamedTuple):
 
 #: certainly without a gradient
 DETACHED = Reach()
+#: the output that stands for all parameters of the module itself
+OWN = "*"
 
 
 class Value(NamedTuple):
@@ -163,6 +166,8 @@ class Value(NamedTuple):
     given: tuple[tuple[str, Value], ...] = ()
     #: as many as some multiple of the number of ranks, or a number that is one: what was cut to be dealt out evenly
     multiple: bool = False
+    #: shape and element type of a tensor, where the text tells them
+    layout: Layout | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -271,6 +276,7 @@ def join2(a: Value, b: Value) -> Value:
         _joined_entries(a.entries, b.entries),
         a.given if a.given == b.given else (),
         a.multiple or b.multiple,
+        a.layout if a.layout == b.layout else None,
     )
 
 
@@ -281,12 +287,12 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
     outputs, partly = a.outputs | b.outputs, a.partly | b.partly
     if partly and outputs:
         partly = frozenset(p for p in partly if not covered(p.output, outputs))
-    return Reach(outputs, partly)
+    return Reach(outputs, partly, None if outputs or partly else b.at or a.at)
 
 
 def covered(output: str, outputs: frozenset[str]) -> bool:
     """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
-    if output in outputs:
+    if output in outputs or OWN in outputs:
         return True
     name, _, part = output.partition("#")
     name = name.rstrip("~")
@@ -341,8 +347,8 @@ def computed(values: Iterable[Value]) -> Value:
     plain = join(operands).plain()
     if len(operands) > 1 and plain.emptiness is not None:
         plain = plain._replace(emptiness=None)
-    if plain.slots is not None:
-        plain = plain._replace(slots=None)
+    if plain.slots is not None or plain.layout is not None:
+        plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
             types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None
