@@ -11,6 +11,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import (
+    accumulators,
     admissions,
     attributes,
     calls,
@@ -582,7 +583,7 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
-    order = None if numbers(expr) else iterable.unordered
+    order = None if numbers(expr) else iterable.unordered or accumulators.order(frame, iterable, expr)
     return Loop(
         body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
         dicts_walked(expr),
