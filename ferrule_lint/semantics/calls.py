@@ -117,6 +117,8 @@ def call(frame: Frame, e: f.Call) -> Value:
     if frame.gradients:
         receiver = function.target.receiver if type(function.target) is MethodTarget else None
         values = (function if receiver is None else receiver, *arguments.values)
+        if special is not None and type(special.target) is ExternalTarget:
+            result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
 

@@ -124,6 +124,8 @@ class Frame:
         self.no_gradient = 0
         self.forwards: list[tuple[str, f.Pos, bool]] = []
         self.partly_used: list[PartlyUsed] = []
+        #: for each enclosing loop, the states in which a round was left early, and why; see `participation`
+        self.skipped: list[list[tuple[Formula, dict[str, Value]]]] = []
         self.line = 0
         self.loop_depth = 0
         #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`

@@ -10,7 +10,17 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values, surgery
-from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
+from ferrule_lint.semantics.conditions import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    Known,
+    deps_of,
+    divergence_of,
+    evaluate,
+    negate,
+)
 from ferrule_lint.semantics.expressions import bind, element_of, is_uniform, loop_term, merge_arms
 from ferrule_lint.semantics.frame import CallIssue, Frame, Revealed
 from ferrule_lint.semantics.lattice import DP, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, rounds_of, worse
@@ -131,7 +141,7 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
 def _return(frame: Frame, s: f.Return) -> None:
     value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
     if frame.gradients:
-        value = participation.assigned(value, (s.line, 1, s.line, 1))
+        value = participation.given_back(value, (s.line, 1, s.line, 1))
     frame.returns.append((value, tuple(frame.conditions)))
     frame.emit(Exit("return", s.line))
 
@@ -146,6 +156,10 @@ def _break(frame: Frame, s: f.Break) -> None:
 
 
 def _continue(frame: Frame, s: f.Continue) -> None:
+    if frame.gradients and frame.skipped:
+        formula = next((c for c in reversed(frame.conditions) if divergence_of(c) is not None or deps_of(c)), None)
+        if formula is not None:
+            frame.skipped[-1].append((formula, dict(frame.env)))
     frame.emit(Exit("continue", s.line))
 
 
@@ -431,16 +445,20 @@ def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None], alike: 
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
         returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
         revealed, marks = len(frame.revealed), len(frame.gradient_marks)
+        frame.skipped.append([])
         with frame.recording():
             enter()
             execute(frame, statements)
+        participation.after_round(frame.env, frame.skipped.pop())
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
         del frame.gradient_marks[marks:]
         frame.env = _widen(saved, frame.env)
         saved = dict(frame.env)
+    frame.skipped.append([])
     with frame.recording() as terms:
         enter()
         execute(frame, statements)
+    participation.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
     after = _widen(saved, frame.env)
     if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):
@@ -489,6 +507,7 @@ def _try(frame: Frame, s: f.Try) -> None:
     after = frame.env
     for handler in s.handlers:
         frame.env = _widen(before, after)
+        entered = dict(frame.env) if frame.gradients else {}
         if handler.name:
             frame.env[handler.name] = UNKNOWN
         with frame.recording() as terms:
@@ -500,7 +519,9 @@ def _try(frame: Frame, s: f.Try) -> None:
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
             frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
         if not ends(handled):
-            after = _widen(after, _raised_here(frame, handler, before, frame.env))
+            tried, after = after, _widen(after, _raised_here(frame, handler, before, frame.env))
+            if frame.gradients:
+                participation.with_handler(frame, handler, before, tried, entered, after)
     if attempt.reached and (inner or any(handled for _, handled in handlers)):
         frame.emit(Attempt(body, tuple(handlers)))
     frame.env = after
