@@ -19,6 +19,7 @@ from ferrule_lint.semantics import (
     modelled,
     participation,
     roots,
+    surgery,
     tensors,
 )
 from ferrule_lint.semantics.attributes import rank_axes
@@ -369,6 +370,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     receiver_expr = e.func.base if type(e.func) is f.Attr else None
     text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    if target.name in surgery.METHODS and not frame.light:
+        surgery.of_method(frame, target.name, receiver, e)
     if target.name == "backward":
         forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:

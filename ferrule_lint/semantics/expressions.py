@@ -21,6 +21,7 @@ from ferrule_lint.semantics import (
     rank_names,
     selection,
     stage_values,
+    surgery,
 )
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
@@ -496,6 +497,8 @@ def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Va
         last = divergence.why[-1]
         step = replace(last, role="flow", note=f"the ranks make it differently: {words}")
         return joined._replace(shape=divergence.then(step).at_most(Confidence.MEDIUM), uneven_last=False)
+    if a.shape is not None and b.shape is not None and surgery.both(a.shape, b.shape, divergence):
+        return joined._replace(shape=None)
     for one, other in ((a, b), (b, a)):
         if divergence.kind == "rank" and _is_empty(one) and not _is_empty(other) and other.const is None:
             joined = joined._replace(length=worse(joined.length, divergence.at_most(Confidence.MEDIUM)))

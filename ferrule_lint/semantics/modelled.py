@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank, gradient_order, group_members, group_use, stage_values
+from ferrule_lint.semantics import first_rank, gradient_order, group_members, group_use, stage_values, surgery
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -66,6 +66,8 @@ def apply(
             gradient_order.of_collective(frame, e)
         frame.files.collective()
         _check_shapes(frame, model, arguments, receiver, event)
+        if model.wraps:
+            surgery.check(frame, arguments, event)
         for argument in model.makes_uniform:
             expr = arguments.expression(argument.name, argument.position)
             stage_values.reduced(frame, event, expr, _value_of(arguments, expr) if expr is not None else None)
