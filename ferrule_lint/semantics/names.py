@@ -8,11 +8,14 @@ would capture `import torch` for everybody.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.text import dotted_name, last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.lattice import Value
 
 _DEEPEST_REEXPORT = 16
 
@@ -116,7 +119,7 @@ class ModuleInfo:
     """A file of the project."""
 
     __slots__ = ("body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings", "mentions",
-                 "name", "outer", "parts", "path", "stars")  # fmt: skip
+                 "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: f.FileFacts) -> None:
         self.path = path
@@ -136,6 +139,8 @@ class ModuleInfo:
         self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
         #: what names have been found to mean at module level
         self.meanings: dict[str, Entity | None] = {}
+        #: values of the names that no assignment binds, once they have been asked for
+        self.values: dict[str, Value] = {}
         for imported in facts.imports:
             self._add_import(imported)
 
