@@ -20,6 +20,12 @@ _WRITES_TO = frozenset("save savez save_file open write remove unlink replace mo
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
 
+def may_write(call: f.Call) -> bool:
+    """Whether a call by its name writes files."""
+    name = last_name(call.func)
+    return name in _WRITES or name in _WRITES_TO
+
+
 class Files:
     """What a function tests and writes."""
 
