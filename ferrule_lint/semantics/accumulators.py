@@ -1,6 +1,6 @@
 """Dicts that get their keys as a rank meets them: `self.sums[name] += value`, `scores[task].append(score)`.
 
-Who meets the keys in another order, or not all of them, walks the dict otherwise than the others. Only attributes that are
+Who meets the keys in another order, or not all of them, walks the dict otherwise. Only attributes that are
 named for what is measured count: buckets of parameters are filled in the same style, from what all ranks share.
 """
 

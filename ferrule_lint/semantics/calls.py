@@ -100,6 +100,8 @@ def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
     if may_write(e) and (path := frame.path_divergence()) is not None and path.kind == "rank":
         frame.files.write(e)
+    else:
+        frame.files.save(e, lambda argument: iteration.definition(frame, argument))
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     positional = tuple([frame.eval(a) for a in e.args])

@@ -17,6 +17,7 @@ from ferrule_lint.semantics import (
     calls,
     iteration,
     layout,
+    loss_names,
     participation,
     rank_names,
     selection,
@@ -675,6 +676,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
         if source is not None:
             value = rank_names.of_target(frame, target, source, value)
             value = admissions.of_target(frame, target, source, value)
+            value = loss_names.of_target(frame, target, source, value)
         frame.write(place, value)
 
 
