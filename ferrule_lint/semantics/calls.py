@@ -23,6 +23,7 @@ from ferrule_lint.semantics import (
 )
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
+from ferrule_lint.semantics.files import may_write
 from ferrule_lint.semantics.instantiate import bind_arguments
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -36,7 +37,6 @@ from ferrule_lint.semantics.lattice import (
     join,
     worse,
 )
-from ferrule_lint.semantics.files import may_write
 from ferrule_lint.semantics.names import FunctionInfo
 from ferrule_lint.semantics.targets import (
     DECORATED,
@@ -79,6 +79,10 @@ class Arguments:
         #: all of them
         self.values = (*positional, *keywords.values()) if keywords else positional
 
+    def _replace(self, expr: f.Call, positional: tuple[Value, ...] | None = None) -> Arguments:
+        """The same keyword arguments for another call."""
+        return Arguments(expr, self.positional if positional is None else positional, self.keywords)
+
     @property
     def is_open(self) -> bool:
         """Whether `*args` or `**kwargs` may pass more than is seen."""
@@ -120,6 +124,8 @@ def call(frame: Frame, e: f.Call) -> Value:
     if frame.gradients:
         receiver = function.target.receiver if type(function.target) is MethodTarget else None
         values = (function if receiver is None else receiver, *arguments.values)
+        if special is not None and type(special.target) is ExternalTarget:
+            result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
 

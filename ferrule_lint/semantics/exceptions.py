@@ -331,10 +331,10 @@ def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | No
     if not _EXHAUSTED.intersection(names_of(handler)):
         return None
     for call in walk(body):
-        taken = call.args[:1] if type(call) is f.Call else ()
-        if not taken or not _gives_batches(frame, call, taken[0]):
+        if type(call) is not f.Call or not call.args or not _gives_batches(frame, call, call.args[0]):
             continue
-        note = f"`{shown(taken[0])}` ends when the rank's own data does"
+        taken = call.args[0]
+        note = f"`{shown(taken)}` ends when the rank's own data does"
         here = (handler.line, 1, handler.line, 1)
         divergence = frame.source(WORLD, "data", position(call) or here, note, Confidence.MEDIUM)
         function = frame.function

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import attributes, calls, iteration, participation, rank_names, selection, stage_values
+from ferrule_lint.semantics import (
+    admissions,
+    attributes,
+    calls,
+    iteration,
+    layout,
+    participation,
+    rank_names,
+    selection,
+    stage_values,
+)
 from ferrule_lint.semantics.conditions import Formula, Known, atoms, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
@@ -318,6 +329,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     value = base._replace(
         given=(),
         multiple=False,
+        layout=None,
         types=base.element_types,
         element_types=frozenset(),
         items=None,
@@ -422,6 +434,9 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
         orelse = frame.eval(e.orelse)
     widen(frame.env, narrowed)
     frame.conditions.pop()
+    if frame.gradients:
+        body = participation.assigned(body, position(e.body) or e.pos)
+        orelse = participation.assigned(orelse, position(e.orelse) or e.pos)
     if body_terms or else_terms:
         frame.emit(
             Choice(
@@ -450,13 +465,15 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         if divergence.kind == "rank" and any(s[:1] in "'\"" for s in a.slots ^ b.slots):
             filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
+    if divergence is not None:
+        joined = _made_apart(joined, a, b, divergence)
     if divergence is None and (one := settled(a, b)) is not None:
         return one
     deps = NO_DEPS
     for atom in atoms(formula):
         deps |= atom.deps
     differ = a.const != b.const and (a.const is not None or b.const is not None)
-    if divergence is not None and differ and (a.const is None) != (b.const is None) and "None" in (a.const, b.const):
+    if divergence is not None and differ and "None" in (a.const, b.const):
         # present on some ranks only; what it holds there is not known to differ otherwise
         return joined._replace(
             uniform=False, presence=worse(joined.presence, divergence),
@@ -479,6 +496,25 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
+
+
+def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Value:
+    """What two arms of a divergent test make, each for its own ranks: of one size, or not."""
+    words = layout.conflict(a.layout, b.layout)
+    if words:
+        last = divergence.why[-1]
+        step = replace(last, role="flow", note=f"the ranks make it differently: {words}")
+        return joined._replace(shape=divergence.then(step).at_most(Confidence.MEDIUM), uneven_last=False)
+    for one, other in ((a, b), (b, a)):
+        if divergence.kind == "rank" and _is_empty(one) and not _is_empty(other) and other.const is None:
+            joined = joined._replace(length=worse(joined.length, divergence.at_most(Confidence.MEDIUM)))
+        if divergence.kind == "rank" and one.shape is not None and other.shape is None and other.uniform:
+            joined = joined._replace(shape=None)  # the receivers' buffer, of a size that they were told
+    return joined
+
+
+def _is_empty(value: Value) -> bool:
+    return value.const in ("''", '""', "b''", 'b""') or (value.slots is not None and not value.slots)
 
 
 def _is_plain(value: Value) -> bool:
@@ -617,7 +653,9 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
                 bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
             else:
                 types = value.types | value.element_types
-                part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)
+                part = value._replace(
+                    items=None, const=None, target=None, types=types, length=None, there=False, layout=None
+                )
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))
                 bind(frame, element, part, source)
@@ -630,7 +668,10 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
         return
     place = place_name(target)
     if place:
-        frame.write(place, value if source is None else rank_names.of_target(frame, target, source, value))
+        if source is not None:
+            value = rank_names.of_target(frame, target, source, value)
+            value = admissions.of_target(frame, target, source, value)
+        frame.write(place, value)
 
 
 #: how each kind of expression is evaluated

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ferrule_lint.findings import Confidence, Step
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.layout import Layout
     from ferrule_lint.semantics.names import ClassInfo
     from ferrule_lint.semantics.targets import Target
 
@@ -94,6 +95,8 @@ class Reach(NamedTuple):
 
 #: certainly without a gradient
 DETACHED = Reach()
+#: the output that stands for all parameters of the module itself
+OWN = "*"
 
 
 class Value(NamedTuple):
@@ -165,6 +168,8 @@ class Value(NamedTuple):
     given: tuple[tuple[str, Value], ...] = ()
     #: as many as some multiple of the number of ranks, or a number that is one: what was cut to be dealt out evenly
     multiple: bool = False
+    #: shape and element type of a tensor, where the text tells them
+    layout: Layout | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -277,12 +282,12 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
     outputs, partly = a.outputs | b.outputs, a.partly | b.partly
     if partly and outputs:
         partly = frozenset(p for p in partly if not covered(p.output, outputs))
-    return Reach(outputs, partly)
+    return Reach(outputs, partly, None if outputs or partly else b.at or a.at)
 
 
 def covered(output: str, outputs: frozenset[str]) -> bool:
     """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
-    if output in outputs:
+    if output in outputs or OWN in outputs:
         return True
     name, _, part = output.partition("#")
     name = name.rstrip("~")
@@ -371,6 +376,7 @@ _JOIN: dict[str, _Join] = {
     "entries": lambda x, y, a, b: _joined_entries(x, y),
     "given": _same_or(()),
     "multiple": _either,
+    "layout": _same_or(None),
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)
 _ALL = range(len(_JOINS))
@@ -382,8 +388,8 @@ def computed(values: Iterable[Value]) -> Value:
     plain = join(operands).plain()
     if len(operands) > 1 and plain.emptiness is not None:
         plain = plain._replace(emptiness=None)
-    if plain.slots is not None:
-        plain = plain._replace(slots=None)
+    if plain.slots is not None or plain.layout is not None:
+        plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
             types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None

@@ -157,6 +157,7 @@ _IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$"
 
 
 # ---------------------------------------------------------------------- shapes
+_FROM_ONE = frozenset({"broadcast", "scatter"})
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
@@ -170,12 +171,17 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
             value = receiver
         if value is None:
             continue
-        for value, code, divergence in _problems(value):
+        if value.layout is not None:
+            frame.layouts[arguments.expr.pos] = value.layout
+        for part, code, divergence in _problems(value):
             here = frame.path_divergence()
-            if divergence.kind == "rank" and here is not None and here.kind == "rank":
+            to_all = event.op in _FROM_ONE and here is not None
+            if here is not None and here.kind == "rank" and (divergence.kind == "rank" or to_all):
                 continue  # who comes here has been told by its rank already
-            if meets(value, divergence, event.axes):
-                message = shape_message(code, event.op)
+            if divergence.assumed and event.op in _FROM_ONE:
+                continue  # what one rank has is what all get
+            if meets(part, divergence, event.axes):
+                message = shape_message(code, event.op, divergence)
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
         else:
@@ -216,7 +222,9 @@ def meets(value: Value, divergence: Divergence, axes: Axes) -> bool:
     return "world" in axes or bool(divergence.axes & axes)
 
 
-def shape_message(code: str, op: str) -> str:
+def shape_message(code: str, op: str, divergence: Divergence) -> str:
+    if divergence.kind == "rank":
+        return f"ranks bring tensors of another size or type to `{op}`, which needs the same on every rank"
     if code == "FER202":
         return f"this tensor is padded on some ranks only before `{op}`, which needs the same shape on every rank"
     return f"this tensor's size depends on the rank's own data, but `{op}` needs the same shape on every rank"
@@ -366,7 +374,8 @@ def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver
         share = share.then(frame.step("condition", arguments.expr.pos, note))
     return Value(
         data=whole.data, length=share or whole.length, types=whole.types, element_types=whole.element_types,
-        length_deps=length_deps(decides), multiple=decides.multiple, emptiness=share.at_most(Confidence.LOW) if share is not None else None,
+        length_deps=length_deps(decides), multiple=decides.multiple,
+        emptiness=share.at_most(Confidence.LOW) if share is not None else None,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.text import dotted_name, last_name
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.admissions import Admission
     from ferrule_lint.semantics.lattice import Value
 
 _DEEPEST_REEXPORT = 16
@@ -49,7 +50,8 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "body", "called_on", "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "admissions", "body", "called_on",
+        "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
 
@@ -69,6 +71,8 @@ class FunctionInfo:
         self.id = f"{module.path}:{facts.qualname}"
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self.called_on: frozenset[tuple[str, str]] | None = None
+        #: what it reduces or gathers, once somebody has asked; see `semantics.admissions`
+        self.admissions: dict[str, Admission] | None = None
         names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names

@@ -53,56 +53,54 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     group = _group(frame, group_expr)
     divergence = _rank_of(frame, expr)
     if divergence is None or divergence.axes != group:
-        divergence = _counted(frame, expr, group_expr)
+        divergence = _counted(frame, expr, group_expr, group)
     if divergence is not None:
-        message = (
-            f"`{argument}` is a rank of the whole job, but this is a place in the group:"
-            f" convert it, or pass `group_{argument}`"
-        )
+        what = "this is a place in the group: convert it"
+        if type(expr) is f.Const:
+            what = f"{expr.text} is in one of the groups only: convert it"
+        message = f"`{argument}` is a rank of the whole job, but {what}, or pass `group_{argument}`"
         _issue(frame, name, arguments, divergence, group or divergence.axes, message)
         return
-    if group is None:
-        return
-    if expr is not None and (divergence := _written_out(frame, expr, group_expr, group)) is not None:
-        message = (
-            f"`{argument}` is a rank of the whole job, and {render(expr)} is in one of the groups only:"
-            f" pass `group_{argument}`, or convert it"
-        )
-        _issue(frame, name, arguments, divergence, group, message)
-        return
     divergence = _rank_of(frame, arguments.expression(f"group_{argument}", None))
-    if divergence is not None and "world" in divergence.axes:
+    if group is not None and divergence is not None and "world" in divergence.axes:
         message = f"`group_{argument}` is a place in the group, but this is a rank of the whole job: pass `{argument}`"
         _issue(frame, name, arguments, divergence, group, message)
 
 
-def _counted(frame: Frame, expr: f.Expr | None, group: f.Expr) -> Divergence | None:
+def _counted(frame: Frame, expr: f.Expr | None, group: f.Expr, axes: Axes | None) -> Divergence | None:
     """Why an expression is a place in the group that is passed along, told from where it comes from and what it is
-    compared with."""
+    compared with; `axes`: of the group, if it is known to be smaller than the job."""
     if expr is None or frame.eval(group).group == WORLD:
         return None
-    places = Places(frame, group, _group(frame, group))
+    places = Places(frame, group, axes)
+    if type(expr) is f.Const:
+        return _written_out(frame, expr, group, axes, places)
     found: f.Expr | None = places.derived(expr) or places.compared(expr)
     if found is None:
         return None
-    axes = _group(frame, group) or WORLD
     note = f"`{shown(found)}` counts in `{render(group)}`"
-    divergence = frame.source(axes, "rank", position(found), note, Confidence.MEDIUM)
+    divergence = frame.source(axes or WORLD, "rank", position(found), note, Confidence.MEDIUM)
     return divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}` is passed as a rank"))
 
 
-def _written_out(frame: Frame, expr: f.Expr, group: f.Expr, axes: Axes) -> Divergence | None:
-    """Why a rank that is written out is no member of the other groups along the same axes."""
-    if type(expr) is not f.Const or not expr.text.isdigit() or not _has_siblings(frame, axes):
+def _written_out(frame: Frame, expr: f.Const, group: f.Expr, axes: Axes | None, places: Places) -> Divergence | None:
+    """Why a rank that is written out is no member of the other groups along the same axes: there are others, or the
+    same number is compared with a place in the group."""
+    if not expr.text.isdigit():
         return None
     for formula in frame.conditions:
         divergence = divergence_of(formula)
-        if divergence is not None and divergence.kind == "rank" and not divergence.axes & (axes | WORLD):
+        if divergence is not None and divergence.kind == "rank" and not divergence.axes & ((axes or WORLD) | WORLD):
             return None  # the test leaves one of the groups
         if any("world" in atom.key.lower() for atom in atoms(formula)):
             return None  # the test asks whether the group is all of the job
+    compared = places.compared(expr)
+    if compared is None and (axes is None or not _has_siblings(frame, axes)):
+        return None
     note = f"rank {expr.text} is a member of one group like `{render(group)}`, the others have ranks of their own"
-    return frame.source(axes, "rank", position(group), note, Confidence.MEDIUM)
+    if compared is not None:
+        note = f"`{shown(compared)}` counts in `{render(group)}`"
+    return frame.source(axes or WORLD, "rank", position(compared or group), note, Confidence.MEDIUM)
 
 
 def _has_siblings(frame: Frame, axes: Axes) -> bool:
