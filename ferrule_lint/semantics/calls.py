@@ -79,9 +79,9 @@ class Arguments:
         #: all of them
         self.values = (*positional, *keywords.values()) if keywords else positional
 
-    def _replace(self, expr: f.Call, positional: tuple[Value, ...] | None = None) -> Arguments:
-        """The same keyword arguments for another call."""
-        return Arguments(expr, self.positional if positional is None else positional, self.keywords)
+    def replaced(self, *, expr: f.Call | None = None, positional: tuple[Value, ...] | None = None) -> Arguments:
+        """The same arguments for another call, or others for the same."""
+        return Arguments(expr or self.expr, self.positional if positional is None else positional, self.keywords)
 
     @property
     def is_open(self) -> bool:
