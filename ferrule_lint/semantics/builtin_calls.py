@@ -368,7 +368,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     if name in ("keys", "values", "items", "copy"):
         return receiver._replace(const=None, target=None, items=None, emptiness=receiver.emptiness)
     if (name in ("getvalue", "getbuffer") and not arguments.values) or (name == "encode" and _to_bytes(arguments)):
-        return _serialised(frame, arguments._replace(positional=(receiver,)))
+        return _serialised(frame, arguments.replaced(positional=(receiver,)))
     if name == "submit" and arguments.positional:
         return _run_in_thread(frame, arguments)
     if name in _TRANSPARENT:

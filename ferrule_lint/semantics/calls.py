@@ -80,6 +80,10 @@ class Arguments:
         #: all of them
         self.values = (*positional, *keywords.values()) if keywords else positional
 
+    def replaced(self, *, expr: f.Call | None = None, positional: tuple[Value, ...] | None = None) -> Arguments:
+        """The same arguments for another call, or others for the same."""
+        return Arguments(expr or self.expr, self.positional if positional is None else positional, self.keywords)
+
     @property
     def is_open(self) -> bool:
         """Whether `*args` or `**kwargs` may pass more than is seen."""
