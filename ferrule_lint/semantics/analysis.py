@@ -438,6 +438,7 @@ def _result_of(frame: Frame) -> Value:
         return result
     consts = {v.const for v in values}
     if len(consts) > 1:
+        absent = {a.key for v, conditions in frame.returns if v.const == "None" for c in conditions for a in atoms(c)}
         for value, conditions in frame.returns:
             for formula in conditions:
                 for atom in atoms(formula):
@@ -447,7 +448,7 @@ def _result_of(frame: Frame) -> Value:
                                 uniform=False,
                                 divergence=worse(result.divergence, atom.divergence),
                                 presence=worse(result.presence, atom.divergence)
-                                if "None" in consts
+                                if atom.key in absent
                                 else result.presence,
                             )
                     elif atom.deps and value.const is not None:

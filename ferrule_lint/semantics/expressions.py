@@ -11,6 +11,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import (
+    admissions,
     attributes,
     calls,
     iteration,
@@ -462,7 +463,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     for atom_deps in (atom.deps for atom in _atoms(formula)):
         deps |= atom_deps
     differ = a.const != b.const and (a.const is not None or b.const is not None)
-    if divergence is not None and differ and (a.const is None) != (b.const is None) and "None" in (a.const, b.const):
+    if divergence is not None and differ and "None" in (a.const, b.const):
         # present on some ranks only; what it holds there is not known to differ otherwise
         return joined._replace(
             uniform=False, presence=worse(joined.presence, divergence),
@@ -659,7 +660,10 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
         return
     place = place_name(target)
     if place:
-        frame.write(place, value if source is None else rank_names.of_target(frame, target, source, value))
+        if source is not None:
+            value = rank_names.of_target(frame, target, source, value)
+            value = admissions.of_target(frame, target, source, value)
+        frame.write(place, value)
 
 
 #: how each kind of expression is evaluated

@@ -201,8 +201,8 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
 
 
 def _problems(value: Value) -> list[tuple[Value, str, Divergence]]:
-    """What is wrong with a tensor's shape, or with those of a tuple that is written out."""
-    parts = value.items if value.items and not shape_problems(value) else (value,)
+    """What is wrong with a tensor's shape, or with those in a list or tuple that is written out."""
+    parts = value.items if value.items and any(map(shape_problems, value.items)) else (value,)
     return [(part, code, divergence) for part in parts for code, divergence in shape_problems(part)]
 
 

@@ -8,11 +8,14 @@ would capture `import torch` for everybody.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.text import dotted_name, last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.admissions import Admission
 
 _DEEPEST_REEXPORT = 16
 
@@ -46,7 +49,8 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "body", "called_on", "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "admissions", "body", "called_on",
+        "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
 
@@ -66,6 +70,8 @@ class FunctionInfo:
         self.id = f"{module.path}:{facts.qualname}"
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self.called_on: frozenset[tuple[str, str]] | None = None
+        #: what it reduces or gathers, once somebody has asked; see `semantics.admissions`
+        self.admissions: dict[str, Admission] | None = None
         names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names

@@ -243,13 +243,21 @@ def with_handler(
     if not any(t is None or last_name(t) in _OF_DATA for t in types):
         return
     note = "an exception in this `try` may be one rank's own"
-    divergence = frame.source(DP, "data", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
-    formula = Atom(f"except at {frame.module.path}:{handler.line}", divergence, NO_DEPS)
+    divergence = frame.source(DP, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
+    set_there = [v for place, v in frame.env.items() if v is not entered.get(place)]
+    kept = combined(set_there) or DETACHED
     for place, value in tried.items():
         left = frame.env.get(place)
         other = before.get(place) if left is entered.get(place) else left
-        if other is not None and other is not value and value.reach != other.reach and place in joined:
-            joined[place] = joined[place]._replace(reach=met(formula, value, other))
+        if other is None or other is value or value.reach is None or place not in joined:
+            continue
+        reached = (other.reach or DETACHED).outputs | kept.outputs
+        missing = {o for o in value.reach.outputs if o[0] != "=" and not covered(o, reached)}
+        if missing:
+            at = other.reach.at if other.reach is not None else None
+            partly = value.reach.partly | {Partly(o, divergence, NO_DEPS, at) for o in missing}
+            outputs = (joined[place].reach or DETACHED).outputs - missing
+            joined[place] = joined[place]._replace(reach=Reach(outputs, partly))
 
 
 def returned(frame: Frame, result: Value) -> Value:
@@ -366,8 +374,10 @@ def at_return(frame: Frame, result: Value) -> None:
         return
     stand_ins = frozenset(o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o)
     for entry in sorted(everything.partly, key=lambda p: p.output):
-        if covered(entry.output, everything.outputs | stand_ins) or entry.divergence is None:
+        if entry.divergence is None or covered(entry.output, everything.outputs):
             continue
+        if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
+            continue  # a stand-in is for an input that is not there, and not for what went wrong
         if entry.output[0] != "=" or (of_loss and not _NOT_TRAINED.search(entry.output)):
             frame.partly_used.append(_used(frame, entry, end, True))
 
