@@ -43,8 +43,8 @@ from ferrule_lint.fixes.forms import (
 from ferrule_lint.fixes.module import ModuleText
 from ferrule_lint.fixes.site import Site, owner_of
 from ferrule_lint.fixes.text import SourceText
-from ferrule_lint.fixes.tree import Tree, tree_at
-from ferrule_lint.flagger.segments import segments
+from ferrule_lint.fixes.tree import Tree, tree_of
+from ferrule_lint.flagger.segments import Segment, segments
 
 Form = Callable[[Site], Fix | None]
 
@@ -87,10 +87,11 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "
         return list(findings)
     try:
         source = SourceText(data)
-        module = ModuleText(source, segments(data))
+        statements = tuple(segments(data))
+        module = ModuleText(source, statements)
     except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError):
         return list(findings)
-    file = _File(data, source, module, read, {})
+    file = _File(source, statements, module, read, {})
     preferred = [_fix(finding, findings, file, lambda name: name == first) for finding in findings]
     # what one form repairs, others need not cover
     left = [finding for finding, fix in zip(findings, preferred, strict=True) if fix is None]
@@ -102,18 +103,21 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One file, with the trees of its top-level statements by their lines, as far as they were asked for."""
+    """One file, with the trees of its top-level statements by their first lines, as far as they were asked for."""
 
-    data: bytes
     source: SourceText
+    statements: tuple[Segment, ...]
     module: ModuleText
     read: Read
     trees: dict[int, Tree | None]
 
     def tree(self, line: int) -> Tree | None:
-        if line not in self.trees:
-            self.trees[line] = tree_at(self.source, self.data, line)
-        return self.trees[line]
+        segment = next((one for one in self.statements if one.first <= line <= one.last), None)
+        if segment is None:
+            return None
+        if segment.first not in self.trees:
+            self.trees[segment.first] = tree_of(segment, self.source)
+        return self.trees[segment.first]
 
 
 def _fix(finding: Finding, findings: Sequence[Finding], file: _File, wanted: Callable[[str], bool]) -> Fix | None:

@@ -27,6 +27,7 @@ from ferrule_lint.semantics import (
     stage_values,
     state,
 )
+from ferrule_lint.semantics.accumulators import Accumulators
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -67,6 +68,7 @@ class Analysis:
         self.exceptions = exceptions.Exceptions(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
+        self.accumulators = Accumulators()
         self.hierarchy = Hierarchy(self)
         self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()
@@ -438,6 +440,7 @@ def _result_of(frame: Frame) -> Value:
         return result
     consts = {v.const for v in values}
     if len(consts) > 1:
+        absent = {a.key for v, conditions in frame.returns if v.const == "None" for c in conditions for a in atoms(c)}
         for value, conditions in frame.returns:
             for formula in conditions:
                 for atom in atoms(formula):
@@ -447,7 +450,7 @@ def _result_of(frame: Frame) -> Value:
                                 uniform=False,
                                 divergence=worse(result.divergence, atom.divergence),
                                 presence=worse(result.presence, atom.divergence)
-                                if "None" in consts
+                                if atom.key in absent
                                 else result.presence,
                             )
                     elif atom.deps and value.const is not None:

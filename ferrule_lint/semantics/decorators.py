@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics import admissions
 from ferrule_lint.semantics.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.holders import enter
@@ -60,14 +61,18 @@ def _call_quietly(frame: Frame, decorator: FunctionInfo, value: Value, closure: 
 
 
 def run(frame: Frame, function: FunctionInfo) -> None:
-    """Run a function's body: under a condition where a decorator (`rank_zero_only`) lets only some ranks do so."""
+    """Run a function's body: under a condition where something lets only some ranks do so.
+
+    That is a decorator (`rank_zero_only`), a library that calls a hook on one rank, or a cache.
+    """
     found = _guard(frame, function) if function.decorators else None
+    found = found or (_hook(frame, function) if function.owner is not None else None)
     if found is None:
         execute(frame, function.body)
+        if frame.terms and function.decorators and (cache := _cache(function)) is not None:
+            _remembered(frame, function, cache)
         return
-    decorator, guard = found
-    text = f"@{shown(decorator)}"
-    pos = position(decorator) or (function.line, 1, function.line, 1)
+    text, pos, guard = found
     frame.conditions.append(guard)
     with frame.recording() as terms:
         execute(frame, function.body)
@@ -77,31 +82,72 @@ def run(frame: Frame, function: FunctionInfo) -> None:
         frame.emit(Choice(guard, tuple(terms), (), frame.module.path, pos, text, "decorator"))
 
 
-def _guard(frame: Frame, function: FunctionInfo) -> tuple[f.Expr, Formula] | None:
-    """The decorator that lets only some ranks run a function, and the condition that they fulfil."""
+#: what lets only some ranks run a function: its text, where it stands, and the condition that they fulfil
+Guard = tuple[str, f.Pos, Formula]
+
+
+def _guard(frame: Frame, function: FunctionInfo) -> Guard | None:
+    """The decorator that lets only some ranks run a function."""
     for decorator in function.decorators:
+        text = f"@{shown(decorator)}"
+        pos = position(decorator) or (function.line, 1, function.line, 1)
         expr = decorator.func if type(decorator) is f.Call else decorator
         entity = frame.analysis.names.resolve(expr, function.module)
         if isinstance(entity, FunctionInfo):
             guard = frame.analysis.guards.of(entity, decorator, function)
             if guard is not None:
-                return decorator, guard
+                return text, pos, guard
             continue
         model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
         if model is None:
             receiver = last_name(expr.base) if type(expr) is f.Attr else ""
             model = frame.models.method(last_name(expr), receiver)
         if model is not None and model.guards:
-            return decorator, _as_modelled(frame, function, decorator, model)
+            return text, pos, _as_modelled(frame, function, text, pos, model)
     return None
 
 
-def _as_modelled(frame: Frame, function: FunctionInfo, decorator: f.Expr, model: CallModel) -> Formula:
+def _hook(frame: Frame, function: FunctionInfo) -> Guard | None:
+    """The library whose class says that a method is called on some ranks only (`prepare_data`)."""
+    owner = function.module.classes.get(function.owner or "")
+    if owner is None or frame.light:
+        return None
+    pos = (function.line, 1, function.line, 1)
+    for base in frame.analysis.names.external_bases(owner):
+        model = frame.models.call(f"{base}.{function.name}")
+        if model is not None and model.guards:
+            return function.name, pos, _as_modelled(frame, function, f"{base}.{function.name}", pos, model)
+    return None
+
+
+def _cache(function: FunctionInfo) -> f.Expr | None:
+    """The decorator that runs a function for new arguments only."""
+    for decorator in function.decorators:
+        if last_name(decorator.func if type(decorator) is f.Call else decorator) in _CACHES:
+            return decorator
+    return None
+
+
+_CACHES = frozenset("cache lru_cache memoize memoized cached ttl_cache".split())
+
+
+def _remembered(frame: Frame, function: FunctionInfo, decorator: f.Expr) -> None:
+    """A function that is run for new arguments only, and reduces or gathers one of them: to the others it is old."""
+    known = admissions.admissions(frame)
+    argument = next((p.name for p in function.parameters if p.name in known), None)
+    if argument is None:
+        return
     text = f"@{shown(decorator)}"
     pos = position(decorator) or (function.line, 1, function.line, 1)
+    note = f"`{text}` answers where this rank has met this `{argument}` before, which goes into `{known[argument].op}`"
+    atom = Atom(f"{text} of {function.id}", frame.source(WORLD, "host", pos, note, Confidence.MEDIUM), NO_DEPS)
+    frame.terms[:] = [Choice(atom, tuple(frame.terms), (), frame.module.path, pos, text, "decorator")]
+
+
+def _as_modelled(frame: Frame, function: FunctionInfo, text: str, pos: f.Pos, model: CallModel) -> Formula:
     confidence = Confidence.parse(model.confidence)
     axes = frozenset(model.axes) or WORLD
-    divergence = frame.source(axes, model.kind or "rank", pos, f"under `{text}` only some ranks run this", confidence)
+    divergence = frame.source(axes, model.kind or "rank", pos, f"by `{text}` only some ranks run this", confidence)
     return Atom(f"{text} of {function.id}", divergence, NO_DEPS)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
-from ferrule_lint.semantics import constructed, participation
+from ferrule_lint.semantics import admissions, constructed, participation
 from ferrule_lint.semantics.attributes import parameter_value
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
@@ -248,7 +248,7 @@ def enter(
             continue
         known = bound.get(parameter.name)
         if known is None or known.types:
-            value = parameter_value(frame, parameter, function.line)
+            value = admissions.of_parameter(frame, parameter.name, parameter_value(frame, parameter, function.line))
             frame.env[parameter.name] = value if known is None else value._replace(types=known.types)
         else:
             frame.env[parameter.name] = known

@@ -8,11 +8,15 @@ would capture `import torch` for everybody.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.text import dotted_name, last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.admissions import Admission
+    from ferrule_lint.semantics.lattice import Value
 
 _DEEPEST_REEXPORT = 16
 
@@ -46,7 +50,8 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "body", "called_on", "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "admissions", "body", "called_on",
+        "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
 
@@ -66,6 +71,8 @@ class FunctionInfo:
         self.id = f"{module.path}:{facts.qualname}"
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self.called_on: frozenset[tuple[str, str]] | None = None
+        #: what it reduces or gathers, once somebody has asked; see `semantics.admissions`
+        self.admissions: dict[str, Admission] | None = None
         names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names
@@ -116,7 +123,7 @@ class ModuleInfo:
     """A file of the project."""
 
     __slots__ = ("body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings", "mentions",
-                 "name", "outer", "parts", "path", "stars")  # fmt: skip
+                 "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: f.FileFacts) -> None:
         self.path = path
@@ -136,6 +143,8 @@ class ModuleInfo:
         self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
         #: what names have been found to mean at module level
         self.meanings: dict[str, Entity | None] = {}
+        #: values of the names that no assignment binds, once they have been asked for
+        self.values: dict[str, Value] = {}
         for imported in facts.imports:
             self._add_import(imported)
 

@@ -263,7 +263,7 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
 def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
     """`x is None`."""
     divergence = value.presence
-    if divergence is None and value.divergence is not None and value.divergence.kind != "data":
+    if divergence is None and value.divergence is not None and value.divergence.kind not in ("data", "rank"):
         # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular"
         divergence = None if value.rank.startswith("#") else value.divergence
     if divergence is not None:
