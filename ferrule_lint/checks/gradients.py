@@ -61,7 +61,7 @@ def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Ite
         if base == OWN:
             what = "the output of the inherited forward"
         message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
-        place = used.calls[0] if used.has_stand_in and divergence.kind != "host" else used.at
+        place = used.calls[0] if used.has_stand_in else used.at
         place = place or (used.calls[0] if used.calls and used.returned else used.end)
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")

@@ -212,7 +212,8 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
     if (divergence is None and deps) or (divergence is not None and divergence.kind in _KINDS):
         for mine, value, theirs in ((one, b, other), (other, a, one)):
             nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
-            for output in mine.outputs:
+            failing = {p.output for p in mine.partly if p.divergence is not None and p.divergence.kind == "host"}
+            for output in mine.outputs | failing:
                 if not covered(output, theirs.outputs) and (output[0] != "=" or nothing):
                     partly.add(Partly(output, divergence, deps, theirs.at))
     gone = {p.output for p in partly}
@@ -370,13 +371,18 @@ def at_return(frame: Frame, result: Value) -> None:
     if everything is None:
         return
     stand_ins = frozenset(o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o)
-    for entry in sorted(everything.partly, key=lambda p: (p.output, p.at is None)):
+    for entry in sorted(everything.partly, key=_order_of):
         if entry.divergence is None or covered(entry.output, everything.outputs):
             continue
         if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
             continue  # a stand-in is for an input that is not there, and not for what went wrong
         if entry.output[0] != "=" or (of_loss and not _NOT_TRAINED.search(entry.output)):
             frame.partly_used.append(_used(frame, entry, end, True))
+
+
+def _order_of(entry: Partly) -> tuple[bool, str, bool]:
+    """Which of several reasons for one module is told: what went wrong is the last, a known place comes first."""
+    return entry.divergence is not None and entry.divergence.kind == "host", entry.output, entry.at is None
 
 
 def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
@@ -390,7 +396,11 @@ def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
 def _used(frame: Frame, entry: Partly, end: f.Pos, is_returned: bool) -> PartlyUsed:
     assert entry.divergence is not None
     base = entry.output.partition("#")[0].rstrip("~")
-    found = dict.fromkeys((real, pos) for name, pos, real in frame.forwards if name == base)
+    # a stand-in has nothing to do with what a handler leaves out
+    of_handler = entry.divergence.kind == "host"
+    found = dict.fromkeys(
+        (real, pos) for name, pos, real in frame.forwards if name == base and (real or not of_handler)
+    )
     calls = tuple(pos for _, pos in sorted(found, key=lambda c: c[0]))
     has_stand_in = any(not real for real, _ in found)
     return PartlyUsed(entry.output, entry.divergence, entry.at, end, is_returned, calls, has_stand_in)
