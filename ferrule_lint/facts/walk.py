@@ -12,4 +12,4 @@ def walk(node: object) -> Iterator[object]:
         item = stack.pop()
         if isinstance(item, tuple):
             yield item
-            stack.extend(item)
+            stack += [part for part in item if isinstance(part, tuple)]

@@ -9,8 +9,10 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import first_rank, participation
 from ferrule_lint.semantics.lattice import (
+    CONTAINED,
     DP,
     FLOWS,
+    NO_DEPS,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -207,7 +209,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     return Value(
         uniform=False,
         target=method,
-        deps=frozenset((p, "contained") for p, _ in base.deps),
+        deps=frozenset([(p, CONTAINED) for p, _ in base.deps]) if base.deps else NO_DEPS,
         module=base.module and not e.attr.startswith("_") and e.attr not in ("weight", "bias", "data"),
         group=axes,
         loader=is_loader(frame, e),

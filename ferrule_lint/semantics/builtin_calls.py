@@ -246,12 +246,12 @@ def _getattr(frame: Frame, arguments: Arguments) -> Value:
 
 def _run_in_thread(frame: Frame, arguments: Arguments) -> Value:
     """`asyncio.to_thread(function, ...)`, `executor.submit(function, ...)`: the function runs with the rest."""
-    from ferrule_lint.semantics.calls import dispatch
+    from ferrule_lint.semantics.calls import Arguments, dispatch
 
     e = arguments.expr
     if not arguments.positional:
         return UNKNOWN
-    inner = arguments._replace(expr=e._replace(args=e.args[1:]), positional=arguments.positional[1:])
+    inner = Arguments(e._replace(args=e.args[1:]), arguments.positional[1:], arguments.keywords)
     return dispatch(frame, arguments.positional[0], inner)
 
 
@@ -339,7 +339,9 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         emptiness = receiver.emptiness or receiver.data
         if index:
             emptiness = attributes.emptiness_of(emptiness, index)
-        return Value(emptiness=emptiness, uniform=receiver.uniform, deps=_empty_or_not(receiver))
+        # what a caller passes has no items at most in the first dimension: the others are the model's
+        deps = _empty_or_not(receiver) if index in ("", "0") else NO_DEPS
+        return Value(emptiness=emptiness, uniform=receiver.uniform, deps=deps)
     sizes = receiver._replace(external=attributes.SIZE, target=None)
     if target.name == "size":
         if not index:
@@ -368,7 +370,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     if name in ("keys", "values", "items", "copy"):
         return receiver._replace(const=None, target=None, items=None, emptiness=receiver.emptiness)
     if (name in ("getvalue", "getbuffer") and not arguments.values) or (name == "encode" and _to_bytes(arguments)):
-        return _serialised(frame, arguments._replace(positional=(receiver,)))
+        return _serialised(frame, arguments.replaced(positional=(receiver,)))
     if name == "submit" and arguments.positional:
         return _run_in_thread(frame, arguments)
     if name in _TRANSPARENT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
@@ -19,10 +19,12 @@ from ferrule_lint.semantics import (
     modelled,
     participation,
     roots,
+    surgery,
     tensors,
 )
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
+from ferrule_lint.semantics.files import may_write
 from ferrule_lint.semantics.instantiate import bind_arguments
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -66,16 +68,21 @@ _LOOKS = re.compile(
 _FACTORIES = ("from_pretrained", "from_config", "_from_config")
 
 
-class Arguments(NamedTuple):
+class Arguments:
     """The evaluated arguments of a call."""
 
-    expr: f.Call
-    positional: tuple[Value, ...]
-    keywords: dict[str, Value]
+    __slots__ = ("expr", "keywords", "positional", "values")
 
-    @property
-    def values(self) -> tuple[Value, ...]:
-        return (*self.positional, *self.keywords.values())
+    def __init__(self, expr: f.Call, positional: tuple[Value, ...], keywords: dict[str, Value]) -> None:
+        self.expr = expr
+        self.positional = positional
+        self.keywords = keywords
+        #: all of them
+        self.values = (*positional, *keywords.values()) if keywords else positional
+
+    def replaced(self, *, expr: f.Call | None = None, positional: tuple[Value, ...] | None = None) -> Arguments:
+        """The same arguments for another call, or others for the same."""
+        return Arguments(expr or self.expr, self.positional if positional is None else positional, self.keywords)
 
     @property
     def is_open(self) -> bool:
@@ -95,8 +102,10 @@ class Arguments(NamedTuple):
 
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
-    if (path := frame.path_divergence()) is not None and path.kind == "rank":
+    if may_write(e) and (path := frame.path_divergence()) is not None and path.kind == "rank":
         frame.files.write(e)
+    else:
+        frame.files.save(e, lambda argument: iteration.definition(frame, argument))
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     positional = tuple([frame.eval(a) for a in e.args])
@@ -106,7 +115,9 @@ def call(frame: Frame, e: f.Call) -> Value:
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
     if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
-        for expr in (*e.args, *(v for _, v in e.keywords)):
+        for expr in e.args:
+            seen_by_others(frame, expr)
+        for _, expr in e.keywords:
             seen_by_others(frame, expr)
     before, marks = len(frame.terms), len(frame.gradient_marks)
     result = dispatch(frame, function, arguments)
@@ -124,11 +135,13 @@ def call(frame: Frame, e: f.Call) -> Value:
 
 def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:
     """What is passed to a call may be sharded there."""
-    place = place_name(expr)
-    value = frame.env.get(place) if place else None
+    if type(expr) is not f.Name and type(expr) is not f.Attr:
+        return
+    value = frame.env.get(place := place_name(expr))
     if value is None:
         return
-    frame.wraps.update(p for p, _ in value.deps)
+    if value.deps:
+        frame.wraps.update(p for p, _ in value.deps)
     if value.unwrapped:
         frame.env[place] = value._replace(unwrapped=False)
 
@@ -369,6 +382,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     receiver_expr = e.func.base if type(e.func) is f.Attr else None
     text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    if target.name in surgery.METHODS and not frame.light:
+        surgery.of_method(frame, target.name, receiver, e)
     if target.name == "backward":
         forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:
@@ -464,7 +479,8 @@ def unknown_call(
         data = worse(data, v.data)
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
-        deps |= frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in v.deps)
+        if v.deps:
+            deps |= frozenset([(p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in v.deps])
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,

@@ -6,7 +6,7 @@ are known (a literal, "there is more than one rank") fold away.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ferrule_lint.semantics.lattice import NO_DEPS, Deps, Divergence, worse
@@ -62,14 +62,14 @@ def connect(op: str, operands: list[Formula]) -> Formula:
     return kept[0] if len(kept) == 1 else Connective(op, tuple(kept))
 
 
-def atoms(formula: Formula) -> Iterator[Atom]:
+def atoms(formula: Formula) -> Sequence[Atom]:
+    while type(formula) is Negation:
+        formula = formula.operand
     if type(formula) is Atom:
-        yield formula
-    elif type(formula) is Negation:
-        yield from atoms(formula.operand)
-    elif type(formula) is Connective:
-        for operand in formula.operands:
-            yield from atoms(operand)
+        return (formula,)
+    if type(formula) is Connective:
+        return [atom for operand in formula.operands for atom in atoms(operand)]
+    return ()
 
 
 def evaluate(formula: Formula, assignment: Mapping[str, bool]) -> bool | None:
@@ -101,6 +101,8 @@ def implied(formula: Formula, value: bool) -> dict[str, bool]:
 
 
 def divergence_of(formula: Formula) -> Divergence | None:
+    if type(formula) is Atom:
+        return formula.divergence
     result: Divergence | None = None
     for atom in atoms(formula):
         result = worse(result, atom.divergence)

@@ -11,17 +11,20 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import (
+    accumulators,
     admissions,
     attributes,
     calls,
     iteration,
     layout,
+    loss_names,
     participation,
     rank_names,
     selection,
     stage_values,
+    surgery,
 )
-from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
+from ferrule_lint.semantics.conditions import Formula, Known, atoms, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -32,6 +35,7 @@ from ferrule_lint.semantics.lattice import (
     UNIFORM,
     UNKNOWN,
     WORLD,
+    Deps,
     Divergence,
     Value,
     computed,
@@ -64,17 +68,21 @@ def _name(frame: Frame, e: f.Name) -> Value:
     value = frame.read(e.id)
     if value is not None:
         return value
-    qualname = frame.function.qualname if frame.function else ""
+    qualname = frame.function.qualname if frame.function and frame.module.outer else ""
     while qualname:
-        nested = frame.module.functions.get(f"{qualname}.{e.id}")
-        if nested is not None and nested.owner is None:
-            return Value(uniform=True, target=FunctionTarget(nested, None, frame))
+        if qualname in frame.module.outer:
+            nested = frame.module.functions.get(f"{qualname}.{e.id}")
+            if nested is not None and nested.owner is None:
+                return Value(uniform=True, target=FunctionTarget(nested, None, frame))
         qualname = qualname.rpartition(".")[0]
     return global_value(frame, e.id)
 
 
 def global_value(frame: Frame, name: str) -> Value:
     """The value of a module-level or builtin name."""
+    known = frame.module.values.get(name)
+    if known is not None:
+        return known
     entity = frame.analysis.names.lookup(frame.module, name)
     if entity is None:
         if name in _UNORDERED_BUILTINS:
@@ -83,8 +91,12 @@ def global_value(frame: Frame, name: str) -> Value:
         if axes is not None:
             note = f"`{name}` differs by rank"
             return Value(divergence=frame.source(frozenset(axes) or WORLD, "rank", None, note, Confidence.MEDIUM))
-        return Value(uniform=name in _BUILTIN_CONSTANTS, target=ExternalTarget(name))
-    return entity_value(frame, entity)
+        value = Value(uniform=name in _BUILTIN_CONSTANTS, target=ExternalTarget(name))
+    else:
+        value = entity_value(frame, entity)
+    if not isinstance(entity, GlobalName):
+        frame.module.values[name] = value
+    return value
 
 
 _UNORDERED_BUILTINS = ("set", "frozenset")
@@ -372,7 +384,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             external=base.external if base.external == attributes.SIZE and leading else None,
             multiple=iteration.cut_to_multiple(frame, e.index),
         )
-    value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
+    if value.deps:
+        value = value._replace(deps=_of_items(value.deps))
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
         return value._replace(uniform=False)
@@ -460,8 +473,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if divergence is None and (one := settled(a, b)) is not None:
         return one
     deps = NO_DEPS
-    for atom_deps in (atom.deps for atom in _atoms(formula)):
-        deps |= atom_deps
+    for atom in atoms(formula):
+        deps |= atom.deps
     differ = a.const != b.const and (a.const is not None or b.const is not None)
     if divergence is not None and differ and "None" in (a.const, b.const):
         # present on some ranks only; what it holds there is not known to differ otherwise
@@ -495,6 +508,8 @@ def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Va
         last = divergence.why[-1]
         step = replace(last, role="flow", note=f"the ranks make it differently: {words}")
         return joined._replace(shape=divergence.then(step).at_most(Confidence.MEDIUM), uneven_last=False)
+    if a.shape is not None and b.shape is not None and surgery.both(a.shape, b.shape, divergence):
+        return joined._replace(shape=None)
     for one, other in ((a, b), (b, a)):
         if divergence.kind == "rank" and _is_empty(one) and not _is_empty(other) and other.const is None:
             joined = joined._replace(length=worse(joined.length, divergence.at_most(Confidence.MEDIUM)))
@@ -514,14 +529,8 @@ def _is_plain(value: Value) -> bool:
     return not holds and all(k is None for k in known)
 
 
-def _atoms(formula: Formula) -> list[Atom]:
-    from ferrule_lint.semantics.conditions import atoms
-
-    return list(atoms(formula))
-
-
 def is_uniform(formula: Formula) -> bool:
-    return all(a.key.startswith("=") for a in _atoms(formula))
+    return all(a.key.startswith("=") for a in atoms(formula))
 
 
 def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
@@ -582,11 +591,15 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
-    order = None if numbers(expr) else iterable.unordered
+    order = None if numbers(expr) else iterable.unordered or accumulators.order(frame, iterable, expr)
     return Loop(
         body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
         dicts_walked(expr),
     )  # fmt: skip
+
+
+def _of_items(deps: Deps) -> Deps:
+    return frozenset([(p, ITEM if how == FLOWS else how) for p, how in deps]) if deps else NO_DEPS
 
 
 #: wrappers around an iterable that show how far it is
@@ -610,7 +623,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         uniform=iterable.uniform,
         divergence=None,
         data=iterable.data,
-        deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in iterable.deps),
+        deps=_of_items(iterable.deps),
         types=iterable.element_types,
         module=iterable.module,
         group=iterable.group,
@@ -663,6 +676,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
         if source is not None:
             value = rank_names.of_target(frame, target, source, value)
             value = admissions.of_target(frame, target, source, value)
+            value = loss_names.of_target(frame, target, source, value)
         frame.write(place, value)
 
 

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.text import dotted_name, last_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.admissions import Admission
+    from ferrule_lint.semantics.lattice import Value
 
 _DEEPEST_REEXPORT = 16
 
@@ -122,7 +123,7 @@ class ModuleInfo:
     """A file of the project."""
 
     __slots__ = ("body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings", "mentions",
-                 "name", "outer", "parts", "path", "stars")  # fmt: skip
+                 "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: f.FileFacts) -> None:
         self.path = path
@@ -142,6 +143,8 @@ class ModuleInfo:
         self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
         #: what names have been found to mean at module level
         self.meanings: dict[str, Entity | None] = {}
+        #: values of the names that no assignment binds, once they have been asked for
+        self.values: dict[str, Value] = {}
         for imported in facts.imports:
             self._add_import(imported)
 

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values
+from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values, surgery
 from ferrule_lint.semantics.conditions import (
     FALSE,
     TRUE,
@@ -37,6 +37,7 @@ from ferrule_lint.semantics.trace import (
     Event,
     Exit,
     Loop,
+    Term,
     Trace,
     choices_and_loops,
     ends,
@@ -63,19 +64,17 @@ def execute(frame: Frame, body: f.Body) -> None:
         frame.line = statement.line
         before = len(frame.terms)
         _STATEMENTS[type(statement)](frame, statement)
-        guard = _exit_guard(frame, before, statement)
-        if guard is not None:
-            frame.conditions.append(guard)
-            guards += 1
+        if type(statement) is f.If and len(frame.terms) > before:
+            guard = _exit_guard(frame.terms[-1])
+            if guard is not None:
+                frame.conditions.append(guard)
+                guards += 1
     if guards:
         del frame.conditions[-guards:]
 
 
-def _exit_guard(frame: Frame, before: int, statement: f.Stmt) -> Formula | None:
-    """The condition under which the rest of the block runs, when this statement may have left it."""
-    if type(statement) is not f.If or len(frame.terms) == before:
-        return None
-    last = frame.terms[-1]
+def _exit_guard(last: Term) -> Formula | None:
+    """The condition under which the rest of the block runs, when the `if` that this term is of may have left it."""
     if type(last) is not Choice or last.form != "if":
         return None
     # an exception ends the job: who is still there is everybody
@@ -115,6 +114,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     for target in s.targets:
         if type(target) is f.Attr and target.attr in frame.models.assigned:
             flags.assigned(frame, target, value)
+        if type(target) is f.Attr and value.module and not frame.light:
+            surgery.of_assignment(frame, target, value)
         bind(frame, target, value, s.value)
         if type(target) is f.Name:
             frame.definitions[target.id] = (s.value, frame.version(target.id))
