@@ -54,10 +54,10 @@ def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Ite
             continue  # pipeline stages have parts of their own, and share gradients with nobody else
         if base in seen or any(step in reported for step in divergence.why):
             continue
-        if used.output[0] == "=" and any(f"`{base}`" in step.note for step in divergence.why):
+        if used.output.startswith("=") and any(f"`{base}`" in step.note for step in divergence.why):
             continue  # what decides is hardly what is trained
         seen.add(base)
-        what = f"an output of `{base}`" if part or used.output[0] == "=" else f"the output of `{base}`"
+        what = f"an output of `{base}`" if part or used.output.startswith("=") else f"the output of `{base}`"
         if base == OWN:
             what = "the output of the inherited forward"
         message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
