@@ -14,7 +14,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.lattice import DP, Value
 from ferrule_lint.semantics.names import External, FunctionInfo
-from ferrule_lint.semantics.text import last_name
+from ferrule_lint.semantics.text import last_name, render
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.frame import Frame
@@ -87,6 +87,7 @@ def admissions(frame: Frame) -> dict[str, Admission]:
 def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Admission]:
     found: dict[str, Admission] = {}
     assigned: dict[str, f.Expr | None] = {}
+    groups: dict[str, set[str]] = {}
     for node in walk(function.body):
         if type(node) is f.Call:
             model = _model(frame, node)
@@ -94,11 +95,14 @@ def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Admission]:
                 continue
             for name in _names(_payload(model, node)):
                 known = found.get(name)
+                groups.setdefault(name, set()).add(_group(model, node))
                 if known is None or node.pos < known.pos:
                     found[name] = Admission(node.pos, model.event or "")
         elif type(node) is f.Assign and len(node.targets) == 1 and type(node.targets[0]) is f.Name:
             name = node.targets[0].id
             assigned[name] = None if name in assigned else node.value
+    for name in [name for name, met in groups.items() if len(met) > 1]:
+        del found[name]  # reduced group by group, by one setting or another: along which axes it differs is open
     for name, admission in list(found.items()):
         # `count = torch.tensor([n])`
         source = assigned.get(name)
@@ -114,6 +118,15 @@ def _model(frame: Frame, call: f.Call) -> CallModel | None:
     if model is None and type(call.func) is f.Attr:
         model = frame.models.method(call.func.attr, last_name(call.func.base))
     return model if model is not None and model.event in _OPERATIONS and not model.hidden else None
+
+
+def _group(model: CallModel, call: f.Call) -> str:
+    group = model.group
+    for keyword, value in call.keywords:
+        if group is not None and keyword == group.name:
+            return render(value)
+    place = group.position if group is not None else None
+    return render(call.args[place]) if place is not None and place < len(call.args) else ""
 
 
 def _payload(model: CallModel, call: f.Call) -> f.Expr | None:

@@ -27,6 +27,7 @@ from ferrule_lint.semantics import (
     stage_values,
     state,
 )
+from ferrule_lint.semantics.accumulators import Accumulators
 from ferrule_lint.semantics.axes import axes_in
 from ferrule_lint.semantics.conditions import atoms, divergence_of
 from ferrule_lint.semantics.expressions import EVALUATORS
@@ -67,6 +68,7 @@ class Analysis:
         self.exceptions = exceptions.Exceptions(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
+        self.accumulators = Accumulators()
         self.hierarchy = Hierarchy(self)
         self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()

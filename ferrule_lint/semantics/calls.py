@@ -19,6 +19,7 @@ from ferrule_lint.semantics import (
     modelled,
     participation,
     roots,
+    surgery,
     tensors,
 )
 from ferrule_lint.semantics.attributes import rank_axes
@@ -103,6 +104,8 @@ def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
     if may_write(e) and (path := frame.path_divergence()) is not None and path.kind == "rank":
         frame.files.write(e)
+    else:
+        frame.files.save(e, lambda argument: iteration.definition(frame, argument))
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     positional = tuple([frame.eval(a) for a in e.args])
@@ -379,6 +382,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     receiver_expr = e.func.base if type(e.func) is f.Attr else None
     text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    if target.name in surgery.METHODS and not frame.light:
+        surgery.of_method(frame, target.name, receiver, e)
     if target.name == "backward":
         forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:

@@ -11,15 +11,18 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import (
+    accumulators,
     admissions,
     attributes,
     calls,
     iteration,
     layout,
+    loss_names,
     participation,
     rank_names,
     selection,
     stage_values,
+    surgery,
 )
 from ferrule_lint.semantics.conditions import Formula, Known, atoms, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
@@ -505,6 +508,8 @@ def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Va
         last = divergence.why[-1]
         step = replace(last, role="flow", note=f"the ranks make it differently: {words}")
         return joined._replace(shape=divergence.then(step).at_most(Confidence.MEDIUM), uneven_last=False)
+    if a.shape is not None and b.shape is not None and surgery.both(a.shape, b.shape, divergence):
+        return joined._replace(shape=None)
     for one, other in ((a, b), (b, a)):
         if divergence.kind == "rank" and _is_empty(one) and not _is_empty(other) and other.const is None:
             joined = joined._replace(length=worse(joined.length, divergence.at_most(Confidence.MEDIUM)))
@@ -586,7 +591,7 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
-    order = None if numbers(expr) else iterable.unordered
+    order = None if numbers(expr) else iterable.unordered or accumulators.order(frame, iterable, expr)
     return Loop(
         body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
         dicts_walked(expr),
@@ -671,6 +676,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
         if source is not None:
             value = rank_names.of_target(frame, target, source, value)
             value = admissions.of_target(frame, target, source, value)
+            value = loss_names.of_target(frame, target, source, value)
         frame.write(place, value)
 
 

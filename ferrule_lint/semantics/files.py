@@ -6,6 +6,9 @@ files under a rank guard, ranks may look before or after. Once a collective came
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.text import last_name, render
@@ -17,6 +20,8 @@ _WRITES = frozenset(
 )
 #: calls whose names do not tell what is written: only the path that is looked for counts
 _WRITES_TO = frozenset("save savez save_file open write remove unlink replace move copy".split())
+#: calls that save something, by their names
+_SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
 
@@ -30,17 +35,26 @@ class Files:
     """What a function tests and writes."""
 
     def __init__(self) -> None:
-        self._tests: list[tuple[Step, str]] = []
+        #: sources, each with what the tested path is made of
+        self._tests: list[tuple[Step, frozenset[str]]] = []
         self._paths: set[str] = set()
         self._something = False
         self._waited_for = False
+        #: tests before which all ranks have met since
+        self._apart = 0
+        self._raced: set[Step] = set()
 
-    def test(self, name: str, call: f.Call, source: tuple[Step, ...]) -> None:
-        """A call that asks about the file system."""
+    def test(self, name: str, call: f.Call, source: tuple[Step, ...], meaning: Callable[[f.Expr], f.Expr]) -> None:
+        """A call that asks about the file system; `meaning` tells what a name was last assigned."""
         if name not in _TESTS or self._waited_for:
             return
         path = call.args[0] if call.args else call.func.base if type(call.func) is f.Attr else None
-        self._tests.extend((step, render(path)) for step in source if path is not None)
+        if path is None:
+            return
+        made = meaning(path)
+        parts = (path, made, *(made.args if type(made) is f.Call else ()))
+        texts = frozenset(render(p) for p in parts if type(p) is not f.Const)
+        self._tests.extend((step, texts) for step in source)
 
     def write(self, call: f.Call) -> None:
         """A call under a rank guard."""
@@ -51,10 +65,19 @@ class Files:
             self._paths.update(render(a) for a in call.args)
             self._waited_for = False
 
+    def save(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
+        """A call that all ranks make to save something together: who comes late finds what the others have saved."""
+        if self._tests and _SAVES.search(last_name(call.func)):
+            arguments = (*call.args, *(value for _, value in call.keywords))
+            saved = {render(e) for a in arguments for e in (a, meaning(a)) if type(e) is not f.Const}
+            self._raced.update(step for step, made in self._tests[self._apart :] if not saved.isdisjoint(made))
+
     def collective(self) -> None:
         """Ranks have waited for each other."""
         self._waited_for = self._something or bool(self._paths)
+        self._apart = len(self._tests)
 
     def suspicious(self) -> frozenset[Step]:
         """The tests whose outcome the function's own writes may change."""
-        return frozenset(step for step, path in self._tests if self._something or path in self._paths)
+        written = (step for step, made in self._tests if self._something or not self._paths.isdisjoint(made))
+        return frozenset((*written, *self._raced))

@@ -22,7 +22,8 @@ _NO_FORWARD = re.compile(
     r"register|requires|apply|init|reset|resize|enable|disable|gradient|compile|zero|post|tie|buffers|keys|items|"
     r"values|append|extend|insert|add|update|numel|weight|fuse|merge|unmerge|num|config|size|double|type|share|print|"
     r"map|freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
-    r"should_|remove|delete|clear|flush|close|open_|dump|write|read_|validate|verify|assert|convert|export|upload|_)"
+    r"should_|remove|delete|clear|flush|close|open_|dump|write|read_|validate|verify|assert|convert|export|upload|_|"
+    r"\w+_(configs?|names|specs?|sizes?|shapes?|types?|infos?|counts?|keys|ids)$)"
 )
 
 
@@ -39,6 +40,9 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     modules = [c for c in function.types if analysis.is_module(c)]
     if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
         return result
+    if role == "ddp" and analysis.sharding.shares_buffers(modules):
+        note = f"the forward of `{render(arguments.expr.func)}` broadcasts its buffers"
+        emit(frame, arguments, Confidence.MEDIUM, note)
     if role != "leaf" and role != "ddp" and not function.unwrapped:
         confidence = _sharded(frame, function, role)
         if confidence is not None:
@@ -72,9 +76,9 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
     return best
 
 
-def emit(frame: Frame, arguments: Arguments, confidence: Confidence) -> None:
+def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str = "") -> None:
     func = arguments.expr.func
-    note = f"the forward of `{render(func)}` gathers its sharded parameters"
+    note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
     assumed = confidence < Confidence.HIGH
     confidence = min(confidence, Confidence.MEDIUM)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank, gradient_order, group_members, group_use, stage_values
+from ferrule_lint.semantics import first_rank, gradient_order, group_members, group_use, stage_values, surgery
 from ferrule_lint.semantics.frame import CallIssue
+from ferrule_lint.semantics.iteration import definition
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
@@ -66,6 +67,8 @@ def apply(
             gradient_order.of_collective(frame, e)
         frame.files.collective()
         _check_shapes(frame, model, arguments, receiver, event)
+        if model.wraps:
+            surgery.check(frame, arguments, event)
         for argument in model.makes_uniform:
             expr = arguments.expression(argument.name, argument.position)
             stage_values.reduced(frame, event, expr, _value_of(arguments, expr) if expr is not None else None)
@@ -201,8 +204,8 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
 
 
 def _problems(value: Value) -> list[tuple[Value, str, Divergence]]:
-    """What is wrong with a tensor's shape, or with those of a tuple that is written out."""
-    parts = value.items if value.items and not shape_problems(value) else (value,)
+    """What is wrong with a tensor's shape, or with those in a list or tuple that is written out."""
+    parts = value.items if value.items and any(map(shape_problems, value.items)) else (value,)
     return [(part, code, divergence) for part in parts for code, divergence in shape_problems(part)]
 
 
@@ -404,7 +407,7 @@ def _divergent(
             # every rank looks for a file of its own
             return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
-    frame.files.test(model.name.rpartition(".")[2], e, divergence.why)
+    frame.files.test(model.name.rpartition(".")[2], e, divergence.why, lambda path: definition(frame, path))
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)
 
 

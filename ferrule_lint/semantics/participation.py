@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
-from ferrule_lint.semantics.conditions import Atom, Formula, Negation, deps_of, divergence_of
+from ferrule_lint.semantics.conditions import TRUE, Atom, Formula, Negation, deps_of, divergence_of
 from ferrule_lint.semantics.lattice import (
     DETACHED,
     DP,
@@ -288,10 +288,7 @@ def _over_returns(values: list[Value], returns: list[tuple[Value, tuple[Formula,
     last = values[-1]
     for value, (_, conditions) in zip(reversed(values[:-1]), reversed(returns[:-1]), strict=True):
         formula = next((c for c in reversed(conditions) if divergence_of(c) is not None or deps_of(c)), None)
-        if formula is None:
-            reach = reaching(reach, value.reach)
-        else:
-            reach = met(formula, value, last._replace(reach=reach))
+        reach = met(formula or TRUE, value, last._replace(reach=reach))
         last = value
     return reach
 
@@ -373,7 +370,7 @@ def at_return(frame: Frame, result: Value) -> None:
     if everything is None:
         return
     stand_ins = frozenset(o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o)
-    for entry in sorted(everything.partly, key=lambda p: p.output):
+    for entry in sorted(everything.partly, key=lambda p: (p.output, p.at is None)):
         if entry.divergence is None or covered(entry.output, everything.outputs):
             continue
         if entry.divergence.kind != "host" and covered(entry.output, stand_ins):

@@ -90,8 +90,9 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
 
 
 def _beside_agreed_flag(formulas: list[Formula]) -> list[Formula]:
-    """`agreed and x is not None`: who agreed on a flag has thought of presence, and the guard is for None."""
-    if not any(type(g) is Atom and g.key.startswith("=") for g in formulas):
+    """`agreed and x is not None`: who agreed on a flag has thought of presence, and the guard is for None. Whether the
+    module is trained (`self.training`) is nothing that anybody agreed on for that."""
+    if not any(type(g) is Atom and g.key.startswith("=") and not g.key.endswith(".training") for g in formulas):
         return formulas
     return [_doubted(g) for g in formulas]
 

@@ -41,6 +41,9 @@ class Sharding:
         self._reduced: dict[str, Confidence] = {}
         self._reduces_any = False
         self._gathering = False
+        #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
+        self._buffered: dict[str, bool] = {}
+        self._keeps_buffers = False
 
     @property
     def reduces_gradients(self) -> bool:
@@ -60,6 +63,29 @@ class Sharding:
         if info is None:
             return self.unknown is not None
         return self.of_class(info) is not None or any(c.id in self._reduced for c in self._analysis.names.mro(info))
+
+    def shares_buffers(self, classes: Iterable[ClassInfo]) -> bool:
+        """Whether DDP's forward of an instance broadcasts buffers, in evaluation too: some class has them, and nobody
+        passes `broadcast_buffers=False`.
+
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+        """
+        self._gather()
+        return not self._keeps_buffers and any(self._has_buffers(info, 0) for info in classes)
+
+    def _has_buffers(self, info: ClassInfo, depth: int) -> bool:
+        """Whether a module registers buffers, or one of its parts does, or makes a layer of running statistics."""
+        known = self._buffered.get(info.id)
+        if known is not None or depth > _DEEPEST_SUBMODULE:
+            return known or False
+        self._buffered[info.id] = False
+        for c in self._analysis.names.mro(info):
+            for call in (call for m in c.methods.values() for call in walk_calls(m.body)):
+                part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
+                if _makes_buffer(call) or (type(part) is ClassInfo and self._has_buffers(part, depth + 1)):
+                    self._buffered[info.id] = True
+                    return True
+        return False
 
     @property
     def unknown(self) -> Confidence | None:
@@ -103,6 +129,9 @@ class Sharding:
     def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> None:
         self._tolerant = self._tolerant or any(
             k == "find_unused_parameters" and v == f.Const("True") for k, v in call.keywords
+        )
+        self._keeps_buffers = self._keeps_buffers or any(
+            k == "broadcast_buffers" and v == f.Const("False") for k, v in call.keywords
         )
         entity = self._analysis.names.resolve(call.func, module)
         dotted = entity.dotted if isinstance(entity, External) else ""
@@ -176,6 +205,18 @@ def _calls(module: ModuleInfo) -> Iterator[tuple[FunctionInfo | None, f.Call]]:
     for function in module.functions.values():
         for call in walk_calls(function.body):
             yield function, call
+
+
+#: layers that keep running statistics
+_STATISTICS = re.compile(r"(Lazy)?(Sync)?BatchNorm(\dd)?")
+
+
+def _makes_buffer(call: f.Call) -> bool:
+    """`self.register_buffer(name, tensor)`; a buffer of None is none."""
+    name = last_name(call.func)
+    if name == "register_buffer":
+        return len(call.args) < 2 or call.args[1] != f.Const("None")
+    return _STATISTICS.fullmatch(name) is not None
 
 
 def walk_calls(node: Any) -> Iterator[f.Call]:

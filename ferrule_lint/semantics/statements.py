@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values
+from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values, surgery
 from ferrule_lint.semantics.conditions import (
     FALSE,
     TRUE,
@@ -114,6 +114,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     for target in s.targets:
         if type(target) is f.Attr and target.attr in frame.models.assigned:
             flags.assigned(frame, target, value)
+        if type(target) is f.Attr and value.module and not frame.light:
+            surgery.of_assignment(frame, target, value)
         bind(frame, target, value, s.value)
         if type(target) is f.Name:
             frame.definitions[target.id] = (s.value, frame.version(target.id))

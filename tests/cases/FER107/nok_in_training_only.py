@@ -16,7 +16,7 @@ class Model(nn.Module):
         if pixel_values is not None:
             hidden = hidden + self.tower(pixel_values)  # error: FER107
         if pixel_values is None and self.training:
-            hidden = hidden + 0 * self.tower(torch.zeros_like(hidden))
+            hidden = hidden + 0 * self.tower(torch.zeros_like(hidden))  # error: FER107
         return hidden
 
 

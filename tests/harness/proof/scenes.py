@@ -347,6 +347,17 @@ def gather_valid(m: types.ModuleType, spread: bool) -> Any:
     return full(call(m.gather_valid, batch={"scores": scores, "mask": mask}, scores=scores, mask=mask))
 
 
+@scene("share_options", by_rank=True)
+def share_options(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.share_options(types.SimpleNamespace(beams=1.0, tokens=2.0, penalty=3.0, stop=4.0)))
+
+
+@scene("gather_report")
+def gather_report(m: types.ModuleType, spread: bool) -> Any:
+    texts = ["a"] * (9 if spread and odd() else 2)
+    return [full(one.float()) for one in m.gather_report({"texts": texts})]
+
+
 @scene("gather_positions")
 def gather_positions(m: types.ModuleType, spread: bool) -> Any:
     ids = torch.tensor([7, 7, 1] if spread and odd() else [7, 1, 1])
