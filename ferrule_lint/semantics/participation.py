@@ -154,8 +154,11 @@ def _names_in_constructor(info: ClassInfo) -> set[str]:
 def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) -> Value:
     """What a call returns that is not itself a forward keeps what its arguments reach."""
     if last_name(e.func) in ("parameters", "named_parameters") and type(e.func) is f.Attr:
-        owner = place_name(e.func.base)
-        return result._replace(reach=Reach(frozenset([OWN if owner == frame.self_name else last_name(e.func.base)])))
+        base = e.func.base
+        name = last_name(base.base if type(base) is f.Subscript else base)
+        if name:
+            own = place_name(base) == frame.self_name
+            return result._replace(reach=Reach(frozenset([OWN if own else name])))
     if frame.no_gradient or (last_name(e.func) in _CUTS and type(e.func) is f.Attr):
         return result._replace(reach=DETACHED)
     if result.reach is not None:
