@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterator
 
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
@@ -11,7 +11,7 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import DP, OWN, overlap
 
 
-def check(frame: Frame, function: str, reported: Collection[Step], doubted: Set[Step]) -> Iterator[Finding]:
+def check(frame: Frame, function: str, reported: Collection[Step], doubted: frozenset[Step]) -> Iterator[Finding]:
     """`reported`: what findings about the forwards themselves rest on; `doubted`: those of them that are guesses."""
     yield from _partly_used(frame, function, reported, doubted)
     yield from _too_early(frame, function)
@@ -43,7 +43,7 @@ def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
         )
 
 
-def _partly_used(frame: Frame, function: str, reported: Collection[Step], doubted: Set[Step]) -> Iterator[Finding]:
+def _partly_used(frame: Frame, function: str, reported: Collection[Step], doubted: frozenset[Step]) -> Iterator[Finding]:
     """One finding for each module; none where the forward itself is reported under one of its sources."""
     path = frame.module.path
     seen: set[str] = set()

@@ -115,7 +115,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
     if frame.partly_used or frame.gradient_marks:
         rests_on = [(x, s) for x in found for s in x.witness if s.role in ("source", "condition")]
         reported = {s for x, s in rests_on if x.confidence > Confidence.LOW}
-        doubted = {s for x, s in rests_on if x.confidence == Confidence.LOW and x.code == "FER101"}
+        doubted = frozenset(s for x, s in rests_on if x.confidence == Confidence.LOW and x.code == "FER101")
         yield from gradients.check(frame, name, reported, doubted)
 
 

@@ -387,12 +387,11 @@ def at_return(frame: Frame, result: Value) -> None:
 def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
     """Outputs that reach a loss on some ranks only."""
     reach = combined([loss])
-    for entry in reach.partly if reach is not None else ():
-        if (
-            not entry.output.startswith("=")
-            and entry.divergence is not None
-            and not covered(entry.output, reach.outputs)
-        ):  # type: ignore[union-attr]
+    if reach is None:
+        return
+    for entry in reach.partly:
+        part = entry.output.startswith("=") or covered(entry.output, reach.outputs)
+        if not part and entry.divergence is not None:
             frame.partly_used.append(_used(frame, entry, pos, False))
 
 
