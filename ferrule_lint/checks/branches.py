@@ -9,6 +9,7 @@ from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, Effort, branch_code, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
+from ferrule_lint.semantics.exceptions import RUN_DRY
 from ferrule_lint.semantics.lattice import Divergence
 from ferrule_lint.semantics.reach import can_run
 from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
@@ -91,6 +92,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if found.after_exit and way == "alone":
         code, confidence = "FER105", Confidence.LOW  # the job ends of it, where its launcher sees to that
         message = f"`{op}`{reached} waits for ranks that raise before it, on their own: `{choice.text}` {why}"
+    elif found.after_exit and choice.form == "exception" and choice.text == RUN_DRY:
+        code = "FER103"
+        message = f"`{op}`{reached} is skipped by ranks whose own data ends earlier: `{choice.text}` {why}"
     elif found.after_exit and way in ("caught", "leaves"):
         code = "FER105"
         text = choice.text if choice.form == "exception" else f"{choice.text} ({why})"

@@ -8,7 +8,7 @@ from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics import gradient_order, participation
 from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import DP, overlap
+from ferrule_lint.semantics.lattice import DP, OWN, overlap
 
 
 def check(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
@@ -58,8 +58,10 @@ def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Ite
             continue  # what decides is hardly what is trained
         seen.add(base)
         what = f"an output of `{base}`" if part or used.output[0] == "=" else f"the output of `{base}`"
+        if base == OWN:
+            what = "the output of the inherited forward"
         message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
-        place = used.calls[0] if used.has_stand_in else used.at
+        place = used.calls[0] if used.has_stand_in and divergence.kind != "host" else used.at
         place = place or (used.calls[0] if used.calls and used.returned else used.end)
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")

@@ -5,6 +5,7 @@ Nothing heavier than click is imported here: `--help` and `--version` come at on
 
 from __future__ import annotations
 
+import gc
 import sys
 import traceback
 from collections.abc import Sequence
@@ -97,7 +98,11 @@ def main(args: Sequence[str] | None = None) -> None:
         # a terminal or pipe that cannot show a character must not stop the report
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(args))
+    # facts and values are many, and make next to no cycles: looking for some takes longer than the process lives
+    gc.disable()
+    status = run(args)
+    gc.freeze()  # Python would look once more at exit
+    sys.exit(status)
 
 
 def run(args: Sequence[str] | None = None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import click
 
 from ferrule_lint.cli.failure import Failure
@@ -17,4 +19,5 @@ def server(stdio: bool) -> None:
         if (error.name or "").split(".")[0] not in ("pygls", "lsprotocol"):
             raise
         raise Failure("the language server needs pygls: install `ferrule-lint[lsp]`") from None
+    gc.enable()  # this one lives for long
     make_server().start_io()

@@ -5,6 +5,7 @@ The harness needs torch and is imported only here.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import sys
@@ -84,6 +85,7 @@ def trace(
     Under torchrun (torchrun ... -m ferrule_lint trace PROGRAM), on one host or several, the ranks are torchrun's.
     """
     need_torch("trace")
+    gc.enable()  # how long the program runs is not ours to say
     from ferrule_lint.harness.api import run
     from ferrule_lint.harness.errors import HarnessError
     from ferrule_lint.harness.join import is_launched, join

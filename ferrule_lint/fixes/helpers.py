@@ -84,15 +84,11 @@ INPUTS_OF_ANY_RANK = f'''def {{name}}(here, *inputs, group=None):
     return [one.to(device) if {{torch}}.is_tensor(one) else one for one in made]
 '''
 
-WEIGHTLESS = '''def {name}(*results):
-    """Zero, as a tensor that has all of `results` in its graph: their backward runs, and changes nothing."""
-    total = 0.0
-    for one in results:
-        if isinstance(one, {torch}.Tensor):
-            total = total + 0.0 * one.sum() if one.is_floating_point() else total
-        elif isinstance(one, (list, tuple)):
-            total = total + {name}(*one)
-        elif isinstance(one, dict):
-            total = total + {name}(*one.values())
-    return total
+SUM_OF = '''def {name}(outputs):
+    """The sum of all tensors in `outputs`, which may be nested: times zero it keeps them in the graph."""
+    if isinstance(outputs, {torch}.Tensor):
+        return outputs.sum()
+    if isinstance(outputs, dict):
+        outputs = list(outputs.values())
+    return sum({name}(one) for one in outputs) if isinstance(outputs, (list, tuple)) else 0
 '''

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from ferrule_lint.fixes.parts import parts
 from ferrule_lint.fixes.tree import Tree
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -28,14 +29,14 @@ def words(text: str) -> set[str]:
 
 
 def below(root: cst.CSTNode, *, functions: bool = False) -> Iterator[cst.CSTNode]:
-    """Nodes below `root` and itself; into nested functions, lambdas and classes only if asked to."""
+    """`root` and the nodes below it, in no order; into nested functions, lambdas and classes only if asked to."""
     stack = [root]
     while stack:
         node = stack.pop()
         yield node
         if node is not root and not functions and isinstance(node, cst.FunctionDef | cst.Lambda | cst.ClassDef):
             continue
-        stack.extend(reversed(node.children))
+        stack.extend(reversed(parts(node)))
 
 
 def reads(node: cst.CSTNode) -> set[str]:
@@ -49,7 +50,7 @@ def reads(node: cst.CSTNode) -> set[str]:
         elif isinstance(one, cst.Attribute | cst.Arg):
             stack.append(one.value)
         else:
-            stack.extend(one.children)
+            stack.extend(parts(one))
     return found
 
 

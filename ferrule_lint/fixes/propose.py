@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tokenize
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
@@ -22,6 +22,7 @@ from ferrule_lint.fixes.forms import (
     global_rank,
     group_for_all,
     hoist,
+    keep_in_graph,
     leave_finally,
     lift_guard,
     local_group,
@@ -42,8 +43,8 @@ from ferrule_lint.fixes.forms import (
 from ferrule_lint.fixes.module import ModuleText
 from ferrule_lint.fixes.site import Site, owner_of
 from ferrule_lint.fixes.text import SourceText
-from ferrule_lint.fixes.tree import Tree, tree_at
-from ferrule_lint.flagger.segments import segments
+from ferrule_lint.fixes.tree import Tree, tree_of
+from ferrule_lint.flagger.segments import Segment, segments
 
 Form = Callable[[Site], Fix | None]
 
@@ -65,6 +66,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER107": (widen_guard.propose, dummy_input.propose, stand_in.propose, uniform_predicate.propose, hoist.propose),
     "FER201": (gather_uneven.propose, pad_across_processes.propose),
     "FER202": (pad_everywhere.propose,),
+    "FER304": (keep_in_graph.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
     "FER402": (global_rank.propose,),
     "FER401": (group_for_all.propose, local_group.propose),
@@ -85,10 +87,11 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "
         return list(findings)
     try:
         source = SourceText(data)
-        module = ModuleText(source, segments(data))
+        statements = tuple(segments(data))
+        module = ModuleText(source, statements)
     except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError):
         return list(findings)
-    file = _File(data, source, module, read, {})
+    file = _File(source, statements, module, read, {})
     preferred = [_fix(finding, findings, file, lambda name: name == first) for finding in findings]
     # what one form repairs, others need not cover
     left = [finding for finding, fix in zip(findings, preferred, strict=True) if fix is None]
@@ -100,18 +103,21 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """One file, with the trees of its top-level statements by their lines, as far as they were asked for."""
+    """One file, with the trees of its top-level statements by their first lines, as far as they were asked for."""
 
-    data: bytes
     source: SourceText
+    statements: tuple[Segment, ...]
     module: ModuleText
     read: Read
     trees: dict[int, Tree | None]
 
     def tree(self, line: int) -> Tree | None:
-        if line not in self.trees:
-            self.trees[line] = tree_at(self.source, self.data, line)
-        return self.trees[line]
+        segment = next((one for one in self.statements if one.first <= line <= one.last), None)
+        if segment is None:
+            return None
+        if segment.first not in self.trees:
+            self.trees[segment.first] = tree_of(segment, self.source)
+        return self.trees[segment.first]
 
 
 def _fix(finding: Finding, findings: Sequence[Finding], file: _File, wanted: Callable[[str], bool]) -> Fix | None:
@@ -126,8 +132,15 @@ def _fix(finding: Finding, findings: Sequence[Finding], file: _File, wanted: Cal
     return next((fix for form in forms if (fix := form(site)) is not None), None)
 
 
+def _events(finding: Finding, tree: Tree) -> Iterator[cst.Call]:
+    """The calls of the events in the same file: for findings that stand elsewhere."""
+    for event in finding.events:
+        if event.path == finding.path:
+            yield from tree.calls_at(event.line, event.column)[:1]
+
+
 def _site(finding: Finding, findings: Sequence[Finding], file: _File, tree: Tree) -> Site | None:
-    call = tree.at(finding.span, cst.Call)
+    call = tree.at(finding.span, cst.Call) or next(_events(finding, tree), None)
     function = None if call is None else tree.function(call)
     if call is None or function is None:
         # module-level code runs when it is imported; nothing is moved there

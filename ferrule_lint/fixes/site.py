@@ -18,7 +18,10 @@ Owner = cst.If | cst.IfExp | cst.While | cst.For | cst.CompFor | cst.BooleanOper
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`finding` with its nodes. `call` is the anchored call, `owner` what decides about it, if it can be found."""
+    """`finding` with its nodes.
+
+    `call` is the anchored call, else that of an event; `owner` what decides about it, if it can be found.
+    """
 
     finding: Finding
     #: the other findings of the same function, which one fix may cover
@@ -111,12 +114,13 @@ _GROUP_PLACE = {
 def owner_of(tree: Tree, finding: Finding) -> Owner | None:
     """The construct that the finding's condition decides about."""
     span = finding.condition_span
-    for node in tree.walk(tree.module) if span is not None else ():
-        if isinstance(node, cst.If | cst.While | cst.IfExp) and tree.span(node.test) == span:
+    for test in tree.exactly(span) if span is not None else ():
+        node = tree.parent(test)
+        if isinstance(node, cst.If | cst.While | cst.IfExp) and node.test is test:
             return node
-        if isinstance(node, cst.For | cst.CompFor) and tree.span(node.iter) == span:
+        if isinstance(node, cst.For | cst.CompFor) and node.iter is test:
             return node
-        if isinstance(node, cst.BooleanOperation) and tree.span(node.left) == span:
+        if isinstance(node, cst.BooleanOperation) and node.left is test:
             outer = _outermost(tree, node)
             holder = tree.parent(outer)
             if isinstance(holder, cst.If | cst.While | cst.IfExp) and holder.test is outer:

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import CodeRange
 
 from ferrule_lint.findings import Span
+from ferrule_lint.fixes.parts import parts
 from ferrule_lint.fixes.text import SourceText
-from ferrule_lint.flagger.segments import Segment, segments
+from ferrule_lint.flagger.places import places
+from ferrule_lint.flagger.segments import Segment
 
 _Node = TypeVar("_Node", bound=cst.CSTNode)
 
@@ -20,12 +22,33 @@ class Tree:
     """`module` is the parsed statement; places are lines and columns of the whole file, from 1."""
 
     def __init__(self, segment: Segment, source: SourceText) -> None:
-        wrapper = MetadataWrapper(cst.parse_module(segment.text), unsafe_skip_copy=True)
-        self.module = wrapper.module
+        self.module = cst.parse_module(segment.text)
         self.source = source
-        self._positions = wrapper.resolve(PositionProvider)
-        self._parents = wrapper.resolve(ParentNodeProvider)
+        self._positions = places(self.module)
+        self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
+        self._parts: dict[cst.CSTNode, list[cst.CSTNode]] = {}
+        #: nodes by where they begin in the segment, once somebody has asked
+        self._starts: dict[tuple[int, int], list[cst.CSTNode]] = {}
         self._before = segment.first - 1
+        self._read()
+
+    def _read(self) -> None:
+        """Parents and parts of all nodes."""
+        stack: list[cst.CSTNode] = [self.module]
+        while stack:
+            node = stack.pop()
+            below = parts(node)
+            if not below:
+                continue
+            if len(below) > 1:
+                below.sort(key=self._start)
+            self._parts[node] = below
+            self._parents.update((one, node) for one in below)
+            stack += below
+
+    def _start(self, node: cst.CSTNode) -> tuple[int, int]:
+        start = self._positions[node].start
+        return start.line, start.column
 
     def span(self, node: cst.CSTNode) -> Span:
         """Where `node` stands; the parentheses of an expression are not part of it."""
@@ -53,27 +76,31 @@ class Tree:
 
     def at(self, span: Span, kind: type[_Node]) -> _Node | None:
         """The outermost node of a kind with exactly this range."""
-        return next(
-            (node for node in self.walk(self.module) if isinstance(node, kind) and self.span(node) == span), None
-        )
+        return next((node for node in self.exactly(span) if isinstance(node, kind)), None)
+
+    def exactly(self, span: Span) -> Iterator[cst.CSTNode]:
+        """The nodes with exactly this range, outer ones first."""
+        return (node for node in self._from(span.line, span.column) if self.span(node) == span)
 
     def calls_at(self, line: int, column: int) -> list[cst.Call]:
         """The calls that begin at a place, the shortest first (`a.b()` before `a.b().c()`)."""
-        found = [
-            node
-            for node in self.walk(self.module)
-            if isinstance(node, cst.Call) and (self.span(node).line, self.span(node).column) == (line, column)
-        ]
+        found = [node for node in self._from(line, column) if isinstance(node, cst.Call)]
         return sorted(found, key=lambda call: (self.span(call).end_line, self.span(call).end_column))
 
+    def _from(self, line: int, column: int) -> Sequence[cst.CSTNode]:
+        """The nodes that begin at a place, outer ones first."""
+        if not self._starts:
+            for node in self.walk(self.module):
+                self._starts.setdefault(self._start(node), []).append(node)
+        return self._starts.get((line - self._before, column - 1), ())
+
     def walk(self, root: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """`root` and everything below it that has a place, in the order of the source."""
+        """`root` and everything below it but white space, in the order of the source."""
         stack = [root]
         while stack:
             node = stack.pop()
-            if node in self._positions:
-                yield node
-            stack.extend(reversed(node.children))
+            yield node
+            stack.extend(reversed(self._parts.get(node, ())))
 
     def statement(self, node: cst.CSTNode) -> cst.BaseStatement | None:
         """The statement (a line or a compound one) that is nearest around `node`, or `node` itself."""
@@ -119,12 +146,9 @@ class Tree:
         return line
 
 
-def tree_at(source: SourceText, data: bytes, line: int) -> Tree | None:
-    """The tree of the top-level statement that holds `line`; None if there is none that can be parsed."""
+def tree_of(segment: Segment, source: SourceText) -> Tree | None:
+    """The tree of a top-level statement; None if it cannot be parsed."""
     try:
-        for segment in segments(data):
-            if segment.first <= line <= segment.last and not segment.too_deep:
-                return Tree(segment, source)
+        return None if segment.too_deep else Tree(segment, source)
     except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError, RecursionError):
         return None
-    return None

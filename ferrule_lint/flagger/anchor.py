@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import libcst as cst
-from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
+from libcst.metadata import CodeRange
 
 from ferrule_lint.findings import Finding, Span, Step
+from ferrule_lint.flagger.places import places
 from ferrule_lint.flagger.segments import Segment, segments
 from ferrule_lint.flagger.thinning import thin
 
@@ -86,10 +87,10 @@ class _Index(cst.CSTVisitor):
                 lambda first, last: self._matters(first + before, last + before),
                 lambda line: line + before in self._anchors,
             )
-            wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-            self._positions = wrapper.resolve(PositionProvider)
+            module = cst.parse_module(text)
+            self._positions = places(module)
             self._before = before
-            wrapper.module.visit(self)
+            module.visit(self)
         except (cst.ParserSyntaxError, RecursionError):
             self._statements.clear()
 

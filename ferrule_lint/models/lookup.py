@@ -71,6 +71,10 @@ class ModelSet:
         self.wrapping = frozenset(
             call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.wraps
         )
+        #: last names of attributes that are flags of a library's loop
+        self.assigned = frozenset(
+            a.name.rpartition(".")[2] for file in self.files for a in file.attributes if a.assigned
+        )
         self._libraries = frozenset(file.library.partition(".")[0] for file in self.files)
 
     def _canonical(self, dotted: str) -> str:

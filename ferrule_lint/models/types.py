@@ -108,6 +108,8 @@ class AttributeModel:
     returns: str = "divergent"
     kind: str = "rank"
     event: str | None = None
+    #: what a library's loop does where this is set, which all ranks have to do together
+    assigned: str | None = None
     confidence: str = "high"
 
 

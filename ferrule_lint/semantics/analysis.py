@@ -16,6 +16,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics import (
+    constructed,
     decorators,
     exceptions,
     forwards,
@@ -232,6 +233,7 @@ class Analysis:
             dummy = call is not None and forwards.stands_in(call)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
         group_use.forwarded(frame, function, bound, call)
+        bound = constructed.bind(frame, summary, receiver, bound)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
         gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)

@@ -85,6 +85,8 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
     value = _of_instance(frame, e, base) if base.types else None
     value = value if value is not None else _of_unknown(frame, e, base)
     value = _optional_input(frame, e, base, value)
+    if frame.gradients and base.reach is None:
+        return participation.of_own_parameter(frame, e, value)
     return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))
 
 
@@ -427,7 +429,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         or (named and (in_module or tensor))
         or (tensor and in_module)
         or (optional and in_module)
-        or (not annotation and _is_first_input(frame, parameter))
+        or (not annotation and (_is_first_input(frame, parameter) or _is_matched(frame, parameter)))
     ):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch)
@@ -451,6 +453,15 @@ def _is_first_input(frame: Frame, parameter: f.Parameter) -> bool:
     return first is parameter and parameter.kind == "normal" and not _CHOOSES.search(parameter.name)
 
 
+def _is_matched(frame: Frame, parameter: f.Parameter) -> bool:
+    """Whether a parameter of a loss beside the targets is which of them were matched (`indices`): local as they are."""
+    function = frame.function
+    if not frame.in_module or function is None or "loss" not in function.name or not _MATCHED.search(parameter.name):
+        return False
+    return any(p.name in ("targets", "labels") for p in function.parameters)
+
+
+_MATCHED = re.compile(r"(^|_)(indices|inds|match\w*|assign\w*|positives?)$")
 #: names of parameters that choose what a module does
 _CHOOSES = re.compile(r"mode|method|func|fn|task|name|command|phase|stage|type|step|idx|index|args|ctx", re.IGNORECASE)
 

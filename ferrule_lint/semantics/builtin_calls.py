@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import layout
 from ferrule_lint.semantics.forwards import runs_nothing
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -103,7 +105,8 @@ _UNIFORM = frozenset(
 )
 _PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "itertools.islice", "tqdm.tqdm", "tqdm",
                       "tqdm.auto.tqdm", "itertools.chain", "collections.OrderedDict", "itertools.cycle",
-                      "typing.cast", "collections.deque"})  # fmt: skip
+                      "typing.cast", "collections.deque", "bytearray", "memoryview",
+                      "numpy.frombuffer"})  # fmt: skip
 _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$")
 
 
@@ -178,6 +181,7 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
         divergence=None,
         length=joined.divergence,
         length_deps=frozenset(d for d in joined.deps if d[1] != CONTAINED),
+        multiple=len(arguments.positional) == 1 and arguments.positional[0].multiple,
     )
 
 
@@ -285,6 +289,15 @@ def _filter(frame: Frame, arguments: Arguments) -> Value:
     return value._replace(items=None, const=None, uniform=False)
 
 
+def _serialised(frame: Frame, arguments: Arguments) -> Value:
+    """`pickle.dumps(x)`: as long as what this rank has to say, unless it says what all do."""
+    if arguments.positional and arguments.positional[0].uniform:
+        return UNIFORM
+    note = f"`{render(arguments.expr)}` is as long as what this rank puts in"
+    length = frame.source(WORLD, "data", arguments.expr.pos, note, Confidence.MEDIUM)
+    return Value(length=length._replace(assumed=True), there=True)
+
+
 _Handler = Callable[["Frame", "Arguments"], Value]
 _FUNCTIONS: dict[str, _Handler] = {
     "len": _len,
@@ -305,6 +318,11 @@ _FUNCTIONS: dict[str, _Handler] = {
     "filter": _filter,
     "collections.defaultdict": _empty,
     "collections.Counter": _empty,
+    "pickle.dumps": _serialised,
+    "dill.dumps": _serialised,
+    "cloudpickle.dumps": _serialised,
+    "json.dumps": _serialised,
+    "msgpack.packb": _serialised,
 }
 
 
@@ -340,6 +358,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return Value(uniform=receiver.uniform)
     if name in SET_METHODS and receiver.unordered is not None:
         return receiver._replace(const=None, target=None, items=None)
+    if name == "resize_":
+        return _resized(frame, arguments, receiver)
     if name == "sort":
         _sort_in_place(frame, arguments, receiver)
         return UNKNOWN
@@ -347,6 +367,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return _get(frame, arguments, receiver)
     if name in ("keys", "values", "items", "copy"):
         return receiver._replace(const=None, target=None, items=None, emptiness=receiver.emptiness)
+    if (name in ("getvalue", "getbuffer") and not arguments.values) or (name == "encode" and _to_bytes(arguments)):
+        return _serialised(frame, arguments._replace(positional=(receiver,)))
     if name == "submit" and arguments.positional:
         return _run_in_thread(frame, arguments)
     if name in _TRANSPARENT:
@@ -359,12 +381,19 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
             value = value._replace(shape=None if receiver.uneven_last else value.shape, deps=deps)
         return value._replace(
             boolean=receiver.boolean or name in MASKS,
+            layout=layout.after(receiver.layout, name, arguments.expr),
             uniform=receiver.uniform and value.uniform,
             presence=None,
             there=receiver.there,
             unwrapped=receiver.unwrapped,
         )
     return None
+
+
+def _to_bytes(arguments: Arguments) -> bool:
+    """`text.encode()`, `text.encode("utf-8")`: tokenizers have another `encode`."""
+    first = arguments.expr.args[0] if arguments.expr.args else None
+    return first is None or (type(first) is f.Const and re.search("(?i)utf|ascii|latin", first.text) is not None)
 
 
 #: what depends on the program, not on the data
@@ -499,6 +528,16 @@ def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | No
     if name == "setdefault" and e.args and type(e.args[0]) is f.Const:
         return known.slots | {e.args[0].text}
     return None
+
+
+def _resized(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
+    """`x.resize_(n)`: cut or filled up to a size."""
+    func = arguments.expr.func
+    place = place_name(func.base) if type(func) is f.Attr else ""
+    resized = receiver._replace(shape=None, length=None, padded=None, shape_deps=NO_DEPS, layout=None)
+    if place:
+        frame.env[place] = resized
+    return resized
 
 
 def _sort_in_place(frame: Frame, arguments: Arguments, receiver: Value) -> None:

@@ -10,6 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import (
     abstract,
     builtin_calls,
+    constructed,
     exceptions,
     first_rank,
     forwards,
@@ -18,10 +19,12 @@ from ferrule_lint.semantics import (
     modelled,
     participation,
     roots,
+    surgery,
     tensors,
 )
 from ferrule_lint.semantics.attributes import rank_axes
 from ferrule_lint.semantics.conditions import Atom
+from ferrule_lint.semantics.instantiate import bind_arguments
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
     FLOWS,
@@ -116,6 +119,8 @@ def call(frame: Frame, e: f.Call) -> Value:
     if frame.gradients:
         receiver = function.target.receiver if type(function.target) is MethodTarget else None
         values = (function if receiver is None else receiver, *arguments.values)
+        if special is not None and type(special.target) is ExternalTarget:
+            result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
 
@@ -208,9 +213,12 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     role = frame.models.class_(dotted)
     if role is not None:
         data = next((v.data for v in arguments.values if v.data), None)
-        length, shape = iteration.of_loader(frame, arguments) if role.role == "loader" else (None, None)
+        length, shape, deps = None, None, NO_DEPS
+        if role.role == "loader":
+            length, shape, deps = iteration.of_loader(frame, arguments)
         return Value(
             length=length,
+            length_deps=deps,
             shape=shape,
             uneven_last=shape is not None,  # of the batches, not of the loader
             uniform=role.role not in ("loader",),
@@ -270,6 +278,7 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     name = f"{function.module.name}.{function.qualname}"
     model = frame.models.call(name)
     if model is not None and (model.event or model.returns != "unknown" or model.creates_group):
+        roots.check(frame, frame.models.canonical(name), arguments)
         return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
     if frame.models.convention("initialized", function.name) is not None:
         return Value(uniform=True, const="True")
@@ -280,6 +289,8 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         frame, function, target.receiver, arguments.positional, arguments.keywords, e.pos,
         call=e, closure=target.closure, raw=target.raw,
     )  # fmt: skip
+    if target.receiver is not None and (shared := iteration.by_name(frame, function.name, target.receiver, arguments)):
+        value = value._replace(length=shared.length, multiple=shared.multiple)
     if value.divergence is None and not value.uniform:
         named = rank_by_name(frame, e)
         if named is not None and named.divergence is not None and not value.data:
@@ -296,14 +307,19 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
         modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
     instance = Value(types=frozenset({info}), there=True, unwrapped=frame.analysis.is_module(info))
     method = frame.analysis.names.method(info, "__init__")
+    given: tuple[tuple[str, Value], ...] = ()
     if method is not None:
         frame.analysis.call_function(
             frame, method, instance, arguments.positional, arguments.keywords, arguments.expr.pos, call=arguments.expr
         )
+        if not frame.light:
+            bound = bind_arguments(method, instance, arguments.positional, arguments.keywords, arguments.expr)
+            del bound[method.parameters[0].name]
+            given = constructed.kept(frame, bound, arguments.expr.pos)
     data = None
     if not frame.analysis.is_module(info):
         data = next((v.data for v in arguments.values if v.data), None)
-    return instance._replace(data=data)
+    return instance._replace(data=data, given=given)
 
 
 def _several(frame: Frame, target: SeveralTarget, arguments: Arguments) -> Value:
@@ -356,6 +372,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     receiver_expr = e.func.base if type(e.func) is f.Attr else None
     text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    if target.name in surgery.METHODS and not frame.light:
+        surgery.of_method(frame, target.name, receiver, e)
     if target.name == "backward":
         forwards.backward(frame, receiver, arguments)
     if target.name in builtin_calls.SIZES:
@@ -462,6 +480,7 @@ def unknown_call(
         module=receiver is not None and receiver.module and keeps_module,
         unwrapped=receiver is not None and receiver.unwrapped and keeps_module,
         agreed=receiver is not None and receiver.agreed and data is None,
+        multiple=name in iteration.CUTS and any(v.multiple for v in arguments.values),
     )
 
 

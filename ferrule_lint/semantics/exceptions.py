@@ -9,6 +9,7 @@ elsewhere, so that it belongs to normal operation, but not here, *leaves* the fu
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,11 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import iteration
 from ferrule_lint.semantics.conditions import Atom, divergence_of
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import NO_DEPS, WORLD, Divergence, Value
 from ferrule_lint.semantics.names import ClassInfo, ModuleInfo
-from ferrule_lint.semantics.text import dotted_name, last_name, shown
+from ferrule_lint.semantics.text import dotted_name, last_name, position, shown
 from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Trace, parts
 
 if TYPE_CHECKING:
@@ -36,6 +38,14 @@ _MEMORY = frozenset(["OutOfMemoryError"])
 #: exceptions that tell of a moment: an empty queue, nobody who answers in time
 LOCAL = frozenset(
     "Empty Full QueueEmpty QueueFull TimeoutError Timeout ReadTimeout ConnectTimeout ZMQError Again".split()
+)
+#: the end of an iterator
+_EXHAUSTED = frozenset({"StopIteration", "StopAsyncIteration"})
+#: what a condition is called that is such an end
+RUN_DRY = "except StopIteration"
+_OF_BATCHES = re.compile(
+    r"(?i)(data|batch|sample|train|valid|val|eval|test)s?(_?(loader|iter|iterator|stream|dl|set))?s?(_\w+)?$|"
+    r"(^|_)(loader|dl)(_?iter(ator)?)?$|(loader|batch|data)\w*_?iter(ator)?$|^(combined_|train_|data_)?(iter|iterator)$"
 )
 _ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
 
@@ -56,6 +66,8 @@ class OpenTry:
     handlers: tuple[f.Handler, ...]
     #: lines of the handlers that carry on
     swallows: frozenset[int]
+    #: what the body does
+    body: f.Body = ()
     #: lines of the handlers that something in the body leads to
     reached: set[int] = field(default_factory=set)
     #: whether a call on local data was seen
@@ -63,7 +75,7 @@ class OpenTry:
 
 
 def open_try(s: f.Try) -> OpenTry:
-    return OpenTry(s.handlers, frozenset(h.line for h in s.handlers if _carries_on(h.body)))
+    return OpenTry(s.handlers, frozenset(h.line for h in s.handlers if _carries_on(h.body)), s.body)
 
 
 def _carries_on(body: f.Body) -> bool:
@@ -285,10 +297,12 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
         if handler.line in attempt.reached or handler.line not in attempt.swallows:
             continue
         divergence = _told_by(frame, handler)
+        dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None
+        divergence = divergence or dry
         if divergence is not None:
             attempt.reached.add(handler.line)
             pos = (handler.line, 1, handler.line, 1)
-            text = "except " + ", ".join(names_of(handler))
+            text = RUN_DRY if dry is not None else "except " + ", ".join(names_of(handler))
             atom = Atom(f"exception at {frame.module.path}:{handler.line}", divergence, NO_DEPS)
             yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
 
@@ -309,6 +323,35 @@ def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
             if divergence is not None:
                 return divergence.at_most(Confidence.MEDIUM)
     return None
+
+
+def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:
+    """The end of an iterator over the rank's own batches, caught by hand: who expects it there has no count that the
+    ranks share."""
+    if not _EXHAUSTED.intersection(names_of(handler)):
+        return None
+    for call in walk(body):
+        if type(call) is not f.Call or not call.args or not _gives_batches(frame, call, call.args[0]):
+            continue
+        taken = call.args[0]
+        note = f"`{shown(taken)}` ends when the rank's own data does"
+        here = (handler.line, 1, handler.line, 1)
+        divergence = frame.source(WORLD, "data", position(call) or here, note, Confidence.MEDIUM)
+        function = frame.function
+        if function is not None and function.name == "__iter__":
+            return None  # a loader around another one, and loaders are taken to be equally long
+        if function is not None and function.is_generator and _ways(handler.body) == {"on"}:
+            step = frame.step("condition", here, "ends what is yielded here")
+            frame.yielded_length = frame.yielded_length or divergence.then(step)
+        return divergence
+    return None
+
+
+def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
+    name = last_name(iteration.definition(frame, taken)) if type(taken) is f.Name else last_name(taken)
+    if last_name(call.func) == "next":
+        return bool(_OF_BATCHES.search(last_name(taken)) or _OF_BATCHES.search(name))
+    return bool(re.search(r"(?i)iter(ator)?$", last_name(taken)))
 
 
 def _mentions(node: object, text: str) -> bool:

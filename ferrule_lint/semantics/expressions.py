@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,11 +16,13 @@ from ferrule_lint.semantics import (
     attributes,
     calls,
     iteration,
+    layout,
     loss_names,
     participation,
     rank_names,
     selection,
     stage_values,
+    surgery,
 )
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, connect, divergence_of, evaluate, negate
 from ferrule_lint.semantics.frame import Frame
@@ -154,6 +157,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
         value = value._replace(reach=participation.combined(values))
+    if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
+        value = value._replace(multiple=True)
     if e.kind in _LOGICAL and any(v.boolean for v in values):
         value = value._replace(boolean=True)
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
@@ -280,7 +285,11 @@ def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
     frame.yielded_deps |= frame.round_deps() | value.length_deps | frame.path_deps()
-    frame.yielded_length = frame.yielded_length or frame.path_divergence() or frame.round_divergence()
+    local = frame.path_divergence() or frame.round_divergence()
+    if local is not None:
+        known = frame.yielded_length or local
+        step = frame.step("condition", e.pos, "yields as often as this rank has items")
+        frame.yielded_length = known if step in known.why else known.then(step)
     frame.returns.append((value, tuple(frame.conditions)))
     return UNKNOWN
 
@@ -303,6 +312,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             return base.items[int(e.index.text)]
         except (ValueError, IndexError):
             pass
+    if base.items is not None and type(e.index) is f.Op and (some := _part_of_display(base.items, e.index)):
+        return base._replace(items=some, const=None, slots=None)
     if base.external == attributes.SIZE and type(e.index) is not f.Op:
         return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
@@ -310,6 +321,9 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if role is not None and role.role == "group":
         return base._replace(group=frame.axes_in(key) or base.group)
     value = base._replace(
+        given=(),
+        multiple=False,
+        layout=None,
         types=base.element_types,
         element_types=frozenset(),
         items=None,
@@ -339,10 +353,10 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
-        if iteration.is_even(frame, e.index):
+        if iteration.is_even(frame, e.index) or base.multiple:
             return value._replace(uniform=False, types=base.types, element_types=base.element_types)
         note = f"`{shown(e)}` takes another share on every rank"
-        share = index.divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+        share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
         if iteration.is_hidden(frame, e.index):
             share = share.at_most(Confidence.LOW)
         return value._replace(
@@ -359,6 +373,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
             types=base.types,
             element_types=base.element_types,
             external=base.external if base.external == attributes.SIZE and leading else None,
+            multiple=iteration.cut_to_multiple(frame, e.index),
         )
     value = value._replace(deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps))
     if index.divergence is not None and base.divergence is None:
@@ -367,6 +382,15 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     if not key and not index.uniform:
         value = value._replace(uniform=False)
     return value
+
+
+def _part_of_display(items: tuple[Value, ...], index: f.Op) -> tuple[Value, ...] | None:
+    """`items[1:3]` of items that are told apart, with ends that are written out."""
+    ends = [e.text for e in index.operands if type(e) is f.Const]
+    if index.kind != "Slice" or len(ends) != 3 or not all(t == "None" or t.lstrip("-").isdigit() for t in ends):
+        return None
+    lower, upper, step = (None if t == "None" else int(t) for t in ends)
+    return items[lower:upper:step] if step != 0 else None
 
 
 def _is_token_shift(frame: Frame, e: f.Subscript) -> bool:
@@ -403,6 +427,9 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
         orelse = frame.eval(e.orelse)
     widen(frame.env, narrowed)
     frame.conditions.pop()
+    if frame.gradients:
+        body = participation.assigned(body, position(e.body) or e.pos)
+        orelse = participation.assigned(orelse, position(e.orelse) or e.pos)
     if body_terms or else_terms:
         frame.emit(
             Choice(
@@ -431,6 +458,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         if divergence.kind == "rank" and any(s[:1] in "'\"" for s in a.slots ^ b.slots):
             filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
+    if divergence is not None:
+        joined = _made_apart(joined, a, b, divergence)
     if divergence is None and (one := settled(a, b)) is not None:
         return one
     deps = NO_DEPS
@@ -460,6 +489,27 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
+
+
+def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Value:
+    """What two arms of a divergent test make, each for its own ranks: of one size, or not."""
+    words = layout.conflict(a.layout, b.layout)
+    if words:
+        last = divergence.why[-1]
+        step = replace(last, role="flow", note=f"the ranks make it differently: {words}")
+        return joined._replace(shape=divergence.then(step).at_most(Confidence.MEDIUM), uneven_last=False)
+    if a.shape is not None and b.shape is not None and surgery.both(a.shape, b.shape, divergence):
+        return joined._replace(shape=None)
+    for one, other in ((a, b), (b, a)):
+        if divergence.kind == "rank" and _is_empty(one) and not _is_empty(other) and other.const is None:
+            joined = joined._replace(length=worse(joined.length, divergence.at_most(Confidence.MEDIUM)))
+        if divergence.kind == "rank" and one.shape is not None and other.shape is None and other.uniform:
+            joined = joined._replace(shape=None)  # the receivers' buffer, of a size that they were told
+    return joined
+
+
+def _is_empty(value: Value) -> bool:
+    return value.const in ("''", '""', "b''", 'b""') or (value.slots is not None and not value.slots)
 
 
 def _is_plain(value: Value) -> bool:
@@ -493,7 +543,8 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
             for test in generator.conditions:
                 formula, value = condition(frame, test)
                 conditions.append(formula)
-                filtered = worse(filtered, value.observed)
+                if not (iterable.multiple and value.observed is not None and value.observed.kind == "rank"):
+                    filtered = worse(filtered, value.observed)
     formula = connect("and", conditions)
     frame.conditions.append(formula)
     with frame.recording() as body_terms:
@@ -599,7 +650,9 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
                 bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
             else:
                 types = value.types | value.element_types
-                part = value._replace(items=None, const=None, target=None, types=types, length=None, there=False)
+                part = value._replace(
+                    items=None, const=None, target=None, types=types, length=None, there=False, layout=None
+                )
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))
                 bind(frame, element, part, source)

@@ -152,7 +152,8 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return participation.of_forward(frame, name, arguments, result)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
-    if sharding.unknown is None or not arguments.values:
+    if not arguments.values or (sharding.unknown is None and not frame.gradients):
         return None
-    emit(frame, arguments, sharding.unknown)
+    if sharding.unknown is not None:  # under DDP alone there is a backward to share, and no forward
+        emit(frame, arguments, sharding.unknown)
     return participation.of_forward(frame, name, arguments, Value(data=_output(frame, arguments)))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.exceptions import Escape, OpenTry
     from ferrule_lint.semantics.gradient_order import Mark
+    from ferrule_lint.semantics.layout import Layout
     from ferrule_lint.semantics.participation import PartlyUsed
 
 
@@ -123,8 +124,12 @@ class Frame:
         self.no_gradient = 0
         self.forwards: list[tuple[str, f.Pos, bool]] = []
         self.partly_used: list[PartlyUsed] = []
+        #: for each enclosing loop, the states in which a round was left early, and why; see `participation`
+        self.skipped: list[list[tuple[Formula, dict[str, Value]]]] = []
         self.line = 0
         self.loop_depth = 0
+        #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`
+        self.layouts: dict[f.Pos, Layout] = {}
         #: how many enclosing tests ask whether all ranks have the same sizes
         self.of_one_size = 0
         #: what the enclosing `for` loops iterate over

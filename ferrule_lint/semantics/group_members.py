@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.frame import Frame
     from ferrule_lint.semantics.trace import Event
 
-_DEEPEST = 4
+_DEEPEST = 6
 #: what lists the members of a group
 _LISTING = ("get_process_group_ranks",)
 _LISTS = frozenset("list tuple sorted range set".split())
@@ -84,17 +84,20 @@ def _own_ranks(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
         return None
     if type(expr) is f.Name or type(expr) is f.Attr:
         return _assigned(frame, expr, depth)
-    if type(expr) is f.Sequence and len(expr.elements) == 1:
-        return None  # a group of its own for each rank: nobody is to be met
     if type(expr) is f.Sequence:
-        return next((d for e in expr.elements if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
+        # of a group of its own for each rank (`[rank]`): nobody is to be met
+        alone = len(expr.elements) == 1
+        by_rank = (_by_rank(frame, e, frame.eval(e)) for e in expr.elements if not alone)
+        of_items = (_own_ranks(frame, e, depth + 1) for e in expr.elements if type(e) in (f.Subscript, f.Name))
+        return next((d for d in (*by_rank, *of_items) if d is not None), None)
     if type(expr) is f.Comprehension:
         frame.eval(expr)
         inner = [*expr.elements, *(c for g in expr.generators for c in g.conditions)]
         found = next((d for e in inner if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
         return found or _own_ranks(frame, expr.generators[0].iterable, depth + 1)
     if type(expr) is f.Subscript:
-        return _by_rank(frame, expr.index, frame.eval(expr.index))
+        by_index = _by_rank(frame, expr.index, frame.eval(expr.index))
+        return by_index or _item_of_group(frame, expr) or _own_ranks(frame, expr.base, depth + 1)
     if type(expr) is f.Call:
         if last_name(expr.func) in _LISTING:
             return _members(frame, expr)
@@ -127,6 +130,18 @@ def _members(frame: Frame, call: f.Call) -> Divergence | None:
     return frame.source(WORLD, "rank", call.pos, note, Confidence.MEDIUM)
 
 
+def _item_of_group(frame: Frame, expr: f.Subscript) -> Divergence | None:
+    """`grid.pp_group[0]`: what is called a group along an axis and has items lists the ranks of this rank's own."""
+    name = last_name(expr.base)
+    if type(expr.base) is not f.Attr or not name.endswith("_group") or frame.eval(expr.base).items is not None:
+        return None
+    axes = frame.axes_in(name)
+    if not axes or "world" in axes or "private" in axes:
+        return None
+    return frame.source(WORLD, "rank", expr.pos, f"`{shown(expr.base)}` lists the group that this rank is in",
+                        Confidence.MEDIUM)  # fmt: skip
+
+
 def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     """The same for what a name or attribute was set to in this function."""
     place = place_name(expr)
@@ -146,8 +161,13 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
 def assignments(body: f.Body, place: str, tests: tuple[f.Expr, ...]) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:
     """What is assigned to a place, with the tests that it stands under."""
     for s in body:
-        if type(s) is f.Assign and s.value is not None and any(place_name(t) == place for t in s.targets):
-            yield s.value, tests
+        if type(s) is f.Assign and s.value is not None:
+            for target in s.targets:
+                if place_name(target) == place:
+                    yield s.value, tests
+                elif type(target) is f.Sequence and type(s.value) is f.Sequence:
+                    pairs = zip(target.elements, s.value.elements, strict=False)
+                    yield from ((v, tests) for t, v in pairs if place_name(t) == place)
         elif type(s) is f.If:
             yield from assignments(s.body, place, (*tests, s.test))
             yield from assignments(s.orelse, place, tests)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
-from ferrule_lint.semantics import admissions, participation
+from ferrule_lint.semantics import admissions, constructed, participation
 from ferrule_lint.semantics.attributes import parameter_value
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
@@ -54,7 +54,7 @@ class Holders:
                     if value is not None and self._analysis.signals.handles(method):
                         value = _by_signal(value, method)
                     if value is not None:
-                        found.append(value)
+                        found.append(value._replace(length_deps=constructed.held(value, method)))
         annotated = self._annotated(info, name)
         if annotated is not None:
             found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
@@ -81,6 +81,7 @@ class Holders:
             const = None  # set again from outside, more often than not
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
+            length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None,
             target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
             divergence=divergence, items=None, container=False, emptiness=None, data=None,
             length=length, shape=value.shape if value.container else None,

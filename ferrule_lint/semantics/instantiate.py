@@ -173,7 +173,7 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
         # what depends on a parameter of an enclosing function still does at the call of the nested one
         own = {p.name for p in summary.function.parameters} if summary.function else set()
         outer = frozenset(d for d in result.deps if d[0] not in own)
-        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own)
+        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own and d[0][0] != ".")
         value = value._replace(deps=outer, length_deps=outer_lengths)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed

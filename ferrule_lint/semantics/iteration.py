@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.lattice import Divergence, Value, rounds_of, worse
+from ferrule_lint.semantics.lattice import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, Divergence, Value, rounds_of, worse
 from ferrule_lint.semantics.text import last_name, render
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: arguments of a data loader that decide how many batches it yields, by name and position
 _DECIDING = (("dataset", 0), ("sampler", 3), ("batch_sampler", 4), ("source_datapipe", 0))
+#: methods of data sets that leave as many items as their argument says
+CUTS = frozenset({"select", "take", "head", "limit", "Subset"})
 #: a sampler that gives every rank as many indices, by its name
 _EVEN = "distributed"
 
@@ -39,9 +41,11 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
     return value._replace(length=length, length_deps=deps) if length is not None or deps else value
 
 
-def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Divergence | None]:
-    """Why a data loader yields another number of batches on each rank, and why its last batch is smaller on some."""
+def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Divergence | None, Deps]:
+    """Why a data loader yields another number of batches on each rank, why its last batch is smaller on some, and the
+    parameters that decide how many there are."""
     length: Divergence | None = None
+    deps = NO_DEPS
     for name, position in _DECIDING:
         value = arguments.keywords.get(name)
         if value is None and position < len(arguments.positional) and not arguments.is_open:
@@ -49,21 +53,37 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
         if value is None:
             continue
         if name == "sampler" and value.const != "None" and value.length is None and not value.types:
-            return None, None  # a library's sampler is there to make it even
+            return None, None, NO_DEPS  # a library's sampler is there to make it even
         expr = arguments.expression(name, position)
         found = of_instance(frame, value, arguments.expr.pos)
         own = rounds_of(found)
         if own is not None and name.endswith("sampler"):
             own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
         length = worse(length, own)
+        deps |= found.length_deps | frozenset((p, ITERATED) for p, how in found.deps if how == FLOWS)
         if name == "sampler" and _EVEN in last_name(expr).lower():
-            return None, None
+            return None, None, NO_DEPS
+    deps = frozenset((p, COUNTED) for p, how in deps if how in (ITERATED, COUNTED))
     if length is None:
-        return None, None
+        return None, None, deps
     note = f"`{render(arguments.expr.func)}` yields as many batches as this rank has items for"
     length = length.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     drops = arguments.keywords.get("drop_last")
-    return length, None if drops is not None and drops.const != "False" else length
+    return length, None if drops is not None and drops.const != "False" else length, deps
+
+
+def by_name(frame: Frame, name: str, whole: Value, arguments: Arguments) -> Value | None:
+    """What a method of a project's own data set does to the number of items, where its name says so:
+    `dataset.shard(world_size, rank)`, `dataset.select(range(n))`."""
+    if name in CUTS and any(v.multiple for v in arguments.values):
+        return Value(multiple=True)
+    if name != "shard" or whole.multiple or not any(v.world_size for v in arguments.values):
+        return None
+    rank = next((v.divergence for v in arguments.values if v.divergence and v.divergence.kind == "rank"), None)
+    if rank is None:
+        return None
+    note = f"`{render(arguments.expr)}` takes another share on every rank"
+    return Value(length=rank.then(frame.step("condition", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
 
 
 # ---------------------------------------------------------------------- shares
@@ -137,3 +157,20 @@ def _rounded_up(expr: f.Expr) -> bool:
         if type(divided) is f.Op and divided.kind in ("Add", "Sub", "USub"):
             return True
     return False
+
+
+def is_multiple(frame: Frame, expr: f.Op, values: list[Value]) -> bool:
+    """Whether a number was brought down to a multiple of another: `n // size * size`, `n - n % size`."""
+    parts = [definition(frame, o) for o in expr.operands]
+    if expr.kind == "Mult":
+        return any(v.multiple for v in values) or any(type(p) is f.Op and p.kind == "FloorDiv" for p in parts)
+    return len(parts) == 2 and type(parts[1]) is f.Op and parts[1].kind == "Mod"
+
+
+def cut_to_multiple(frame: Frame, index: f.Op) -> bool:
+    """`[:n]` where `n` is a multiple."""
+    lower, upper, step = index.operands
+    return lower == _NOTHING and step == _NOTHING and frame.eval(upper).multiple
+
+
+_NOTHING = f.Const("None")

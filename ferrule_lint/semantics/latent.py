@@ -148,7 +148,8 @@ def raise_or_pass_on(
             if found is not None:
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
                     op = latent.event.op
-                    message = f"`{summary.display}` issues {op} depending on `{name}`, which differs between ranks"
+                    what = name.lstrip(".")
+                    message = f"`{summary.display}` issues {op} depending on `{what}`, which differs between ranks"
                     if latent.needs == "order":
                         message = f"`{summary.display}` issues {op} in the order of `{name}`, which ranks do not share"
                     code = "FER107" if latent.code == "FER101" and found.kind == "structure" else latent.code
@@ -177,7 +178,7 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
         value = value._replace(uneven_last=False)
     for code, divergence in problems:
         if meets(value, divergence, latent.event.axes):
-            message = shape_message(code, latent.event.op)
+            message = shape_message(code, latent.event.op, divergence)
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
     direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
     if how == COUNTED:

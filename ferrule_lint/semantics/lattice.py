@@ -8,12 +8,15 @@ can diverge for itself: the value, the *data* in a tensor or batch (which diverg
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import compress
+from operator import is_not
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ferrule_lint.findings import Confidence, Step
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.layout import Layout
     from ferrule_lint.semantics.names import ClassInfo
     from ferrule_lint.semantics.targets import Target
 
@@ -92,6 +95,8 @@ class Reach(NamedTuple):
 
 #: certainly without a gradient
 DETACHED = Reach()
+#: the output that stands for all parameters of the module itself
+OWN = "*"
 
 
 class Value(NamedTuple):
@@ -159,6 +164,12 @@ class Value(NamedTuple):
     slots: frozenset[str] | None = None
     #: what a dict holds under keys that are written out, where some of it differs: (key, value)
     entries: tuple[tuple[str, Value], ...] = ()
+    #: arguments of its constructor whose number of items may differ: see `constructed`
+    given: tuple[tuple[str, Value], ...] = ()
+    #: as many as some multiple of the number of ranks, or a number that is one: what was cut to be dealt out evenly
+    multiple: bool = False
+    #: shape and element type of a tensor, where the text tells them
+    layout: Layout | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -173,10 +184,12 @@ class Value(NamedTuple):
         """Without constant, callable and tuple structure: what survives a computation."""
         if not (
             self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
-            or self.entries
+            or self.entries or self.given or self.multiple
         ):  # fmt: skip
             return self
-        return self._replace(const=None, target=None, items=None, world_size=False, rank="", entries=())
+        return self._replace(
+            const=None, target=None, items=None, world_size=False, rank="", entries=(), given=(), multiple=False
+        )
 
     def entry(self, key: str) -> Value | None:
         """What a dict holds under a key, where that is known."""
@@ -222,48 +235,44 @@ def join(values: Iterable[Value]) -> Value:
 def join2(a: Value, b: Value) -> Value:
     if a is b or a == b:
         return a
-    items = None
-    if a.items is not None and b.items is not None and len(a.items) == len(b.items):
-        items = tuple([join2(x, y) for x, y in zip(a.items, b.items, strict=True)])
-    # most facets are the same default in both: asking that costs less than a call
-    return Value(
-        a.uniform and b.uniform,
-        a.divergence if a.divergence is b.divergence else worse(a.divergence, b.divergence),
-        a.data if a.data is b.data else worse(a.data, b.data),
-        a.presence if a.presence is b.presence else worse(a.presence, b.presence),
-        a.length if a.length is b.length else worse(a.length, b.length),
-        a.shape if a.shape is b.shape else worse(a.shape, b.shape),
-        a.uneven_last or b.uneven_last,
-        a.padded if a.padded is b.padded else worse(a.padded, b.padded),
-        a.deps if a.deps is b.deps else a.deps | b.deps,
-        a.types if a.types is b.types else a.types | b.types,
-        a.element_types if a.element_types is b.element_types else a.element_types | b.element_types,
-        a.length_deps if a.length_deps is b.length_deps else a.length_deps | b.length_deps,
-        a.module or b.module,
-        a.loader or b.loader,
-        a.unordered if a.unordered is b.unordered else worse(a.unordered, b.unordered),
-        a.const if a.const == b.const else None,
-        a.target if a.target == b.target else a.target or b.target,
-        items,
-        _one_group(a, b),
-        a.world_size and b.world_size,
-        a.external if a.external == b.external else a.external or b.external,
-        a.emptiness if a.emptiness is b.emptiness else worse(a.emptiness, b.emptiness),
-        a.container or b.container,
-        a.in_order and b.in_order,
-        a.agreed or b.agreed,
-        a.there and b.there,
-        a.unwrapped and b.unwrapped,
-        a.filled or b.filled,
-        _one_rank(a, b),
-        a.fields if a.fields == b.fields else (),
-        worse(a.stage, b.stage),
-        a.reach if a.reach is b.reach else reaching(a.reach, b.reach),
-        a.boolean and b.boolean,
-        a.shape_deps | b.shape_deps,
-        a.slots if a.slots == b.slots else None,
-        _joined_entries(a.entries, b.entries),
-    )
+    fields = list(a)
+    # most facets are the same default in both: only the others are looked at
+    for place in compress(_ALL, map(is_not, a, b)):
+        fields[place] = _JOINS[place](fields[place], b[place], a, b)
+    return tuple.__new__(Value, fields)
+
+
+_Join = Callable[[Any, Any, "Value", "Value"], Any]
+
+
+def _both(x: Any, y: Any, a: Value, b: Value) -> Any:
+    return x and y
+
+
+def _either(x: Any, y: Any, a: Value, b: Value) -> Any:
+    return x or y
+
+
+def _worse(x: Any, y: Any, a: Value, b: Value) -> Any:
+    return worse(x, y)
+
+
+def _union(x: Any, y: Any, a: Value, b: Value) -> Any:
+    return x | y
+
+
+def _same_or_one(x: Any, y: Any, a: Value, b: Value) -> Any:
+    return x if x == y else x or y
+
+
+def _same_or(nothing: object) -> _Join:
+    return lambda x, y, a, b: x if x == y else nothing
+
+
+def _joined_items(x: Any, y: Any, a: Value, b: Value) -> Any:
+    if x is None or y is None or len(x) != len(y):
+        return None
+    return tuple([join2(one, other) for one, other in zip(x, y, strict=True)])
 
 
 def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
@@ -273,12 +282,12 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
     outputs, partly = a.outputs | b.outputs, a.partly | b.partly
     if partly and outputs:
         partly = frozenset(p for p in partly if not covered(p.output, outputs))
-    return Reach(outputs, partly)
+    return Reach(outputs, partly, None if outputs or partly else b.at or a.at)
 
 
 def covered(output: str, outputs: frozenset[str]) -> bool:
     """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
-    if output in outputs:
+    if output in outputs or OWN in outputs:
         return True
     name, _, part = output.partition("#")
     name = name.rstrip("~")
@@ -327,14 +336,60 @@ def _one_group(a: Value, b: Value) -> Axes | None:
     return b.group if a.const == "None" else None
 
 
+#: how two values are joined, facet by facet: given both facets, which are not the same object, and both values
+_JOIN: dict[str, _Join] = {
+    "uniform": _both,
+    "divergence": _worse,
+    "data": _worse,
+    "presence": _worse,
+    "length": _worse,
+    "shape": _worse,
+    "uneven_last": _either,
+    "padded": _worse,
+    "deps": _union,
+    "types": _union,
+    "element_types": _union,
+    "length_deps": _union,
+    "module": _either,
+    "loader": _either,
+    "unordered": _worse,
+    "const": _same_or(None),
+    "target": _same_or_one,
+    "items": _joined_items,
+    "group": lambda x, y, a, b: _one_group(a, b),
+    "world_size": _both,
+    "external": _same_or_one,
+    "emptiness": _worse,
+    "container": _either,
+    "in_order": _both,
+    "agreed": _either,
+    "there": _both,
+    "unwrapped": _both,
+    "filled": _either,
+    "rank": lambda x, y, a, b: _one_rank(a, b),
+    "fields": _same_or(()),
+    "stage": _worse,
+    "reach": lambda x, y, a, b: reaching(x, y),
+    "boolean": _both,
+    "shape_deps": _union,
+    "slots": _same_or(None),
+    "entries": lambda x, y, a, b: _joined_entries(x, y),
+    "given": _same_or(()),
+    "multiple": _either,
+    "layout": _same_or(None),
+}
+_JOINS = tuple(_JOIN[name] for name in Value._fields)
+_ALL = range(len(_JOINS))
+
+
 def computed(values: Iterable[Value]) -> Value:
     """The result of a pure computation on values."""
     operands = list(values)
     plain = join(operands).plain()
     if len(operands) > 1 and plain.emptiness is not None:
         plain = plain._replace(emptiness=None)
-    if plain.slots is not None:
-        plain = plain._replace(slots=None)
+    if plain.slots is not None or plain.layout is not None:
+        plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
             types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics import first_rank, gradient_order, group_members, group_use, stage_values
+from ferrule_lint.semantics import first_rank, gradient_order, group_members, group_use, stage_values, surgery
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.iteration import definition
 from ferrule_lint.semantics.lattice import (
@@ -67,6 +67,8 @@ def apply(
             gradient_order.of_collective(frame, e)
         frame.files.collective()
         _check_shapes(frame, model, arguments, receiver, event)
+        if model.wraps:
+            surgery.check(frame, arguments, event)
         for argument in model.makes_uniform:
             expr = arguments.expression(argument.name, argument.position)
             stage_values.reduced(frame, event, expr, _value_of(arguments, expr) if expr is not None else None)
@@ -158,6 +160,7 @@ _IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$"
 
 
 # ---------------------------------------------------------------------- shapes
+_FROM_ONE = frozenset({"broadcast", "scatter"})
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
@@ -171,12 +174,17 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
             value = receiver
         if value is None:
             continue
-        for code, divergence in shape_problems(value):
+        if value.layout is not None:
+            frame.layouts[arguments.expr.pos] = value.layout
+        for part, code, divergence in _problems(value):
             here = frame.path_divergence()
-            if divergence.kind == "rank" and here is not None and here.kind == "rank":
+            to_all = event.op in _FROM_ONE and here is not None
+            if here is not None and here.kind == "rank" and (divergence.kind == "rank" or to_all):
                 continue  # who comes here has been told by its rank already
-            if meets(value, divergence, event.axes):
-                message = shape_message(code, event.op)
+            if divergence.assumed and event.op in _FROM_ONE:
+                continue  # what one rank has is what all get
+            if meets(part, divergence, event.axes):
+                message = shape_message(code, event.op, divergence)
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
         else:
@@ -195,6 +203,12 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
                 )
 
 
+def _problems(value: Value) -> list[tuple[Value, str, Divergence]]:
+    """What is wrong with a tensor's shape, or with those in a list or tuple that is written out."""
+    parts = value.items if value.items and any(map(shape_problems, value.items)) else (value,)
+    return [(part, code, divergence) for part in parts for code, divergence in shape_problems(part)]
+
+
 def shape_problems(value: Value) -> list[tuple[str, Divergence]]:
     if value.padded is not None:
         return [("FER202", value.padded)]
@@ -211,7 +225,9 @@ def meets(value: Value, divergence: Divergence, axes: Axes) -> bool:
     return "world" in axes or bool(divergence.axes & axes)
 
 
-def shape_message(code: str, op: str) -> str:
+def shape_message(code: str, op: str, divergence: Divergence) -> str:
+    if divergence.kind == "rank":
+        return f"ranks bring tensors of another size or type to `{op}`, which needs the same on every rank"
     if code == "FER202":
         return f"this tensor is padded on some ranks only before `{op}`, which needs the same shape on every rank"
     return f"this tensor's size depends on the rank's own data, but `{op}` needs the same shape on every rank"
@@ -271,7 +287,7 @@ def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     if not place:
         return
     known = frame.read(place) or frame.eval(expr)
-    frame.env[place] = cleanse(known, axes)
+    frame.env[place] = cleanse(known, axes)._replace(reach=known.reach)
     frame.versions[place] = frame.versions.get(place, 0) + 1
     frame.made_uniform[place] = axes
     stage_values.shared(frame, place, axes)
@@ -291,9 +307,7 @@ def _result(
         note = f"`{render(e.func)}` has no order that ranks share"
         return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
     if model.pads:
-        value = arguments.positional[0] if arguments.positional else UNKNOWN
-        deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
-        return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS)
+        return _of_one_size(arguments.positional[0] if arguments.positional else UNKNOWN)
     sized = model.sized_by
     if model.ragged and sized is not None and arguments.expression(sized.name, sized.position) is not None:
         return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
@@ -324,7 +338,7 @@ def _result(
         rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
         return Value(items=(rank, Value(uniform=True, world_size=True)))
     if model.length_of is not None:
-        return _as_long_as(model.length_of, arguments, receiver)
+        return _as_long_as(frame, model.length_of, arguments, receiver)
     if model.uneven:
         source = _divergent(frame, model, arguments, receiver, confidence).divergence
         return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
@@ -345,15 +359,26 @@ def _result(
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
 
 
-def _as_long_as(argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:
+def _of_one_size(value: Value) -> Value:
+    """A tensor that is brought to the same size on all ranks, or a tuple of such."""
+    deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+    items = tuple([_of_one_size(v) for v in value.items]) if value.items is not None else None
+    return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS, items=items)
+
+
+def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:
     """A part of something whose size an argument decides: by its value (a rank), or by how many items it has."""
     expr = arguments.expression(argument.name, argument.position)
     decides = (_value_of(arguments, expr) if expr is not None else None) or UNKNOWN
     whole = receiver or (arguments.positional[0] if arguments.positional else UNKNOWN)
-    share = rounds_of(decides) or decides.divergence
+    share = None if whole.multiple else rounds_of(decides) or decides.divergence
+    if share is not None:
+        note = f"`{render(arguments.expr)}` takes another share on every rank"
+        share = share.then(frame.step("condition", arguments.expr.pos, note))
     return Value(
         data=whole.data, length=share or whole.length, types=whole.types, element_types=whole.element_types,
-        length_deps=length_deps(decides), emptiness=share.at_most(Confidence.LOW) if share is not None else None,
+        length_deps=length_deps(decides), multiple=decides.multiple,
+        emptiness=share.at_most(Confidence.LOW) if share is not None else None,
     )  # fmt: skip
 
 

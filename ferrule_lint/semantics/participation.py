@@ -5,7 +5,8 @@ same, so if that happens on some ranks only, the others wait. A stand-in for an 
 to be part of the result (`+ 0 * output.sum()`); a constant, None, or an output that was detached has no gradient.
 
 Outputs go by the name of their module: `visual` for the output itself, `visual#1` and `visual#logits` for a part of it,
-`visual~` if it ran on a stand-in, `=x` for the parameter `x` of the function. What is combined by an operation or call,
+`visual~` if it ran on a stand-in, `=x` for the parameter `x` of the function, `*` for all parameters of the module
+itself (`super().forward(x)`, `self.parameters()`). What is combined by an operation or call,
 known or unknown, keeps the outputs of all its operands.
 """
 
@@ -16,10 +17,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.findings import Step
-from ferrule_lint.semantics.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.lattice import DETACHED, NO_DEPS, Divergence, Partly, Reach, Value, covered, reaching
-from ferrule_lint.semantics.text import last_name
+from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics.conditions import Atom, Formula, Negation, deps_of, divergence_of
+from ferrule_lint.semantics.lattice import (
+    DETACHED,
+    DP,
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    OWN,
+    Divergence,
+    Partly,
+    Reach,
+    Value,
+    covered,
+    reaching,
+)
+from ferrule_lint.semantics.text import last_name, place_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls import Arguments
@@ -42,6 +56,10 @@ _STATELESS = re.compile(
     r"matcher|assigner|rope|rotary|quant|transform|augment|normaliz|resize|accuracy|drop_path|upsample|interpolat",
     re.IGNORECASE,
 )
+#: what a library's layers call their parameters
+_PARAMETERS = ("weight", "bias")
+#: exceptions that a rank's own data can raise
+_OF_DATA = frozenset({"Exception", "BaseException", "RuntimeError", "ValueError", "IndexError", "AssertionError"})
 _WITHOUT_GRADIENT = ("no_grad", "inference_mode")
 
 
@@ -65,9 +83,9 @@ class PartlyUsed(NamedTuple):
 def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, info: ClassInfo | None = None) -> Value:
     """The result of a module's forward: its own output, and what its inputs reach."""
     pos = arguments.expr.pos
-    real = any(v.data is not None or v.presence is not None for v in arguments.values)
     if not frame.gradients:
         return result
+    real = any(_is_input(v) for v in arguments.values)
     if _STATELESS.search(name) or (info is not None and not _has_parameters(frame, info)):
         return result
     frame.forwards.append((name, pos, real))
@@ -81,6 +99,31 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
             [v._replace(reach=reaching(inputs, Reach(frozenset([f"{name}#{i}"])))) for i, v in enumerate(items)]
         )
     return result._replace(reach=reaching(inputs, Reach(frozenset([name]))), items=items)
+
+
+def of_super(frame: Frame, arguments: Arguments, result: Value) -> Value:
+    """The result of a library's forward that a subclass calls: an output of all parameters of the module."""
+    info, func = frame.self_class, arguments.expr.func
+    if info is None or not frame.in_module or type(func) is not f.Attr or func.attr != "forward":
+        return result
+    bases = [b.rpartition(".")[2] for b in frame.analysis.names.external_bases(info)]
+    if not bases or bases[0] == "Module" or _STATELESS.search(bases[0]):
+        return result
+    return of_forward(frame, OWN, arguments, result)
+
+
+def of_own_parameter(frame: Frame, e: f.Attr, value: Value) -> Value:
+    """`self.weight`: a term in it keeps the module in the loss."""
+    if e.attr not in _PARAMETERS or place_name(e.base) != frame.self_name:
+        return value
+    return value._replace(reach=Reach(frozenset([OWN])))
+
+
+def _is_input(value: Value) -> bool:
+    """Whether a module is given something from outside: local data, or what the function was given."""
+    if value.data is not None or value.presence is not None:
+        return True
+    return not value.types and any(how in (FLOWS, ITEM) for _, how in value.deps)
 
 
 def _has_parameters(frame: Frame, info: ClassInfo) -> bool:
@@ -110,6 +153,9 @@ def _names_in_constructor(info: ClassInfo) -> set[str]:
 
 def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) -> Value:
     """What a call returns that is not itself a forward keeps what its arguments reach."""
+    if last_name(e.func) in ("parameters", "named_parameters") and type(e.func) is f.Attr:
+        owner = place_name(e.func.base)
+        return result._replace(reach=Reach(frozenset([OWN if owner == frame.self_name else last_name(e.func.base)])))
     if frame.no_gradient or (last_name(e.func) in _CUTS and type(e.func) is f.Attr):
         return result._replace(reach=DETACHED)
     if result.reach is not None:
@@ -140,40 +186,83 @@ def combined(values: Iterable[Value]) -> Reach | None:
 
 def assigned(value: Value, pos: f.Pos) -> Value:
     """A constant remembers where it is assigned: that is the place to repair."""
+    if value.container and value.const is None:
+        return value  # what it is filled with counts
     if value.const is not None or value.reach == DETACHED or (value.reach is None and value.uniform):
         return value._replace(reach=Reach(at=pos))
     return value
 
 
+def given_back(value: Value, pos: f.Pos) -> Value:
+    """A returned value remembers the `return`."""
+    value = assigned(value, pos)
+    return value if value.reach is None else value._replace(reach=value.reach._replace(at=pos))
+
+
 # ---------------------------------------------------------------------- where two ways meet
 def met(formula: Formula, a: Value, b: Value) -> Reach | None:
-    """What a place reaches where two arms meet: under a divergent condition, some of it on some ranks only."""
+    """What a place reaches where two arms meet: under a divergent condition, some of it on some ranks only. What an arm
+    reaches on some ranks only stays so, whatever the other one does: which of them is taken is a setting."""
     one, other = a.reach, b.reach
     union = reaching(one, other)
-    if union is None or not union.outputs:
+    if union is None or one is None or other is None or not union.outputs:
         return union
     divergence, deps = divergence_of(formula), deps_of(formula)
-    if divergence is not None and divergence.kind not in _KINDS:
-        return union
-    if divergence is None and not deps:
-        return union
-    missing: set[Partly] = set()
-    for mine, value, theirs in ((one, b, other), (other, a, one)):
-        if mine is None:
+    partly = set(one.partly | other.partly)
+    if (divergence is None and deps) or (divergence is not None and divergence.kind in _KINDS):
+        for mine, value, theirs in ((one, b, other), (other, a, one)):
+            nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
+            for output in mine.outputs:
+                if not covered(output, theirs.outputs) and (output[0] != "=" or nothing):
+                    partly.add(Partly(output, divergence, deps, theirs.at))
+    gone = {p.output for p in partly}
+    return Reach(frozenset(o for o in union.outputs if o not in gone), frozenset(partly))
+
+
+def after_round(env: dict[str, Value], skipped: Iterable[tuple[Formula, Mapping[str, Value]]]) -> None:
+    """What places reach at the end of a round, some of whose ways have left it early (`continue`)."""
+    for formula, left in skipped:
+        for place, value in env.items():
+            other = left.get(place)
+            if other is not None and other is not value and value.reach != other.reach:
+                env[place] = value._replace(reach=met(formula, value, other))
+
+
+def with_handler(
+    frame: Frame,
+    handler: f.Handler,
+    before: Mapping[str, Value],
+    tried: Mapping[str, Value],
+    entered: Mapping[str, Value],
+    joined: dict[str, Value],
+) -> None:
+    """What places reach after a `try` whose handler goes on, on the ranks that had the exception alone: what the
+    handler puts there, else what was there before. Exceptions of local data are: of shapes and indices, and all that
+    are not told apart. `entered`: the state in which the handler began; the frame's is the one in which it ended."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    if not any(t is None or last_name(t) in _OF_DATA for t in types):
+        return
+    note = "an exception in this `try` may be one rank's own"
+    divergence = frame.source(DP, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
+    set_there = [v for place, v in frame.env.items() if v is not entered.get(place)]
+    kept = combined(set_there) or DETACHED
+    for place, value in tried.items():
+        left = frame.env.get(place)
+        other = before.get(place) if left is entered.get(place) else left
+        if other is None or other is value or value.reach is None or place not in joined:
             continue
-        nothing = value.const is not None or (theirs is not None and not theirs.outputs and not theirs.partly)
-        for output in mine.outputs:
-            if theirs is not None and covered(output, theirs.outputs):
-                continue
-            if output[0] != "=" or nothing:
-                missing.add(Partly(output, divergence, deps, theirs.at if theirs is not None else None))
-    gone = {p.output for p in missing}
-    return Reach(frozenset(o for o in union.outputs if o not in gone), union.partly | missing)
+        reached = (other.reach or DETACHED).outputs | kept.outputs
+        missing = {o for o in value.reach.outputs if o[0] != "=" and not covered(o, reached)}
+        if missing:
+            at = other.reach.at if other.reach is not None else None
+            partly = value.reach.partly | {Partly(o, divergence, NO_DEPS, at) for o in missing}
+            outputs = (joined[place].reach or DETACHED).outputs - missing
+            joined[place] = joined[place]._replace(reach=Reach(outputs, partly))
 
 
 def returned(frame: Frame, result: Value) -> Value:
     """The result of a function with several returns: what some of them reach under a divergent condition only."""
-    returns = frame.returns
+    returns = [r for r in frame.returns if not any(_is_evaluation(c) for c in r[1])]
     if len(returns) < 2:
         return result
     values = [v for v, _ in returns]
@@ -181,18 +270,23 @@ def returned(frame: Frame, result: Value) -> Value:
     if items is not None and all(v.items is not None and len(v.items) == len(items) for v in values):
         items = tuple(
             [
-                item._replace(reach=_over_returns(frame, [(v.items or ())[i] for v in values]))
+                item._replace(reach=_over_returns([(v.items or ())[i] for v in values], returns))
                 for i, item in enumerate(items)
             ]
         )
-    return result._replace(reach=_over_returns(frame, values), items=items)
+    return result._replace(reach=_over_returns(values, returns), items=items)
 
 
-def _over_returns(frame: Frame, values: list[Value]) -> Reach | None:
+def _is_evaluation(formula: Formula) -> bool:
+    """`not self.training`: there is no backward."""
+    return type(formula) is Negation and type(formula.operand) is Atom and formula.operand.key.endswith(".training")
+
+
+def _over_returns(values: list[Value], returns: list[tuple[Value, tuple[Formula, ...]]]) -> Reach | None:
     """The first of the returns against each later one, under the condition of the one that comes first."""
     reach: Reach | None = values[-1].reach
     last = values[-1]
-    for value, (_, conditions) in zip(reversed(values[:-1]), reversed(frame.returns[:-1]), strict=True):
+    for value, (_, conditions) in zip(reversed(values[:-1]), reversed(returns[:-1]), strict=True):
         formula = next((c for c in reversed(conditions) if divergence_of(c) is not None or deps_of(c)), None)
         if formula is None:
             reach = reaching(reach, value.reach)
@@ -211,7 +305,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
     from ferrule_lint.semantics.instantiate import divergence_through
 
     step = frame.step("call", pos, f"calls `{summary.display}`")
-    real = any(v.data is not None or v.presence is not None for v in bound.values())
+    real = any(_is_input(v) for v in bound.values())
     outputs: set[str] = set()
     partly: set[Partly] = set()
     for output in reach.outputs:
@@ -261,6 +355,10 @@ def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
 
 # ---------------------------------------------------------------------- what is reported
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
+#: parameters of a loss that, by their names, nothing is trained through
+_NOT_TRAINED = re.compile(
+    r"(^=|_)(ref|reference|old|teacher|gt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices)(_|$)"
+)
 _IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
 
 
@@ -276,9 +374,11 @@ def at_return(frame: Frame, result: Value) -> None:
         return
     stand_ins = frozenset(o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o)
     for entry in sorted(everything.partly, key=lambda p: p.output):
-        if covered(entry.output, everything.outputs | stand_ins) or entry.divergence is None:
+        if entry.divergence is None or covered(entry.output, everything.outputs):
             continue
-        if entry.output[0] != "=" or of_loss:
+        if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
+            continue  # a stand-in is for an input that is not there, and not for what went wrong
+        if entry.output[0] != "=" or (of_loss and not _NOT_TRAINED.search(entry.output)):
             frame.partly_used.append(_used(frame, entry, end, True))
 
 

@@ -197,6 +197,9 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     key_expr = f.Compare(left, (positive,), (right,), e.pos)
     if b.const == "None" and positive in ("is", "=="):
         return result(*_presence(frame, key_expr, left, a))
+    if positive == "==" and _is_empty_display(right):
+        formula, value = _truthiness(frame, left, a)
+        return result(negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
     value = _compared(frame, e, left, a, right, b)
@@ -207,6 +210,11 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(_atom(frame, key_expr, tested), value)
+
+
+def _is_empty_display(expr: f.Expr) -> bool:
+    """`[]`, `()`, `{}`: what is compared with one is asked whether it has items."""
+    return (type(expr) is f.Sequence and not expr.elements) or (type(expr) is f.DictDisplay and not expr.keys)
 
 
 def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:

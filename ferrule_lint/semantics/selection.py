@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.iteration import definition
 from ferrule_lint.semantics.lattice import FLOWS, ITEM, NO_DEPS, OBSERVED, SELECTS, Deps, Divergence, Value
 from ferrule_lint.semantics.text import last_name, shown
 
@@ -32,6 +33,9 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         index = frame.eval(expr)
     if type(expr) is f.Const or (type(expr) is f.Op and expr.kind == "Slice"):
         return None
+    if index.length is not None and (index.container or type(definition(frame, expr)) is f.Comprehension):
+        note = f"`{shown(e)}` keeps as many items as there are in `{shown(expr)}`"
+        return Selected(index.length.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
     if index.shape is not None and not index.uneven_last and index.length is None:
         return Selected(index.shape, index.shape_deps)
     if index.shape_deps:

@@ -9,11 +9,23 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, iteration, participation, stage_values
-from ferrule_lint.semantics.conditions import FALSE, TRUE, Atom, Formula, Known, divergence_of, evaluate, negate
+from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values, surgery
+from ferrule_lint.semantics.conditions import (
+    FALSE,
+    TRUE,
+    Atom,
+    Formula,
+    Known,
+    deps_of,
+    divergence_of,
+    evaluate,
+    negate,
+)
 from ferrule_lint.semantics.expressions import bind, element_of, is_uniform, loop_term, merge_arms
-from ferrule_lint.semantics.frame import Frame, Revealed
+from ferrule_lint.semantics.frame import CallIssue, Frame, Revealed
 from ferrule_lint.semantics.lattice import DP, NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, join2, rounds_of, worse
+from ferrule_lint.semantics.layout import conflict
+from ferrule_lint.semantics.modelled import shape_message
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
 from ferrule_lint.semantics.predicates import condition
@@ -22,6 +34,7 @@ from ferrule_lint.semantics.text import dotted_name, last_name, place_name, posi
 from ferrule_lint.semantics.trace import (
     Attempt,
     Choice,
+    Event,
     Exit,
     Loop,
     Trace,
@@ -100,6 +113,10 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     if frame.gradients:
         value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
     for target in s.targets:
+        if type(target) is f.Attr and target.attr in frame.models.assigned:
+            flags.assigned(frame, target, value)
+        if type(target) is f.Attr and value.module and not frame.light:
+            surgery.of_assignment(frame, target, value)
         bind(frame, target, value, s.value)
         if type(target) is f.Name:
             frame.definitions[target.id] = (s.value, frame.version(target.id))
@@ -124,7 +141,7 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
 def _return(frame: Frame, s: f.Return) -> None:
     value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
     if frame.gradients:
-        value = participation.assigned(value, (s.line, 1, s.line, 1))
+        value = participation.given_back(value, (s.line, 1, s.line, 1))
     frame.returns.append((value, tuple(frame.conditions)))
     frame.emit(Exit("return", s.line))
 
@@ -139,6 +156,10 @@ def _break(frame: Frame, s: f.Break) -> None:
 
 
 def _continue(frame: Frame, s: f.Continue) -> None:
+    if frame.gradients and frame.skipped:
+        formula = next((c for c in reversed(frame.conditions) if divergence_of(c) is not None or deps_of(c)), None)
+        if formula is not None:
+            frame.skipped[-1].append((formula, dict(frame.env)))
     frame.emit(Exit("continue", s.line))
 
 
@@ -202,6 +223,8 @@ def _if(frame: Frame, s: f.If) -> None:
         body = weakened(body)
     if body and _is_default(frame, s):
         body = weakened(body, lambda e: e.op == "forward")
+    if body and orelse:
+        _buffers_of_arms(frame, formula, body, orelse)
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
     for place, version in guarded.items():
@@ -211,6 +234,24 @@ def _if(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace) -> None:
+    """Collectives that the arms of a test of the rank issue for each other, with buffers that do not fit."""
+    divergence = divergence_of(formula)
+    a, b = ([t for t in arm if type(t) is not Exit] for arm in (body, orelse))
+    if divergence is None or len(a) != len(b):
+        return
+    for one, other in zip(a, b, strict=True):
+        if type(one) is not Event or type(other) is not Event or one.op != other.op or one.axes != other.axes:
+            return
+        words = conflict(frame.layouts.get(one.pos), frame.layouts.get(other.pos))
+        if words:
+            step = frame.step("event", one.pos, f"the other ranks' half of it: {words}")
+            apart = divergence.then(step).at_most(Confidence.MEDIUM)
+            message = shape_message("FER201", other.op, divergence)
+            frame.issues.append(CallIssue("FER201", other.pos, apart, other, message))
+            return
 
 
 def _made_on_first_use(frame: Frame, s: f.If) -> bool:
@@ -404,16 +445,20 @@ def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None], alike: 
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
         returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
         revealed, marks = len(frame.revealed), len(frame.gradient_marks)
+        frame.skipped.append([])
         with frame.recording():
             enter()
             execute(frame, statements)
+        participation.after_round(frame.env, frame.skipped.pop())
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
         del frame.gradient_marks[marks:]
         frame.env = _widen(saved, frame.env)
         saved = dict(frame.env)
+    frame.skipped.append([])
     with frame.recording() as terms:
         enter()
         execute(frame, statements)
+    participation.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
     after = _widen(saved, frame.env)
     if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):
@@ -462,6 +507,7 @@ def _try(frame: Frame, s: f.Try) -> None:
     after = frame.env
     for handler in s.handlers:
         frame.env = _widen(before, after)
+        entered = dict(frame.env) if frame.gradients else {}
         if handler.name:
             frame.env[handler.name] = UNKNOWN
         with frame.recording() as terms:
@@ -473,7 +519,9 @@ def _try(frame: Frame, s: f.Try) -> None:
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
             frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
         if not ends(handled):
-            after = _widen(after, _raised_here(frame, handler, before, frame.env))
+            tried, after = after, _widen(after, _raised_here(frame, handler, before, frame.env))
+            if frame.gradients:
+                participation.with_handler(frame, handler, before, tried, entered, after)
     if attempt.reached and (inner or any(handled for _, handled in handlers)):
         frame.emit(Attempt(body, tuple(handlers)))
     frame.env = after

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import layout
 from ferrule_lint.semantics.arithmetic import remainder
 from ferrule_lint.semantics.lattice import (
     COUNTED,
@@ -60,6 +61,11 @@ _OF_CONTENT = frozenset(
         "IntTensor",
         "BoolTensor",
         "from_numpy",
+        "frombuffer",
+        "from_buffer",
+        "_from_buffer",
+        "ByteTensor",
+        "CharTensor",
         "scalar_tensor",
     ]
 )
@@ -94,7 +100,11 @@ _LOCAL = ("data", "structure", "rank")
 def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     """The value of a torch function or tensor method called `name`, or None when it is none of those known here."""
     value = _call(frame, name, arguments, receiver)
-    return value._replace(there=True) if value is not None else None
+    if value is None:
+        return None
+    return value._replace(
+        there=True, layout=layout.of_call(name, arguments.expr, arguments.positional, receiver is not None)
+    )
 
 
 def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
@@ -105,7 +115,7 @@ def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None)
             data=None, divergence=None, presence=None, const=None, target=None, items=None, rank="", boolean=False
         )
     if name in _OF_CONTENT and receiver is None:
-        return _of_content(arguments)
+        return _of_content(arguments) if "size" not in arguments.keywords else _of_size(frame, name, arguments)
     if name in _JOINED and receiver is None:
         return _joined(frame, name, arguments)
     if name == "pad":
@@ -133,10 +143,11 @@ def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
         sizes = sizes if left is None else [_flat(frame.eval(e)) for e in left]
     divergence = next((v.divergence for v in sizes if v.divergence is not None), None)
     uniform = all(v.uniform for v in sizes) and not name.startswith("rand")
-    filled = any(_is_rest(a) for a in arguments.expr.args)
+    by_name = [v for k, v in arguments.expr.keywords if k == "size"]
+    filled = any(_is_rest(a) for a in (*arguments.expr.args, *by_name))
     if divergence is None:
         return Value(uniform=uniform, filled=filled)
-    agreed = any(v.agreed for v in sizes)
+    agreed = any(v.agreed or any(i.agreed for i in v.items or ()) for v in sizes)
     return Value(shape=_ragged(frame, arguments, divergence), filled=filled, agreed=agreed)
 
 

@@ -16,6 +16,7 @@ from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import changes, flags_of
 from ferrule_lint.fixes.helpers import LARGEST, PAD_TO_LONGEST
 from ferrule_lint.fixes.names import binds, reads
+from ferrule_lint.fixes.parts import parts
 from ferrule_lint.fixes.site import Site, callee
 
 FORM = "pad-everywhere"
@@ -61,7 +62,7 @@ def _mentions(root: cst.CSTNode, name: str, beside: Sequence[cst.CSTNode]) -> bo
         return False
     if isinstance(root, cst.Name) and root.value == name:
         return True
-    return any(_mentions(child, name, beside) for child in root.children)
+    return any(_mentions(child, name, beside) for child in parts(root))
 
 
 def _tensor(site: Site) -> Fix | None:

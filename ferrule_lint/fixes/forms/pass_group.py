@@ -24,6 +24,9 @@ _MEGATRON = "megatron.core.parallel_state"
 
 def propose(site: Site) -> Fix | None:
     """The group as one more argument."""
+    group = _data_parallel(site)
+    if group is None:
+        return None
     tree, name = site.tree, ""
     parameter: str | None = None
     steps = site.finding.witness
@@ -33,8 +36,7 @@ def propose(site: Site) -> Fix | None:
             if calls and tree.function(calls[0]) is site.function:
                 name = callee(calls[0])
                 parameter = _group_parameter(site, before.path, name)
-    group = _data_parallel(site)
-    if parameter is None or group is None:
+    if parameter is None:
         return None
     calls = [one for one in below(site.function.body) if isinstance(one, cst.Call) and callee(one) == name]
     lacking = [call for call in calls if not any(_keyword(arg) == parameter for arg in call.args)]

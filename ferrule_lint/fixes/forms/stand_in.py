@@ -17,7 +17,7 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.blocks import call_of, comment_of, spans_lines
 from ferrule_lint.fixes.edits import in_order
-from ferrule_lint.fixes.helpers import INPUTS_OF_ANY_RANK, WEIGHTLESS
+from ferrule_lint.fixes.helpers import INPUTS_OF_ANY_RANK, SUM_OF
 from ferrule_lint.fixes.names import below, binds, fresh, local_names, mentioned_later, parameters, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts
 from ferrule_lint.fixes.tests import asks
@@ -164,10 +164,10 @@ def _leaves(statements: Sequence[cst.BaseStatement]) -> bool:
 def _fix(site: Site, owner: cst.If, branch: _Branch, group: Group) -> Fix | None:
     tree, module = site.tree, site.module
     inputs_helper = module.helper("_inputs_of_any_rank", INPUTS_OF_ANY_RANK)
-    zero_helper = module.helper("_weightless", WEIGHTLESS)
-    if inputs_helper is None or zero_helper is None:
+    sum_helper = module.helper("_sum_of", SUM_OF)
+    if inputs_helper is None or sum_helper is None:
         return None
-    (find, find_edits), (zero, zero_edits) = inputs_helper, zero_helper
+    (find, find_edits), (total, total_edits) = inputs_helper, sum_helper
     here = fresh(f"has_{branch.inputs[0]}", module.taken)
     given = fresh("stand_in", module.taken)
     indent, inner = tree.indent(owner), tree.indent(branch.behind[0])
@@ -184,9 +184,10 @@ def _fix(site: Site, owner: cst.If, branch: _Branch, group: Group) -> Fix | None
         f"{inner}{names} = {given}\n"
     )
     rest = "".join(f"{step}{line}\n" if line.strip() else "\n" for line in lines)
+    results = branch.results[0] if len(branch.results) == 1 else f"[{', '.join(branch.results)}]"
     tail = (
         f"{inner}if {here}:\n{rest}{inner}else:\n"
-        f"{inner}{step}{branch.merged} = {branch.merged} + {zero}({', '.join(branch.results)})\n"
+        f"{inner}{step}{branch.merged} = {branch.merged} + 0.0 * {total}({results})\n"
     )
     edits = [
         Edit(Span(tree.span(owner).line, 1, tree.span(owner.test).end_line + 1, 1), head),
@@ -196,4 +197,4 @@ def _fix(site: Site, owner: cst.If, branch: _Branch, group: Group) -> Fix | None
         f"ranks without `{branch.inputs[0]}` run the same on zeros of another rank's shape, and add the result with the"
         " weight zero; assumes that every rank comes here"
     )
-    return Fix(FORM, message, Safety.UNSAFE, in_order([*find_edits, *zero_edits, *edits]))
+    return Fix(FORM, message, Safety.UNSAFE, in_order([*find_edits, *total_edits, *edits]))

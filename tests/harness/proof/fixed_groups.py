@@ -185,6 +185,25 @@ def tower(m: types.ModuleType, spread: bool) -> Any:
     return full(out)[:8], gradients(model)["vision.blocks.3.bias"][:8], gradients(model)["audio.0.bias"][:8]
 
 
+@scene("fixes:keep_in_graph/heads")
+def heads(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build()
+    mine = torch.full((4, 1), not (spread and odd()))
+    model(torch.ones(4, 8), mine, mine).backward()
+    return [gradients(model)[f"module.{head}.weight"][:8] for head in ("classes", "boxes", "masks", "points")]
+
+
+@scene("fixes:keep_in_graph/stand_in_for_nothing")
+def stand_in_for_nothing(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build()
+    absent = spread and odd()
+    ones = torch.ones(2, 8)
+    model(ones, ones, torch.tensor([not absent]), None if absent else ones).sum().backward()
+    return [gradients(model)[f"{tower}.bias"][:8] for tower in ("text", "audio", "vision.first", "vision.second")]
+
+
 @scene("fixes:finish_dispatch/buffers_of_the_arms", ranks=6, by_rank=True, raises=True)
 def buffers_of_the_arms(m: types.ModuleType, spread: bool) -> Any:
     made = torch.empty
