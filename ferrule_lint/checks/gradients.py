@@ -43,7 +43,9 @@ def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
         )
 
 
-def _partly_used(frame: Frame, function: str, reported: Collection[Step], doubted: frozenset[Step]) -> Iterator[Finding]:
+def _partly_used(
+    frame: Frame, function: str, reported: Collection[Step], doubted: frozenset[Step]
+) -> Iterator[Finding]:
     """One finding for each module; none where the forward itself is reported under one of its sources."""
     path = frame.module.path
     seen: set[str] = set()
