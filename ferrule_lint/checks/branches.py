@@ -82,6 +82,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if divergence.kind == "rank" and all(o.call is not None and o.event.assumed for o in found.occurrences):
         # what one rank gives to a helper on purpose is mostly a model of its own
         confidence = Confidence.LOW
+    if divergence.empty and all(o.event.assumed for o in found.occurrences):
+        # two guesses: that a rank may have nothing, and that the module is sharded
+        confidence = Confidence.LOW
     if divergence.kind == "rank" and all(o.event.op == "backward" for o in found.occurrences):
         # what one rank trains on purpose is mostly no module that the others have a part of
         confidence = Confidence.LOW

@@ -11,9 +11,9 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import DP, OWN, overlap
 
 
-def check(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
-    """`reported`: what findings about the forwards themselves rest on."""
-    yield from _partly_used(frame, function, reported)
+def check(frame: Frame, function: str, reported: Collection[Step], doubted: frozenset[Step]) -> Iterator[Finding]:
+    """`reported`: what findings about the forwards themselves rest on; `doubted`: those of them that are guesses."""
+    yield from _partly_used(frame, function, reported, doubted)
     yield from _too_early(frame, function)
 
 
@@ -43,7 +43,9 @@ def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
         )
 
 
-def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
+def _partly_used(
+    frame: Frame, function: str, reported: Collection[Step], doubted: frozenset[Step]
+) -> Iterator[Finding]:
     """One finding for each module; none where the forward itself is reported under one of its sources."""
     path = frame.module.path
     seen: set[str] = set()
@@ -54,10 +56,10 @@ def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Ite
             continue  # pipeline stages have parts of their own, and share gradients with nobody else
         if base in seen or any(step in reported for step in divergence.why):
             continue
-        if used.output[0] == "=" and any(f"`{base}`" in step.note for step in divergence.why):
+        if used.output.startswith("=") and any(f"`{base}`" in step.note for step in divergence.why):
             continue  # what decides is hardly what is trained
         seen.add(base)
-        what = f"an output of `{base}`" if part or used.output[0] == "=" else f"the output of `{base}`"
+        what = f"an output of `{base}`" if part or used.output.startswith("=") else f"the output of `{base}`"
         if base == OWN:
             what = "the output of the inherited forward"
         message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
@@ -70,7 +72,9 @@ def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Ite
             code="FER304",
             name=NAMES["FER304"],
             severity="error",
-            confidence=min(Confidence.MEDIUM, divergence.confidence),
+            confidence=min(
+                Confidence.LOW if doubted.intersection(divergence.why) else Confidence.MEDIUM, divergence.confidence
+            ),
             message=message,
             path=path,
             span=span(place),

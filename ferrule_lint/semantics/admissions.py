@@ -12,7 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.lattice import DP, Value
+from ferrule_lint.semantics.lattice import DP, Axes, Value, overlap
 from ferrule_lint.semantics.names import External, FunctionInfo
 from ferrule_lint.semantics.text import last_name, render
 
@@ -27,6 +27,7 @@ _WORDS = frozenset(
 )
 #: calls and methods that hand on the content of what they are given
 _SAME = frozenset("tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int".split())
+_NOWHERE: Axes = frozenset()
 _SIZES = frozenset("len size shape numel nelement".split())
 
 
@@ -93,9 +94,12 @@ def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Admission]:
             model = _model(frame, node)
             if model is None:
                 continue
+            group = _group(model, node)
+            if group not in ("", "None") and not overlap(frame.axes_in(group) or _NOWHERE, DP):
+                continue  # it differs within that group, and along which axes the others are asked is open
             for name in _names(_payload(model, node)):
                 known = found.get(name)
-                groups.setdefault(name, set()).add(_group(model, node))
+                groups.setdefault(name, set()).add(group)
                 if known is None or node.pos < known.pos:
                     found[name] = Admission(node.pos, model.event or "")
         elif type(node) is f.Assign and len(node.targets) == 1 and type(node.targets[0]) is f.Name:

@@ -84,12 +84,25 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_class(frame, e, base, target.info)
         if type(target) is ExternalTarget:
             return _of_external(frame, e, target.dotted)
-    value = _of_instance(frame, e, base) if base.types else None
+    value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = value if value is not None else _of_unknown(frame, e, base)
     value = _optional_input(frame, e, base, value)
     if frame.gradients and base.reach is None:
         return participation.of_own_parameter(frame, e, value)
     return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))
+
+
+#: what an object for a group says of this process' place in it
+_PLACES = frozenset({"is_first_rank", "is_last_rank", "rank_in_group", "next_rank", "prev_rank"})
+
+
+def _place_in_group(frame: Frame, e: f.Attr, value: Value | None) -> Value | None:
+    """`self.pp_group.is_first_rank` of a class of the project, which compares the rank in the job: ranks that share
+    their place in the group have one answer."""
+    if value is None or value.divergence is None or value.divergence.kind != "rank" or e.attr not in _PLACES:
+        return value
+    axes = frame.axes_in(render(e.base))
+    return value if axes is None else value._replace(divergence=value.divergence._replace(axes=axes))
 
 
 def _optional_input(frame: Frame, e: f.Attr, base: Value, value: Value) -> Value:

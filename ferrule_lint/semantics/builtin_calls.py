@@ -339,7 +339,9 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         emptiness = receiver.emptiness or receiver.data
         if index:
             emptiness = attributes.emptiness_of(emptiness, index)
-        return Value(emptiness=emptiness, uniform=receiver.uniform, deps=_empty_or_not(receiver))
+        # what a caller passes has no items at most in the first dimension: the others are the model's
+        deps = _empty_or_not(receiver) if index in ("", "0") else NO_DEPS
+        return Value(emptiness=emptiness, uniform=receiver.uniform, deps=deps)
     sizes = receiver._replace(external=attributes.SIZE, target=None)
     if target.name == "size":
         if not index:

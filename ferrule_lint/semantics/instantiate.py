@@ -121,7 +121,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
     if how == EMPTY:
-        return value.emptiness or (None if value.container else value.data)
+        nothing = value.emptiness or (None if value.container else value.data)
+        return None if nothing is None else nothing._replace(empty=True)
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence

@@ -60,6 +60,8 @@ class Divergence(NamedTuple):
     assumed: bool = False
     #: only under a setting that is not known
     partial: bool = False
+    #: that there may be nothing at all is what differs
+    empty: bool = False
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""

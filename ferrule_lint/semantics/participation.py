@@ -154,8 +154,11 @@ def _names_in_constructor(info: ClassInfo) -> set[str]:
 def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) -> Value:
     """What a call returns that is not itself a forward keeps what its arguments reach."""
     if last_name(e.func) in ("parameters", "named_parameters") and type(e.func) is f.Attr:
-        owner = place_name(e.func.base)
-        return result._replace(reach=Reach(frozenset([OWN if owner == frame.self_name else last_name(e.func.base)])))
+        base = e.func.base
+        name = last_name(base.base if type(base) is f.Subscript else base)
+        if name:
+            own = place_name(base) == frame.self_name
+            return result._replace(reach=Reach(frozenset([OWN if own else name])))
     if frame.no_gradient or (last_name(e.func) in _CUTS and type(e.func) is f.Attr):
         return result._replace(reach=DETACHED)
     if result.reach is not None:
@@ -169,9 +172,11 @@ def part(value: Value, key: str) -> Reach | None:
     reach = value.reach
     if reach is None or key in _CUT_ATTRIBUTES:
         return DETACHED if key in _CUT_ATTRIBUTES else None
-    if not any(o[0] != "=" and "#" not in o for o in reach.outputs):
+    if not any(not o.startswith("=") and "#" not in o for o in reach.outputs):
         return reach
-    return reach._replace(outputs=frozenset(o if o[0] == "=" or "#" in o else f"{o}#{key}" for o in reach.outputs))
+    return reach._replace(
+        outputs=frozenset(o if o.startswith("=") or "#" in o else f"{o}#{key}" for o in reach.outputs)
+    )
 
 
 def combined(values: Iterable[Value]) -> Reach | None:
@@ -214,7 +219,7 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
             nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
             failing = {p.output for p in mine.partly if p.divergence is not None and p.divergence.kind == "host"}
             for output in mine.outputs | failing:
-                if not covered(output, theirs.outputs) and (output[0] != "=" or nothing):
+                if not covered(output, theirs.outputs) and (not output.startswith("=") or nothing):
                     partly.add(Partly(output, divergence, deps, theirs.at))
     gone = {p.output for p in partly}
     return Reach(frozenset(o for o in union.outputs if o not in gone), frozenset(partly))
@@ -253,7 +258,7 @@ def with_handler(
         if other is None or other is value or value.reach is None or place not in joined:
             continue
         reached = (other.reach or DETACHED).outputs | kept.outputs
-        missing = {o for o in value.reach.outputs if o[0] != "=" and not covered(o, reached)}
+        missing = {o for o in value.reach.outputs if not o.startswith("=") and not covered(o, reached)}
         if missing:
             at = other.reach.at if other.reach is not None else None
             partly = value.reach.partly | {Partly(o, divergence, NO_DEPS, at) for o in missing}
@@ -308,7 +313,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
     partly: set[Partly] = set()
     for output in reach.outputs:
         passed = _passed(output, bound)
-        if output[0] != "=":
+        if not output.startswith("="):
             name, mark, part = output.partition("#")
             frame.forwards.append((name.rstrip("~"), pos, real))
             outputs.add(output if real or "~" in name else f"{name}~{mark}{part}")
@@ -322,7 +327,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
             if value is not None:
                 divergence = divergence or divergence_through(value, how)
                 deps |= frozenset((p, how) for p, _ in value.deps)
-        if entry.output[0] == "=":
+        if entry.output.startswith("="):
             partly |= _passed(entry.output, bound).partly
         if divergence is None and not deps:
             continue
@@ -330,7 +335,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
             place = Step("condition", summary.function.module.path, entry.at[0], entry.at[1], "goes on without it here")
             divergence = divergence.then(place)
         divergence = divergence.then(step) if divergence is not None else None
-        if entry.output[0] != "=":
+        if not entry.output.startswith("="):
             if entry.divergence is None:
                 partly.add(entry._replace(divergence=divergence, deps=deps))
             continue
@@ -341,7 +346,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
 
 def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
     """What an output of a callee is to the caller: a module that is passed stands for its own output."""
-    if output[0] != "=":
+    if not output.startswith("="):
         return Reach(frozenset([output]))
     argument = bound.get(output[1:])
     if argument is None:
@@ -376,7 +381,7 @@ def at_return(frame: Frame, result: Value) -> None:
             continue
         if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
             continue  # a stand-in is for an input that is not there, and not for what went wrong
-        if entry.output[0] != "=" or (of_loss and not _NOT_TRAINED.search(entry.output)):
+        if not entry.output.startswith("=") or (of_loss and not _NOT_TRAINED.search(entry.output)):
             frame.partly_used.append(_used(frame, entry, end, True))
 
 
@@ -388,8 +393,11 @@ def _order_of(entry: Partly) -> tuple[bool, str, bool]:
 def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
     """Outputs that reach a loss on some ranks only."""
     reach = combined([loss])
-    for entry in reach.partly if reach is not None else ():
-        if entry.output[0] != "=" and entry.divergence is not None and not covered(entry.output, reach.outputs):  # type: ignore[union-attr]
+    if reach is None:
+        return
+    for entry in reach.partly:
+        part = entry.output.startswith("=") or covered(entry.output, reach.outputs)
+        if not part and entry.divergence is not None:
             frame.partly_used.append(_used(frame, entry, pos, False))
 
 

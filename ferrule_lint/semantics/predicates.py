@@ -142,7 +142,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
         elif value.length is not None and value.items is None and value.emptiness is None:
             value = value._replace(divergence=value.length)
         elif value.emptiness is not None:
-            value = value._replace(divergence=value.emptiness)
+            value = value._replace(divergence=value.emptiness._replace(empty=True))
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
 
@@ -331,7 +331,7 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     for value, other in ((a, b), (b, a)):
         if value.divergence is None and other.const in _ZERO and value.emptiness is not None:
             step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
-            return Value(divergence=value.emptiness.then(step), deps=value.deps)
+            return Value(divergence=value.emptiness.then(step)._replace(empty=True), deps=value.deps)
     joined = computed(values)
     if joined.divergence is None and (joined.data is not None or joined.deps):
         # a comparison of tensors is a tensor; `observe` happens where it is used as a condition

@@ -421,6 +421,7 @@ def _while(frame: Frame, s: f.While) -> None:
         return
     body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]))
     formula = formulas[0]
+    _filled_up(frame, s.test)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     divergence = divergence_of(formula)
     deps = NO_DEPS
@@ -431,6 +432,16 @@ def _while(frame: Frame, s: f.While) -> None:
     if body:
         frame.emit(Loop(body, divergence, None, deps, frame.module.path, pos, shown(s.test), frame.key(s.test)))
     _loop_else(frame, s, body, pos)
+
+
+def _filled_up(frame: Frame, test: f.Expr) -> None:
+    """`while len(items) < most: items.append(...)`: as long as the number says, from here on."""
+    if type(test) is not f.Compare or test.ops not in (("<",), ("!=",)) or type(test.left) is not f.Call:
+        return
+    place = place_name(test.left.args[0]) if last_name(test.left.func) == "len" and test.left.args else ""
+    known = frame.read(place) if place else None
+    if known is not None and known.length is not None and frame.eval(test.rights[0]).divergence is None:
+        frame.env[place] = known._replace(length=None)
 
 
 def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None], alike: Callable[[], bool]) -> Trace:
