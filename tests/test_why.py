@@ -30,7 +30,7 @@ def step(x, limit, loader):
             sizes = [len(row) for row in batch["rows"]]
             dist.barrier()
     world = dist.get_world_size()
-    unknown = x.thing
+    unknown = limit.thing
 
     while unknown:
         unknown = unknown - world
@@ -65,13 +65,13 @@ def why(capsys: pytest.CaptureFixture[str], place: str, *args: str, status: int 
         ("elif rank", ["rank: divergent", "rank == 0: divergent", "limit: unknown: as its callers decide by `limit`"]),
         ("elif rank", ["LIMIT: uniform, the same on every rank"]),
         ("if x is None", ["x is None: unknown: as its callers decide by `x`"]),
-        ("def step", ["x: unknown: as its callers decide by `x`", "limit: unknown"]),
-        ("dist.all_reduce", ["x: unknown"]),
-        ("            group=None", ["x: unknown"]),
+        ("def step", ["x: divergent", "limit: unknown: as its callers decide by `limit`"]),
+        ("dist.all_reduce", ["x: divergent"]),
+        ("            group=None", ["x: divergent"]),
         ("for batch", ["batch: divergent"]),
         ("sizes =", ["sizes: divergent", "batch['rows']: divergent"]),
         ("world =", ["world: uniform", "dist.get_world_size(): uniform"]),
-        ("unknown = x.thing", ["unknown: unknown: as its callers decide by `x`"]),
+        ("unknown = limit.thing", ["unknown: unknown: as its callers decide by `limit`"]),
         ("while unknown", ["unknown: unknown"]),
         ("print(LIMIT", ["dist.get_rank(): divergent", "LIMIT: uniform"]),
     ],
