@@ -249,6 +249,14 @@ class Frame:
     def eval(self, expr: f.Expr | None) -> Value:
         return UNKNOWN if expr is None else self._evaluators[type(expr)](self, expr)
 
+    @property
+    def least_of_tests(self) -> Confidence:
+        """LOW in a module of tests, by pytest's names: its groups are made for as many ranks as it runs on, and one
+        that could be a part of the job is often all of it. MEDIUM elsewhere."""
+        folders, _, name = self.module.path.rpartition("/")
+        in_tests = name.startswith("test_") or name.endswith("_test.py") or "tests" in folders.split("/")
+        return Confidence.LOW if in_tests else Confidence.MEDIUM
+
     def axes_in(self, text: str) -> Axes | None:
         """Axes named by the identifiers in a piece of text, or None."""
         return self.analysis.axes_in(text)

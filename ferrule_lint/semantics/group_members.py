@@ -127,7 +127,7 @@ def _members(frame: Frame, call: f.Call) -> Divergence | None:
     if axes is None or "world" in axes or "?" in axes:
         return None
     note = f"`{shown(call)}` lists the group that this rank is in"
-    return frame.source(WORLD, "rank", call.pos, note, Confidence.MEDIUM)
+    return frame.source(WORLD, "rank", call.pos, note, frame.least_of_tests)
 
 
 def _item_of_group(frame: Frame, expr: f.Subscript) -> Divergence | None:
@@ -139,7 +139,7 @@ def _item_of_group(frame: Frame, expr: f.Subscript) -> Divergence | None:
     if not axes or "world" in axes or "private" in axes:
         return None
     return frame.source(WORLD, "rank", expr.pos, f"`{shown(expr.base)}` lists the group that this rank is in",
-                        Confidence.MEDIUM)  # fmt: skip
+                        frame.least_of_tests)  # fmt: skip
 
 
 def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:

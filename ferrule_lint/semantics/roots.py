@@ -100,7 +100,7 @@ def _written_out(frame: Frame, expr: f.Const, group: f.Expr, axes: Axes | None, 
     note = f"rank {expr.text} is a member of one group like `{render(group)}`, the others have ranks of their own"
     if compared is not None:
         note = f"`{shown(compared)}` counts in `{render(group)}`"
-    return frame.source(axes or WORLD, "rank", position(compared or group), note, Confidence.MEDIUM)
+    return frame.source(axes or WORLD, "rank", position(compared or group), note, frame.least_of_tests)
 
 
 def _has_siblings(frame: Frame, axes: Axes) -> bool:

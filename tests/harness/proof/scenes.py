@@ -476,6 +476,12 @@ def share_within_a_group(m: types.ModuleType, spread: bool) -> Any:
     m.share(torch.ones(2), mesh.get_group("tp"))
 
 
+@scene("spread_weights", ranks=4, by_rank=True, raises=True)
+def spread_weights(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    m.spread_weights(torch.ones(2), mesh.get_group("tp"))
+
+
 # ---- FER403 --------------------------------------------------------------------------------------------------------
 
 
