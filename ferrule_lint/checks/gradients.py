@@ -11,9 +11,9 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import DP, OWN, overlap
 
 
-def check(frame: Frame, function: str, reported: Collection[Step], doubted: frozenset[Step]) -> Iterator[Finding]:
-    """`reported`: what findings about the forwards themselves rest on; `doubted`: those of them that are guesses."""
-    yield from _partly_used(frame, function, reported, doubted)
+def check(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
+    """`reported`: what findings about the forwards themselves rest on."""
+    yield from _partly_used(frame, function, reported)
     yield from _too_early(frame, function)
 
 
@@ -43,11 +43,11 @@ def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
         )
 
 
-def _partly_used(
-    frame: Frame, function: str, reported: Collection[Step], doubted: frozenset[Step]
-) -> Iterator[Finding]:
+def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
     """One finding for each module; none where the forward itself is reported under one of its sources."""
     path = frame.module.path
+    owner = frame.self_class if frame.in_module else None
+    some_module = owner is not None and not frame.analysis.sharding.is_surely_wrapped(owner)
     seen: set[str] = set()
     for used in frame.partly_used:
         divergence = used.divergence
@@ -65,6 +65,8 @@ def _partly_used(
         message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
         place = used.calls[0] if used.has_stand_in else used.at
         place = place or (used.calls[0] if used.calls and used.returned else used.end)
+        # two guesses: that a rank may have nothing, and that the gradients of this module are shared
+        least = Confidence.LOW if divergence.empty and some_module and used.calls else Confidence.MEDIUM
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")
         steps = [decides, *participation.steps(used, path)]
@@ -72,9 +74,7 @@ def _partly_used(
             code="FER304",
             name=NAMES["FER304"],
             severity="error",
-            confidence=min(
-                Confidence.LOW if doubted.intersection(divergence.why) else Confidence.MEDIUM, divergence.confidence
-            ),
+            confidence=min(least, divergence.confidence),
             message=message,
             path=path,
             span=span(place),

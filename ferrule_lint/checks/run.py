@@ -113,10 +113,10 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:
-        rests_on = [(x, s) for x in found for s in x.witness if s.role in ("source", "condition")]
-        reported = {s for x, s in rests_on if x.confidence > Confidence.LOW}
-        doubted = frozenset(s for x, s in rests_on if x.confidence == Confidence.LOW and x.code == "FER101")
-        yield from gradients.check(frame, name, reported, doubted)
+        reported = {
+            s for x in found if x.confidence > Confidence.LOW for s in x.witness if s.role in ("source", "condition")
+        }
+        yield from gradients.check(frame, name, reported)
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

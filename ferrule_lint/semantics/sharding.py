@@ -64,6 +64,11 @@ class Sharding:
             return self.unknown is not None
         return self.of_class(info) is not None or any(c.id in self._reduced for c in self._analysis.names.mro(info))
 
+    def is_surely_wrapped(self, info: ClassInfo) -> bool:
+        """Whether instances of this very class are seen to be sharded or passed to DDP, and not just some module."""
+        classes = self._gather()
+        return any(c.id in classes or c.id in self._reduced for c in self._analysis.names.mro(info))
+
     def shares_buffers(self, classes: Iterable[ClassInfo]) -> bool:
         """Whether DDP's forward of an instance broadcasts buffers, in evaluation too: some class has them, and nobody
         passes `broadcast_buffers=False`.
