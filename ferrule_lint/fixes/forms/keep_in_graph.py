@@ -84,15 +84,14 @@ def _ways(site: Site, guard: cst.If, output: str) -> Iterator[Fix]:
         using, lacking = (guard.body, guard.orelse.body) if uses else (guard.orelse.body, guard.body)
         value = _constant(lacking, binds(using))
         if value is not None:
-            yield _kept(site, guard, output, tree.text(using), value)
+            yield from _kept(site, output, tree.text(using), value)
     elif uses:
         lasting = mentioned_later(tree, site.function, guard, binds(guard.body))
         if len(lasting) == 1 and site.sure(guard, lasting, same=False):
             (total,) = lasting
-            zero, edits = _zero(site, output, tree.text(guard.body)) or ("", ())
             indent, inner = tree.indent(guard), tree.indent(guard.body.body[0])
-            text = f"{indent}else:\n{inner}{total} = {total} + {zero}\n"
-            if zero:
+            for zero, edits in _zero(site, output, tree.text(guard.body)):
+                text = f"{indent}else:\n{inner}{total} = {total} + {zero}\n"
                 yield _fix(output, [*edits, insertion(tree.span(guard.body.body[-1]).end_line + 1, text)])
     else:
         last = guard.body.body[-1]
@@ -102,7 +101,7 @@ def _ways(site: Site, guard: cst.If, output: str) -> Iterator[Fix]:
         value = small.value if isinstance(small, cst.Return) else None
         plain = value is not None and (isinstance(value, cst.Name) or _is_constant(value))
         if value is not None and plain and any(output in reads(one) for one in rest):
-            yield _kept(site, guard, output, "".join(map(tree.text, rest)), value)
+            yield from _kept(site, output, "".join(map(tree.text, rest)), value)
 
 
 def _constant(lacking: cst.BaseSuite, wanted: set[str]) -> cst.BaseExpression | None:
@@ -123,17 +122,18 @@ def _is_constant(value: cst.BaseExpression) -> bool:
     return isinstance(value, cst.Integer | cst.Float)
 
 
-def _kept(site: Site, guard: cst.If, output: str, used: str, value: cst.BaseExpression) -> Fix:
-    zero, edits = _zero(site, output, used) or ("", ())
-    return _fix(output, [*edits, Edit(site.tree.span(value), f"{site.tree.text(value)} + {zero}")])
+def _kept(site: Site, output: str, used: str, value: cst.BaseExpression) -> Iterator[Fix]:
+    for zero, edits in _zero(site, output, used):
+        yield _fix(output, [*edits, Edit(site.tree.span(value), f"{site.tree.text(value)} + {zero}")])
 
 
-def _zero(site: Site, output: str, used: str) -> tuple[str, tuple[Edit, ...]] | None:
-    """Zero with the output in its graph; by a helper if `used` does not say that the output is a tensor."""
+def _zero(site: Site, output: str, used: str) -> Iterator[tuple[str, tuple[Edit, ...]]]:
+    """Zero with the output in its graph, and the edits that it takes: by a helper where `used` does not say that the
+    output is a tensor. Nothing if there is no place for the helper."""
     if any(_OF_TENSORS.match(used, one.end()) for one in re.finditer(rf"\b{output}\b", used)):
-        return f"0.0 * {output}.sum()", ()
-    helper = site.module.helper("_sum_of", SUM_OF)
-    return None if helper is None else (f"0.0 * {helper[0]}({output})", helper[1])
+        yield f"0.0 * {output}.sum()", ()
+    elif (helper := site.module.helper("_sum_of", SUM_OF)) is not None:
+        yield f"0.0 * {helper[0]}({output})", helper[1]
 
 
 def _fix(what: str, edits: list[Edit]) -> Fix:

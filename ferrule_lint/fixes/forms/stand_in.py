@@ -55,9 +55,10 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     """The parts of the branch, if it can run on zeros up to its last event."""
     tree, tested = site.tree, _tested(site, owner)
     body = list(owner.body.body) if isinstance(owner.body, cst.IndentedBlock) else []
-    calls = [(at, call) for call in site.event_calls() for at, one in enumerate(body) if call in list(tree.walk(one))]
+    events = site.event_calls()
+    calls = [(at, call) for call in events for at, one in enumerate(body) if call in list(tree.walk(one))]
     last = max((at for at, _ in calls), default=-1)
-    if not tested or len(calls) != len(site.event_calls()) or not isinstance(body[last], cst.SimpleStatementLine):
+    if not tested or len(calls) != len(events) or not isinstance(body[last], cst.SimpleStatementLine):
         return None
     lasting = mentioned_later(tree, site.function, owner, _bound_before(site, owner) & _bound(body))
     # merged where it is computed: the call is repeated for ranks that have nothing to merge
