@@ -14,7 +14,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.lattice import WORLD, Divergence, Value
 from ferrule_lint.semantics.names import ModuleInfo
-from ferrule_lint.semantics.ordering import numbers
+from ferrule_lint.semantics.ordering import VIEWS, numbers
 from ferrule_lint.semantics.text import last_name, shown
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _walked(expr: f.Expr) -> f.Attr | None:
     while type(expr) is f.Call:
         if last_name(expr.func) in _WRAPPERS and expr.args:
             expr = expr.args[0]
-        elif type(expr.func) is f.Attr and expr.func.attr in _VIEWS and not expr.args:
+        elif type(expr.func) is f.Attr and expr.func.attr in VIEWS and not expr.args:
             expr = expr.func.base
         else:
             return None
@@ -89,4 +89,3 @@ def _walked(expr: f.Expr) -> f.Attr | None:
 
 
 _WRAPPERS = frozenset("list tuple enumerate tqdm iter".split())
-_VIEWS = frozenset("items keys values".split())

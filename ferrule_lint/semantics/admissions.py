@@ -12,7 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.lattice import DP, WORLD, Axes, Value
+from ferrule_lint.semantics.lattice import DP, NO_AXES, WORLD, Value
 from ferrule_lint.semantics.names import External, FunctionInfo
 from ferrule_lint.semantics.text import last_name, render
 
@@ -27,7 +27,6 @@ _WORDS = frozenset(
 )
 #: calls and methods that hand on the content of what they are given
 _SAME = frozenset("tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int".split())
-_NOWHERE: Axes = frozenset()
 _EVERYWHERE = DP | WORLD
 _SIZES = frozenset("len size shape numel nelement".split())
 
@@ -96,7 +95,7 @@ def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Admission]:
             if model is None:
                 continue
             group = _group(model, node)
-            if group not in ("", "None") and not (frame.axes_in(group) or _NOWHERE) & _EVERYWHERE:
+            if group not in ("", "None") and not (frame.axes_in(group) or NO_AXES) & _EVERYWHERE:
                 continue  # it differs within that group, and along which axes the others are asked is open
             for name in _names(_payload(model, node)):
                 known = found.get(name)

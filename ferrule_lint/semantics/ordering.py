@@ -27,7 +27,8 @@ _ARITHMETIC = frozenset("Add Sub Mult FloorDiv Mod LShift RShift USub UAdd Inver
 _OF_NUMBERS = frozenset("int len range ord round hash numel size get_rank get_world_size".split())
 _SETS = frozenset("set Set frozenset FrozenSet AbstractSet MutableSet".split())
 _NUMBER_TYPES = frozenset("int bool float".split())
-_VIEWS = frozenset("items keys values".split())
+#: methods of a dict that yield what is in it
+VIEWS = frozenset("items keys values".split())
 _WRAPPERS = frozenset("zip enumerate list tuple tqdm iter".split())
 #: operators that make a set of two sets, or of two views of keys
 SET_OPERATORS = frozenset("Sub BitAnd BitOr BitXor".split())
@@ -74,7 +75,7 @@ def dicts_walked(expr: f.Expr) -> frozenset[str]:
         arguments = expr.args if last_name(expr.func) == "zip" else expr.args[:1]
         walked = [dicts_walked(a) for a in arguments]
         return frozenset().union(*walked) if all(walked) else frozenset()
-    if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in _VIEWS and not expr.args:
+    if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in VIEWS and not expr.args:
         place = place_name(expr.func.base)
         return frozenset([place]) if place else frozenset()
     return frozenset()
