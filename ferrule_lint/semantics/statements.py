@@ -344,6 +344,8 @@ def _merge(
     for place, value in b.items():
         if place not in a:
             merged[place] = _set_in_one_arm(frame, formula, place, value)
+    if frame.gradients:
+        participation.collected(formula, a, b, merged)
     return merged
 
 
