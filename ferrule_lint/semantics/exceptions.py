@@ -274,8 +274,8 @@ def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled:
 
 def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found: Trace) -> None:
     first = _first(found)
-    if first is None or not body:
-        return
+    if first is None or not body or frame.path_divergence() is not None:
+        return  # where some ranks are to begin with, the others may be waiting for just that
     event, pos = first
     inner = _first(body)
     teardown = event.op == "destroy_process_group"
@@ -291,7 +291,7 @@ def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found
 
 def _does_more(statements: f.Body, trace: Trace) -> bool:
     """Whether a block calls anything beside the collectives that it issues itself."""
-    issued = {term.pos for term in trace if type(term) is Event}
+    issued = {term.pos for term in trace if type(term) is Event and not term.hidden}
     return any(type(node) is f.Call and node.pos not in issued and not _harmless(node) for node in walk(statements))
 
 
