@@ -237,9 +237,7 @@ class Comparison:
                 if term.confidence >= self.least and self.call_signature(term.summary):
                     inner = [e for e in term.summary.events if self.counts(e)]
                     if inner:
-                        out.append(
-                            Occurrence(max(inner, key=lambda e: (e.confidence, not e.assumed, not e.hidden)), term)
-                        )
+                        out.append(Occurrence(max(inner, key=_tells_most), term))
             elif type(term) is Choice:
                 taken = evaluate(term.formula, assignment)
                 if taken is None and term.form == "exception":
@@ -267,6 +265,11 @@ class Comparison:
 
 #: every rank of the default group has to take part in these, members of the new group or not
 GROUP_CREATION = ("new_group", "split_group", "init_device_mesh")
+
+
+def _tells_most(event: Event) -> tuple[object, ...]:
+    """Which event of a call is shown: one that every call issues, not the first alone (a group), and a certain one."""
+    return (event.op not in GROUP_CREATION, event.confidence, not event.assumed, not event.hidden)
 
 
 def branch_code(occurrences: Sequence[Occurrence], kind: str) -> str:

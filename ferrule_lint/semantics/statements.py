@@ -52,6 +52,8 @@ _ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
 #: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers
 _LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory"}) | exceptions.LOCAL
 _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
+#: what a program ends with that has done what it was to do
+_SUCCESS = (f.Const("0"), f.Const("None"))
 Env = dict[str, Value]
 #: words of a test that compares sizes
 _ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
@@ -89,7 +91,9 @@ def _exit_guard(last: Term) -> Formula | None:
 def _expr(frame: Frame, s: f.ExprStmt) -> None:
     frame.eval(s.value)
     if type(s.value) is f.Call and dotted_name(s.value.func) in _ENDS_PROCESS:
-        frame.emit(Exit("raise", s.line))
+        # a launcher ends the job for a status of failure only: without one, the others go on
+        failed = bool(s.value.args) and s.value.args[0] not in _SUCCESS
+        frame.emit(Exit("raise" if failed else "return", s.line))
     if type(s.value) is f.Call and type(s.value.func) is f.Name and s.value.func.id == "reveal_uniformity":
         _reveal(frame, s.line, s.value)
 
@@ -520,8 +524,11 @@ def _try(frame: Frame, s: f.Try) -> None:
         entered = dict(frame.env) if frame.gradients else {}
         if handler.name:
             frame.env[handler.name] = UNKNOWN
+        alone = exceptions.had_alone(frame, handler) if not frame.light else None
+        frame.conditions += [alone] if alone is not None else []
         with frame.recording() as terms:
             execute(frame, handler.body)
+        frame.conditions[len(frame.conditions) - (alone is not None) :] = []
         handled = tuple(terms)
         handlers.append((handler.line, handled))
         if handled and not attempt.reached:
