@@ -283,14 +283,14 @@ def branch_code(occurrences: Sequence[Occurrence], kind: str) -> str:
 
 
 #: what has no order to mix up: any barrier pairs with any other
-_ALIKE = ("barrier", "monitored_barrier")
+ALIKE = ("barrier", "monitored_barrier")
 
 
 def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
     """The first event of a loop's body that pairs wrongly if the items come in another order on another rank."""
     found: list[Occurrence] = []
     Comparison(WORLD, least, True).occurrences(body, {}, found)
-    return next((o for o in found if o.event.op not in _ALIKE), None)
+    return next((o for o in found if o.event.op not in ALIKE), None)
 
 
 def issues(signature: Signature) -> bool:
@@ -440,7 +440,7 @@ def _take_turns(x: Signature, y: Signature) -> bool:
     if any(mentions(x, kind) for kind in ("return", "break")):
         return False
     events = _events(x)
-    return len(events) == 1 and all(op in _ALIKE for op, *_ in events)
+    return len(events) == 1 and all(op in ALIKE for op, *_ in events)
 
 
 def _events(signature: Signature, surely: bool = False) -> set[tuple[object, ...]]:

@@ -52,9 +52,9 @@ def _may_be_none(frame: Frame, name: str) -> bool:
     info = frame.self_class
     for method in info.methods.values() if info is not None else ():
         for s in walk(method.body):
-            if type(s) is f.Assign and s.value == _NONE:
-                if any(type(t) is f.Attr and t.attr == name for t in s.targets):
-                    return True
+            targets = s.targets if type(s) is f.Assign and s.value == _NONE else ()
+            if any(type(t) is f.Attr and t.attr == name for t in targets):
+                return True
     return False
 
 

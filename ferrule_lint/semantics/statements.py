@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values, surgery
+from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values, surgery, turns
 from ferrule_lint.semantics.conditions import (
     FALSE,
     TRUE,
@@ -583,8 +583,11 @@ def _with(frame: Frame, s: f.With) -> None:
         _try(frame, f.Try(s.line, s.body, (handler,), (), ()))
         return
     exits: list[Callable[[], None]] = []
+    one_first = None
     for expr, target in s.items:
+        before = len(frame.terms)
         value = frame.eval(expr)
+        one_first = one_first or turns.divides(frame, tuple(frame.terms[before:]))
         entered = value
         pos = position(expr) or (s.line, 1, s.line, 1)
         if len(value.types) == 1 and not frame.light and _dunder(frame, next(iter(value.types)), ("__exit__",)):
@@ -606,6 +609,7 @@ def _with(frame: Frame, s: f.With) -> None:
         frame.attempts.append(exceptions.OpenTry((), frozenset()))
     without = any(participation.without_gradient(expr) for expr, _ in s.items)
     frame.no_gradient += without
+    start = len(frame.terms)
     if any(_is_join(frame, expr) for expr, _ in s.items):
         with frame.recording() as terms:
             execute(frame, s.body)
@@ -616,6 +620,8 @@ def _with(frame: Frame, s: f.With) -> None:
         _emit_unsynchronised(frame, unsynchronised, tuple(terms))
     else:
         execute(frame, s.body)
+    if one_first is not None and not frame.light:
+        turns.check(frame, one_first, frame.terms[start:])
     frame.no_gradient -= without
     if exits:
         frame.attempts.pop()
