@@ -465,7 +465,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     known = frame.read(place) or receiver
     added = join(arguments.values)
     length = known.length
-    divergence = frame.path_divergence() or filters.of_round(frame, e.pos)
+    divergence = frame.path_divergence() or filters.of_round(frame, place, e.pos)
     slots = _slots(e, known, arguments)
     if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
@@ -492,7 +492,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         data=data,
         length=length,
         length_deps=known.length_deps
-        | (frame.round_deps() | filters.deps_of_round(frame) if known.container else NO_DEPS),
+        | (frame.round_deps() | filters.deps_of_round(frame, place, e.pos) if known.container else NO_DEPS),
         element_types=known.element_types | types,
         items=None,
         const=None,

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, Formula, atoms
 from ferrule_lint.semantics.lattice import (
@@ -23,11 +24,13 @@ from ferrule_lint.semantics.lattice import (
     Divergence,
     Value,
 )
+from ferrule_lint.semantics.text import place_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.frame import Frame
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_ADDS = frozenset({"append", "extend", "add", "update"})
 
 
 def decided_by(conditions: Sequence[Formula], walked: Value, target: f.Expr) -> Deps:
@@ -62,20 +65,34 @@ def left_out(
     return None
 
 
-def of_round(frame: Frame, pos: f.Pos) -> Divergence | None:
-    """The same for what is done in the rounds of the innermost loop."""
+def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
+    """The same for what is added to a list in the rounds of the innermost loop."""
     if not frame.items:
         return None
-    target, start = frame.items[-1]
-    return left_out(frame, frame.conditions[start:], frame.rounds[-1], target, frame.env, pos)
+    target, start, body = frame.items[-1]
+    divergence = left_out(frame, frame.conditions[start:], frame.rounds[-1], target, frame.env, pos)
+    return divergence if divergence is not None and not _filled_elsewhere(body, place, pos) else None
 
 
-def deps_of_round(frame: Frame) -> Deps:
-    """The parameters that decide in how many rounds of the innermost loop one gets here."""
+def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
+    """The parameters that decide in how many rounds of the innermost loop something is added to a list."""
     if not frame.items:
         return NO_DEPS
-    target, start = frame.items[-1]
-    return decided_by(frame.conditions[start:], frame.rounds[-1], target)
+    target, start, body = frame.items[-1]
+    deps = decided_by(frame.conditions[start:], frame.rounds[-1], target)
+    return deps if deps and not _filled_elsewhere(body, place, pos) else NO_DEPS
+
+
+def _filled_elsewhere(body: f.Body, place: str, pos: f.Pos) -> bool:
+    """Whether a list gets its item in another way of a round as well: then it gets one in each of them."""
+    return any(
+        type(node) is f.Call
+        and type(node.func) is f.Attr
+        and node.func.attr in _ADDS
+        and node.pos != pos
+        and place_name(node.func.base) == place
+        for node in walk(body)
+    )
 
 
 def of_all(frame: Frame, walked: Value, pos: f.Pos) -> tuple[Divergence | None, Deps]:

@@ -135,7 +135,7 @@ class Frame:
         #: what the enclosing `for` loops iterate over
         self.rounds: list[Value] = []
         #: what each of them calls an item, and under how many conditions it stands
-        self.items: list[tuple[f.Expr, int]] = []
+        self.items: list[tuple[f.Expr, int, f.Body]] = []
         #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
         self.attempts: list[OpenTry] = []
         self.escapes: dict[tuple[str, int], Escape] = {}
