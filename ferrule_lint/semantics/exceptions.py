@@ -280,18 +280,36 @@ def _emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str
 
 def in_finally(frame: Frame, s: f.Try, body: Trace, final: Trace) -> None:
     """Events of a `finally` that a rank with an exception reaches alone, while the others are still in the body."""
-    first = _first(final)
-    if first is None or not body:
-        return
+    _met_alone(frame, s, s.line, "a `finally`", body, final)
+
+
+def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled: Trace) -> None:
+    """The same of a handler that cleans up and raises again; one that goes on is a way of its own through the trace."""
+    if _is_broad(handler) and not _carries_on(handler.body):
+        _met_alone(frame, s, handler.line, "an `except`", body, handled)
+
+
+def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found: Trace) -> None:
+    first = _first(found)
+    if first is None or not body or frame.path_divergence() is not None:
+        return  # where some ranks are to begin with, the others may be waiting for just that
     event, pos = first
     inner = _first(body)
-    if event.op != "destroy_process_group" and (inner is None or inner[0].confidence < Confidence.MEDIUM):
+    teardown = event.op == "destroy_process_group"
+    if not teardown and (inner is None or inner[0].confidence < Confidence.MEDIUM):
         return
-    # the job is lost anyway, it only takes longer to end, and its traceback comes late
-    note = "an exception on one rank leaves this"
-    divergence = frame.source(WORLD, "host", (s.line, 1, s.line, 1), note, Confidence.LOW)
-    message = f"`{event.op}` in a `finally`: a rank with an exception waits here for the others, which are elsewhere"
+    # at the end of a program it only takes longer to end; and a collective alone fails on all ranks or on none
+    guess = teardown or not _does_more(s.body, body)
+    least = Confidence.LOW if guess else frame.least_of_tests
+    divergence = frame.source(WORLD, "host", (line, 1, line, 1), "an exception on one rank leads here", least)
+    message = f"`{event.op}` in {where}: a rank with an exception waits here for the others, which are elsewhere"
     frame.issues.append(CallIssue("FER105", pos, divergence, event, message))
+
+
+def _does_more(statements: f.Body, trace: Trace) -> bool:
+    """Whether a block calls anything beside the collectives that it issues itself."""
+    issued = {term.pos for term in trace if type(term) is Event and not term.hidden}
+    return any(type(node) is f.Call and node.pos not in issued and not _harmless(node) for node in walk(statements))
 
 
 def _first(trace: Trace) -> tuple[Event, f.Pos] | None:

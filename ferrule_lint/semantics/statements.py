@@ -542,6 +542,8 @@ def _try(frame: Frame, s: f.Try) -> None:
         frame.conditions[len(frame.conditions) - (alone is not None) :] = []
         handled = tuple(terms)
         handlers.append((handler.line, handled))
+        if handled and not frame.light:
+            exceptions.in_handler(frame, s, handler, tuple(inner), handled)
         if handled and not attempt.reached:
             pos = (handler.line, 1, handler.line, 1)
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
