@@ -51,6 +51,11 @@ MOST_EVENTS = 16
 MOST_ESCAPES = 4
 DEEPEST_LIGHT_CALL = 3
 
+#: annotations of what holds items of one class
+_LISTS = frozenset(
+    "list List Sequence MutableSequence tuple Tuple Iterable Iterator Collection deque Deque ModuleList".split()
+)
+
 Context = tuple[tuple[str, Value], ...]
 
 
@@ -162,6 +167,21 @@ class Analysis:
         """The project class that an annotation names; `Optional[X]`, `X | None` and `"X"` are X."""
         found = self._annotated(annotation, module)
         return found if isinstance(found, ClassInfo) else None
+
+    def annotated_elements(self, annotation: f.Expr | None, module: ModuleInfo) -> frozenset[ClassInfo]:
+        """The project class of the items that an annotation names: `list[X]`, `Sequence[X] | None`, `tuple[X, ...]`."""
+        stack: list[f.Expr | None] = [annotation]
+        while stack:
+            expr = stack.pop()
+            if type(expr) is f.Op and expr.kind == "BitOr":
+                stack += expr.operands
+            elif type(expr) is f.Subscript and last_name(expr.base) in ("Optional", "Final"):
+                stack.append(expr.index)
+            elif type(expr) is f.Subscript and last_name(expr.base) in _LISTS:
+                item = expr.index.elements[0] if type(expr.index) is f.Sequence and expr.index.elements else expr.index
+                info = self.annotated_class(item, module)
+                return frozenset({info}) if info is not None else frozenset()
+        return frozenset()
 
     def annotated_external(self, annotation: f.Expr | None, module: ModuleInfo) -> str | None:
         found = self._annotated(annotation, module)

@@ -86,6 +86,8 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_class(frame, e, base, target.info)
         if type(target) is ExternalTarget:
             return _of_external(frame, e, target.dotted)
+    if e.attr == "__class__" and len(base.types) == 1:
+        return Value(uniform=True, target=ClassTarget(next(iter(base.types))))
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = value if value is not None else _of_unknown(frame, e, base)
     value = _optional_input(frame, e, base, value)
@@ -464,7 +466,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         note = f"parameter `{name}` is a rank"
         divergence = frame.source(axes, "rank", pos, note, Confidence.MEDIUM)
         return first_rank.named(Value(deps=deps, divergence=divergence), name)
-    value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"))
+    items = frame.analysis.annotated_elements(parameter.annotation, frame.module)
+    value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items)
     if is_set(parameter.annotation):
         value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
     if "group" in name or "mesh" in name:

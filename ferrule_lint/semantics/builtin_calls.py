@@ -40,7 +40,7 @@ from ferrule_lint.semantics.ordering import (
     sorted_value,
 )
 from ferrule_lint.semantics.selection import MASKS
-from ferrule_lint.semantics.targets import MethodTarget, PartialTarget
+from ferrule_lint.semantics.targets import ClassTarget, MethodTarget, PartialTarget
 from ferrule_lint.semantics.text import last_name, place_name, render
 
 if TYPE_CHECKING:
@@ -209,11 +209,14 @@ def _zip(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _next(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.exceptions import end_of_batches
     from ferrule_lint.semantics.expressions import element_of
 
     if not arguments.positional:
         return UNKNOWN
-    return element_of(frame, arguments.positional[0], arguments.expr.args[0])
+    value = element_of(frame, arguments.positional[0], arguments.expr.args[0])
+    end = end_of_batches(frame, arguments.expr)
+    return value if end is None else value._replace(presence=worse(value.presence, end))
 
 
 def _any_all(frame: Frame, arguments: Arguments) -> Value:
@@ -284,6 +287,12 @@ def _empty(frame: Frame, arguments: Arguments) -> Value:
     return Value(uniform=True, container=True)
 
 
+def _type(frame: Frame, arguments: Arguments) -> Value:
+    """`type(x)` of an instance of a class of the project."""
+    types = arguments.positional[0].types if len(arguments.positional) == 1 else frozenset()
+    return Value(uniform=True, target=ClassTarget(next(iter(types)))) if len(types) == 1 else UNKNOWN
+
+
 def _filter(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
     length, deps = filters.of_all(frame, value, arguments.expr.pos)
@@ -317,6 +326,7 @@ _FUNCTIONS: dict[str, _Handler] = {
     "os.environ.get": _getenv,
     "map": _map,
     "filter": _filter,
+    "type": _type,
     "collections.defaultdict": _empty,
     "collections.Counter": _empty,
     "pickle.dumps": _serialised,
@@ -507,6 +517,11 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
         name = place.partition(".")[2]
         before = frame.self_writes.get(name)
+        guard = frame.path_divergence()
+        if guard is not None and guard.kind == "rank" and known.container:
+            # other methods see what is left of the guard: on the other ranks there is less of it
+            note = f"`{place}` gets items on some ranks only"
+            merged = merged._replace(length=worse(merged.length, guard.then(frame.step("flow", e.pos, note))))
         frame.self_writes[name] = merged if before is None else join([before, merged])
     return UNKNOWN
 

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 #: calls through which an exception is followed
 _DEEPEST = 3
 #: handlers of these expect anything that the data may bring
-_BROAD = frozenset("Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError".split())
+_BROAD = frozenset(
+    "Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError ArithmeticError "
+    "ZeroDivisionError JSONDecodeError UnicodeDecodeError UnicodeError UnidentifiedImageError DecodeError "
+    "ParseError".split()
+)
 _MEMORY = frozenset(["OutOfMemoryError"])
 #: exceptions that tell of a moment: an empty queue, nobody who answers in time, a service that is down for one client
 LOCAL = frozenset(
@@ -395,8 +399,19 @@ def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | No
     return None
 
 
+def end_of_batches(frame: Frame, call: f.Call) -> Divergence | None:
+    """Why `next(batches, None)` has nothing to give on some ranks."""
+    if len(call.args) != 2 or call.args[1] != f.Const("None") or not _gives_batches(frame, call, call.args[0]):
+        return None
+    if frame.function is not None and frame.function.name == "__iter__":
+        return None  # as in `_runs_dry`
+    note = f"`{shown(call.args[0])}` ends when the rank's own data does"
+    return frame.source(WORLD, "data", call.pos, note, Confidence.MEDIUM)
+
+
 def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
-    name = last_name(iteration.definition(frame, taken)) if type(taken) is f.Name else last_name(taken)
+    made = iteration.definition(frame, taken) if type(taken) is f.Name else taken
+    name = last_name(made.args[0] if type(made) is f.Call and made.args and last_name(made.func) == "iter" else made)
     if last_name(call.func) == "next":
         return bool(_OF_BATCHES.search(last_name(taken)) or _OF_BATCHES.search(name))
     return bool(re.search(r"(?i)iter(ator)?$", last_name(taken)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -61,7 +61,14 @@ from ferrule_lint.semantics.ordering import (
     round_order,
 )
 from ferrule_lint.semantics.predicates import condition, is_empty_display, reads_content
-from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
+from ferrule_lint.semantics.targets import (
+    ClassTarget,
+    ExternalTarget,
+    FunctionTarget,
+    ModuleTarget,
+    PartialTarget,
+    SeveralTarget,
+)
 from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice, Loop
 
@@ -259,6 +266,16 @@ def _set(frame: Frame, e: f.SetDisplay) -> Value:
     return value
 
 
+#: what a table may hold to be called or made
+_CALLED = (FunctionTarget, ClassTarget, PartialTarget)
+
+
+def _is_table(values: Iterable[Value]) -> bool:
+    """Whether all of a dict's values are called by who takes one, some of them of the project."""
+    kinds = {type(v.target) for v in values}
+    return not kinds.isdisjoint(_CALLED) and kinds <= {*_CALLED, ExternalTarget}
+
+
 def _dict(frame: Frame, e: f.DictDisplay) -> Value:
     values = [frame.eval(v) for v in e.values]
     for key in e.keys:
@@ -269,7 +286,8 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
     joined = contained(join(values)).plain()
     names = [k.text for k in e.keys if type(k) is f.Const]
     entries: tuple[tuple[str, Value], ...] = ()
-    if len(values) <= _MOST_ENTRIES and any(v.divergence or v.presence for v in values):
+    told = any(v.divergence or v.presence for v in values) or _is_table(values)
+    if len(values) <= _MOST_ENTRIES and told:
         entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
     return Value(
         uniform=joined.uniform,
@@ -323,6 +341,8 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
     base, index = frame.eval(e.base), frame.eval(e.index)
     if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
         return entry
+    if base.entries and type(e.index) is not f.Const and _is_table(v for _, v in base.entries):
+        return Value(target=SeveralTarget(tuple(v for _, v in base.entries)))
     environment = attributes.environment_value(frame, e.base, e.index, e.pos)
     if environment is not None:
         return environment

@@ -96,6 +96,9 @@ class Holders:
                 annotated = self._analysis.annotated_class(statement.annotation, c.module)
                 if annotated is not None:
                     return Value(types=frozenset({annotated}))
+                items = self._analysis.annotated_elements(statement.annotation, c.module)
+                if items:
+                    return Value(element_types=items)
         return None
 
     def class_attribute(self, info: ClassInfo, name: str) -> Value | None:

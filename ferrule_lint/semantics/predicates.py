@@ -143,6 +143,8 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
             value = value._replace(divergence=value.length)
         elif value.emptiness is not None:
             value = value._replace(divergence=value.emptiness._replace(empty=True))
+        elif (nothing := _nothing_in_round(frame, expr, value)) is not None:
+            value = value._replace(divergence=nothing)
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT)])
@@ -175,6 +177,21 @@ def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
         return value.plain()._replace(deps=deps, types=frozenset())
     divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
     return Value(divergence=divergence.at_most(Confidence.MEDIUM), data=value.data, deps=deps)
+
+
+def _nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
+    """Why there may be nothing in a round over local data that asks for it: `for batch in loader: if batch is None:`.
+
+    Who asks expects samples that could not be read, and that is each rank's own matter.
+    """
+    if type(expr) is not f.Name or value.data is None or value.there:
+        return None
+    for (target, _), walked in zip(frame.items, frame.rounds, strict=True):
+        names = target.elements if type(target) is f.Sequence else (target,)
+        if any(type(n) is f.Name and n.id == expr.id for n in names) and (walked.loader or walked.data is not None):
+            note = f"`{expr.id}` may be nothing in some rounds of this rank"
+            return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
+    return None
 
 
 _NEGATIVE = {"is not": "is", "!=": "==", "not in": "in", ">=": "<", ">": "<="}
@@ -264,7 +281,7 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
 
 def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
     """`x is None`."""
-    divergence = value.presence
+    divergence = value.presence or _nothing_in_round(frame, left, value)
     if divergence is None and value.divergence is not None and value.divergence.kind not in ("data", "rank"):
         # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular"
         divergence = None if value.rank.startswith("#") else value.divergence
