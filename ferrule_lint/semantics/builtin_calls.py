@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import layout
+from ferrule_lint.semantics import filters, layout
 from ferrule_lint.semantics.forwards import runs_nothing
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -18,8 +18,6 @@ from ferrule_lint.semantics.lattice import (
     ITEM,
     ITERATED,
     NO_DEPS,
-    OBSERVED,
-    PRESENT,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -306,7 +304,8 @@ def _empty(frame: Frame, arguments: Arguments) -> Value:
 
 def _filter(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
-    return value._replace(items=None, const=None, uniform=False)
+    length, deps = filters.of_all(frame, value, arguments.expr.pos)
+    return value._replace(items=None, const=None, uniform=False, length=value.length or length, length_deps=deps)
 
 
 def _serialised(frame: Frame, arguments: Arguments) -> Value:
@@ -484,7 +483,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     known = frame.read(place) or receiver
     added = join(arguments.values)
     length = known.length
-    divergence = frame.path_divergence()
+    divergence = frame.path_divergence() or filters.of_round(frame, e.pos)
     slots = _slots(e, known, arguments)
     if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
@@ -511,7 +510,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         data=data,
         deps=known.deps | contained(added).deps if known.container else known.deps,
         length=length,
-        length_deps=known.length_deps | (frame.round_deps() | _tested(frame) if known.container else NO_DEPS),
+        length_deps=known.length_deps
+        | (frame.round_deps() | filters.deps_of_round(frame) if known.container else NO_DEPS),
         element_types=known.element_types | types,
         items=None,
         const=None,
@@ -551,11 +551,6 @@ def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | No
     if name == "setdefault" and e.args and type(e.args[0]) is f.Const:
         return known.slots | {e.args[0].text}
     return None
-
-
-def _tested(frame: Frame) -> Deps:
-    """The parameters whose content decides whether something is added."""
-    return frozenset([d for d in frame.path_deps() if d[1] in (OBSERVED, PRESENT, EMPTY)])
 
 
 def _resized(frame: Frame, arguments: Arguments, receiver: Value) -> Value:

@@ -15,6 +15,7 @@ from ferrule_lint.semantics import (
     admissions,
     attributes,
     calls,
+    filters,
     iteration,
     layout,
     loss_names,
@@ -570,7 +571,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     conditions: list[Formula] = []
     iterables: list[Value] = []
     filtered: Divergence | None = None
-    filtered_deps = NO_DEPS
+    chosen = NO_DEPS
     # what is walked is computed once, before the first round
     outer = frame.eval(e.generators[0].iterable)
     with frame.recording() as head:
@@ -583,8 +584,9 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
                 conditions.append(formula)
                 if not (iterable.multiple and value.observed is not None and value.observed.kind == "rank"):
                     filtered = worse(filtered, value.observed)
-                if not (type(test) is f.Compare and test.ops[0] in ("in", "not in")):
-                    filtered_deps |= selection.by_content(value)
+                asked = (formula,)
+                chosen |= filters.decided_by(asked, iterable, generator.target)
+                filtered = filtered or filters.left_out(frame, asked, iterable, generator.target, {}, position(test))
     formula = connect("and", conditions)
     frame.conditions.append(formula)
     with frame.recording() as body_terms:
@@ -611,7 +613,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         divergence=joined.divergence,
         data=worse(joined.data, first.data),
         length=length,
-        length_deps=frozenset().union(filtered_deps, *map(length_deps, iterables)),
+        length_deps=frozenset().union(chosen, *map(length_deps, iterables)),
         deps=joined.deps,
         element_types=joined.types,
         unordered=unordered,
