@@ -154,11 +154,6 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         emit(frame, arguments, confidence)
         result = generated(frame, name, arguments)
         return participation.of_forward(frame, name, arguments, result)
-    if name == "generate" and type(func) is f.Attr and _is_named_module(frame, func.base, receiver):
-        if sharding.unknown is None:
-            return None
-        emit(frame, arguments, sharding.unknown)
-        return generated(frame, name, arguments)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     if not arguments.values or (sharding.unknown is None and not frame.gradients):
@@ -166,11 +161,3 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
     if sharding.unknown is not None:  # under DDP alone there is a backward to share, and no forward
         emit(frame, arguments, sharding.unknown)
     return participation.of_forward(frame, name, arguments, Value(data=_output(frame, arguments)))
-
-
-def _is_named_module(frame: Frame, expr: f.Expr, value: Value) -> bool:
-    """Whether something of which nothing else is known is a module by its name (`model.generate(...)`)."""
-    name = last_name(expr) if type(expr) is f.Name or type(expr) is f.Attr else ""
-    if not name.endswith(("model", "module")) or "unwrap" in name:
-        return False  # an engine for inference generates, too, and what was unwrapped for it has its parameters
-    return frame.models.convention("module", last_name(expr)) is not None and not value.types and value.data is None
