@@ -67,9 +67,9 @@ class ModelSet:
         self._aliases.sort(key=lambda pair: -len(pair[0]))
         self.convention = lru_cache(maxsize=None)(self._convention)
         self.canonical = lru_cache(maxsize=None)(self._canonical)
-        #: last names of the calls that wrap modules
+        #: last names of the calls that wrap modules, or tell that somebody does
         self.wrapping = frozenset(
-            call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.wraps
+            call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.wraps or call.shards_by
         )
         #: last names of attributes that are flags of a library's loop
         self.assigned = frozenset(

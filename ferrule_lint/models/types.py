@@ -65,6 +65,8 @@ class CallModel:
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None
+    #: a call that gives one of these arguments says that the project's modules are sharded, whichever they are
+    shards_by: tuple[Argument, ...] = ()
     #: creates a process group or mesh: every rank of the default group has to call it
     creates_group: bool = False
     #: reads the content of the tensor it is called on (`item`, `any`, `tolist`)

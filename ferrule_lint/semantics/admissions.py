@@ -25,8 +25,12 @@ _WORDS = frozenset(
     "all_reduce reduce all_gather all_gather_object all_gather_into_tensor gather gather_object allreduce allgather "
     "Allreduce Allgather".split()
 )
-#: calls and methods that hand on the content of what they are given
-_SAME = frozenset("tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int".split())
+#: calls and methods that hand on the content of what they are given, or a function of it
+_SAME = frozenset(
+    "tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int pow square".split()
+)
+#: operators that make a number of one other number
+_ARITHMETIC = frozenset(["Pow", "Mult", "Div", "Add", "Sub", "USub"])
 _EVERYWHERE = DP | WORLD
 _SIZES = frozenset("len size shape numel nelement".split())
 
@@ -123,7 +127,7 @@ def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Admission]:
     for name, admission in list(found.items()):
         # `count = torch.tensor([n])`
         source = assigned.get(name)
-        if type(source) is f.Call and last_name(source.func) in _SAME:
+        if (type(source) is f.Call and last_name(source.func) in _SAME) or type(source) is f.Op:
             for inner in _names(source):
                 found.setdefault(inner, admission)
     return found
@@ -168,6 +172,9 @@ def _names(expr: f.Expr | None) -> list[str]:
         return _names(expr.base)
     if type(expr) is f.Sequence:
         return [name for element in expr.elements for name in _names(element)]
+    if type(expr) is f.Op and expr.kind in _ARITHMETIC:
+        made_of = [operand for operand in expr.operands if type(operand) is not f.Const]
+        return _names(made_of[0]) if len(made_of) == 1 else []
     if type(expr) is f.Call and last_name(expr.func) in _SAME:
         made = _names(expr.args[0]) if expr.args else []
         return made or (_names(expr.func.base) if type(expr.func) is f.Attr else [])

@@ -88,6 +88,8 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_external(frame, e, target.dotted)
     if e.attr == "__class__" and len(base.types) == 1:
         return Value(uniform=True, target=ClassTarget(next(iter(base.types))))
+    if base.entries and base.types and (field := base.entry(e.attr)) is not None:
+        return field
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = value if value is not None else _of_unknown(frame, e, base)
     value = _optional_input(frame, e, base, value)
@@ -407,7 +409,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
     # nor is what is uneven in one field of a record uneven in the others
     masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
     entries = base.entries
-    if type(target.index) is f.Const and (entries or divergence is not None or value.divergence or value.presence):
+    if type(target.index) is f.Const and (entries or divergence is not None or value.tells):
         entry = value
         if divergence is not None:
             entry = value._replace(presence=worse(value.presence, divergence))

@@ -24,6 +24,7 @@ from ferrule_lint.semantics.lattice import (
     Deps,
     Value,
     computed,
+    contained,
     join,
     reaching,
     rounds_of,
@@ -155,6 +156,8 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     if not arguments.positional:
         return UNKNOWN
     value = arguments.positional[0]
+    if value.types and value.length is None and (own := _own_length(frame, value, arguments.expr.pos)) is not None:
+        return own
     if value.items is not None and value.length is None:
         return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
     divergence = rounds_of(value)
@@ -169,6 +172,18 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps | _empty_or_not(value))
 
 
+def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
+    """What `__len__` of an instance of a project class says, where that is known to differ."""
+    if len(value.types) > 1:
+        return None
+    method = frame.analysis.names.method(next(iter(value.types)), "__len__")
+    if method is None:
+        return None
+    with frame.recording():
+        result = frame.analysis.call_function(frame, method, value, (), {}, pos)
+    return result if result.divergence is not None else None
+
+
 def _empty_or_not(value: Value) -> Deps:
     """The parameters whose size, or that of whose items, is asked for."""
     return frozenset((p, EMPTY) for p, how in value.deps if how in (FLOWS, ITEM))
@@ -176,12 +191,15 @@ def _empty_or_not(value: Value) -> Deps:
 
 def _range(frame: Frame, arguments: Arguments) -> Value:
     joined = computed(arguments.positional)
+    given = arguments.positional
+    # `range(rank, n, world_size)` deals out n, which every rank gets as much of if it is a multiple
+    dealt = len(given) == 3 and given[1].multiple and given[2].world_size
     return Value(
         uniform=joined.uniform,
         divergence=None,
-        length=joined.divergence,
-        length_deps=frozenset(d for d in joined.deps if d[1] != CONTAINED),
-        multiple=len(arguments.positional) == 1 and arguments.positional[0].multiple,
+        length=None if dealt else joined.divergence,
+        length_deps=NO_DEPS if dealt else frozenset(d for d in joined.deps if d[1] != CONTAINED),
+        multiple=len(given) == 1 and given[0].multiple,
     )
 
 
@@ -500,6 +518,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         in_order=False,
         uniform=known.uniform and added.uniform and length is None,
         data=data,
+        deps=known.deps | contained(added).deps if known.container else known.deps,
         length=length,
         length_deps=known.length_deps
         | (frame.round_deps() | filters.deps_of_round(frame, place, e.pos) if known.container else NO_DEPS),

@@ -21,6 +21,7 @@ from ferrule_lint.semantics import (
     roots,
     surgery,
     tensors,
+    tokenizers,
 )
 from ferrule_lint.semantics.attributes import is_world_size, rank_axes
 from ferrule_lint.semantics.conditions import Atom
@@ -38,7 +39,7 @@ from ferrule_lint.semantics.lattice import (
     join,
     worse,
 )
-from ferrule_lint.semantics.names import FunctionInfo
+from ferrule_lint.semantics.names import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.targets import (
     DECORATED,
     ClassTarget,
@@ -199,6 +200,9 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         value = _call_instance(frame, function, arguments)
         if value is not None:
             return value
+    tokens = tokenizers.call(frame, arguments)
+    if tokens is not None:
+        return tokens
     if type(target) is MethodTarget:
         return _method(frame, target, arguments)
     value = forwards.by_name(frame, function, arguments)
@@ -324,7 +328,18 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
     data = None
     if not frame.analysis.is_module(info):
         data = next((v.data for v in arguments.values if v.data), None)
-    return instance._replace(data=data, given=given)
+    entries = _fields_of_record(frame, info, arguments) if method is None and not frame.light else ()
+    return instance._replace(data=data, given=given, entries=entries)
+
+
+def _fields_of_record(frame: Frame, info: ClassInfo, arguments: Arguments) -> tuple[tuple[str, Value], ...]:
+    """What a data class or named tuple is made of, where that tells something."""
+    if arguments.is_open or not any(v.tells for v in arguments.values):
+        return ()
+    mro = reversed(frame.analysis.names.mro(info))
+    names = [n for c in mro for n, statement in c.attributes.items() if statement.annotation is not None]
+    given = dict(zip(dict.fromkeys(names), arguments.positional, strict=False)) | arguments.keywords
+    return tuple((name, value) for name, value in given.items() if value.tells)
 
 
 def _several(frame: Frame, target: SeveralTarget, arguments: Arguments) -> Value:

@@ -286,8 +286,7 @@ def _dict(frame: Frame, e: f.DictDisplay) -> Value:
     joined = contained(join(values)).plain()
     names = [k.text for k in e.keys if type(k) is f.Const]
     entries: tuple[tuple[str, Value], ...] = ()
-    told = any(v.divergence or v.presence for v in values) or _is_table(values)
-    if len(values) <= _MOST_ENTRIES and told:
+    if len(values) <= _MOST_ENTRIES and (any(v.tells for v in values) or _is_table(values)):
         entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
     return Value(
         uniform=joined.uniform,
@@ -565,6 +564,29 @@ def is_uniform(formula: Formula) -> bool:
 
 
 def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
+    """A comprehension. Its variables are its own: what the function has under their names is there again behind it."""
+    own = {name for g in e.generators for name in _bound_names(g.target)}
+    before = {place: value for place, value in frame.env.items() if _root(place) in own}
+    value = _evaluated_comprehension(frame, e)
+    for place in [place for place in frame.env if _root(place) in own]:
+        del frame.env[place]
+    frame.env.update(before)
+    return value
+
+
+def _bound_names(target: f.Expr) -> list[str]:
+    if type(target) is f.Sequence:
+        return [name for element in target.elements for name in _bound_names(element)]
+    if type(target) is f.Starred:
+        return _bound_names(target.value)
+    return [target.id] if type(target) is f.Name else []
+
+
+def _root(place: str) -> str:
+    return place.partition(".")[0].partition("[")[0]
+
+
+def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     conditions: list[Formula] = []
     iterables: list[Value] = []
     filtered: Divergence | None = None
@@ -656,7 +678,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         and len(expr.args) > 1
         and all(map(place_name, expr.args))
     ):
-        return Value(items=tuple([element_of(frame, frame.eval(a), a) for a in expr.args]))
+        return Value(items=tuple([_beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]))
     if iterable.items:
         joined = join(iterable.items)
         if joined.target is not None or joined.const is not None:
@@ -686,6 +708,12 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     elif value.deps and not _PARTS.search(last_name(expr)):
         value = value._replace(length_deps=selection.by_content(value))
     return value
+
+
+def _beside_others(item: Value) -> Value:
+    """An item of one of several things that are walked side by side: that it has a length of its own is left to what is
+    known to be local, and not just called so."""
+    return item if item.data is None or not item.data.assumed else item._replace(length=None)
 
 
 #: parts of a batch that are made alike

@@ -15,6 +15,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import Atom, Formula, atoms
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
+    EMPTY,
     FLOWS,
     ITEM,
     NO_DEPS,
@@ -41,6 +42,8 @@ def decided_by(conditions: Sequence[Formula], walked: Value, target: f.Expr) -> 
         if _names(atom) & _bound(target):
             found |= {(p, OBSERVED) for p in items}
         for p, how in atom.deps:
+            if how == EMPTY:
+                found.add((p, EMPTY))
             if how in (FLOWS, OBSERVED) or (p in items and how in (ITEM, PRESENT, CONTAINED)):
                 found.add((p, OBSERVED))
     return frozenset(found) or NO_DEPS

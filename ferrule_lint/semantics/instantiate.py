@@ -154,7 +154,8 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
     value = _without_guesses(result, bound)
     if value.entries:
-        value = value._replace(entries=tuple((k, v._replace(deps=NO_DEPS)) for k, v in value.entries))
+        entries = tuple([(k, _instantiate(frame, v, summary, bound, pos)) for k, v in value.entries])
+        value = value._replace(entries=entries)
     if items is not None:
         value = value._replace(items=items)
     if result.shape_deps:

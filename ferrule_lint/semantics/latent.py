@@ -36,7 +36,7 @@ from ferrule_lint.semantics.lattice import (
     Value,
     overlap,
 )
-from ferrule_lint.semantics.modelled import meets, shape_message, shape_problems
+from ferrule_lint.semantics.modelled import meets, selected_by_content, shape_message, shape_problems
 from ferrule_lint.semantics.ordering import length_deps
 from ferrule_lint.semantics.summary import Latent, Summary
 from ferrule_lint.semantics.targets import FunctionTarget, PartialTarget
@@ -172,6 +172,8 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
     if frame.of_one_size:
         return
     problems = shape_problems(value)
+    if how == FLOWS and not problems and (own := selected_by_content(frame, value, latent.event, pos)) is not None:
+        problems = [("FER201", own)]
     if how != FLOWS:
         found = divergence_through(value, how)
         problems = [("FER201", found.at_most(Confidence.MEDIUM))] if found is not None else []

@@ -164,7 +164,8 @@ class Value(NamedTuple):
     shape_deps: Deps = NO_DEPS
     #: the places of a list or dict that has been filled under this function's eyes only
     slots: frozenset[str] | None = None
-    #: what a dict holds under keys that are written out, where some of it differs: (key, value)
+    #: what a dict holds under keys that are written out, or a record in its fields, where that tells something:
+    #: (text of the key or name of the field, value)
     entries: tuple[tuple[str, Value], ...] = ()
     #: arguments of its constructor whose number of items may differ: see `constructed`
     given: tuple[tuple[str, Value], ...] = ()
@@ -193,8 +194,14 @@ class Value(NamedTuple):
             const=None, target=None, items=None, world_size=False, rank="", entries=(), given=(), multiple=False
         )
 
+    @property
+    def tells(self) -> bool:
+        """Whether there is something in it that is lost among the other entries of a dict or record."""
+        differs = self.divergence or self.presence or self.shape or self.padded or self.length
+        return bool(differs or self.shape_deps or self.length_deps)
+
     def entry(self, key: str) -> Value | None:
-        """What a dict holds under a key, where that is known."""
+        """What a dict holds under a key (its text), or a record in a field, where that is known."""
         return next((value for known, value in self.entries if known == key), None)
 
 

@@ -17,6 +17,7 @@ from ferrule_lint.semantics.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    OBSERVED,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -191,7 +192,11 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
                 break
         else:
             direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
-            if direct:
+            own = selected_by_content(frame, value, event, arguments.expr.pos)
+            if own is not None:
+                message = shape_message("FER201", event.op, own)
+                frame.issues.append(CallIssue("FER201", arguments.expr.pos, own, event, message))
+            elif direct:
                 frame.latents.append(
                     Latent(
                         "FER201",
@@ -203,6 +208,23 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
                         event,
                     )
                 )
+
+
+_GATHERS = frozenset({"all_gather", "all_gather_into_tensor", "gather"})
+
+
+def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) -> Divergence | None:
+    """Why a gathered tensor has another size on each rank where the content of a parameter decides how much is selected
+    from that parameter itself (`unique(x)`, `x[x > 0]`): were it the same on all ranks, nobody would gather it."""
+    if event.op not in _GATHERS or frame.light or not value.shape_deps:
+        return None
+    held = {name for name, how in value.deps if how != CONTAINED}
+    name = next((n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != "."), None)
+    if name is None:
+        return None
+    note = f"how much is selected from `{name}` depends on what it holds, and what is gathered differs between ranks"
+    divergence = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
+    return divergence if meets(value, divergence, event.axes) else None
 
 
 def _problems(value: Value) -> list[tuple[Value, str, Divergence]]:

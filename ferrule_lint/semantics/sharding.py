@@ -17,12 +17,15 @@ from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, Modu
 from ferrule_lint.semantics.text import last_name
 
 if TYPE_CHECKING:
+    from ferrule_lint.models.types import CallModel
     from ferrule_lint.semantics.analysis import Analysis
 
 Setting = bool | str | tuple[str, ...]
 
 _HINT = re.compile(
-    r"fsdp|fully_?shard|deepspeed|accelerat|lightning\.fabric|DistributedDataParallel|ddp|nn\.parallel|^torch$", re.I
+    r"fsdp|fully_?shard|deepspeed|accelerat|lightning\.fabric|DistributedDataParallel|ddp|nn\.parallel|^torch$|"
+    r"transformers|^trl",
+    re.I,
 )
 _DEEPEST_SUBMODULE = 4
 
@@ -143,6 +146,8 @@ class Sharding:
         model = self._analysis.models.call(dotted) if dotted else None
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
+        if model is not None and _tells_sharding(model, call):
+            self._generic = self._data_parallel = True
         self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps))
         if model is None or not model.wraps:
             return
@@ -181,6 +186,23 @@ class Sharding:
             self._add(found, base, confidence, depth)
         for submodule in self._analysis.attribute_classes(info):
             self._add(found, submodule, confidence, depth + 1)
+
+
+#: a configuration of DeepSpeed that, by its name, leaves parameters whole
+_WHOLE = re.compile(r"(zero|z|stage)[-_]?[012](?!\d)", re.I)
+_NOTHING = ("None", "False", "''", '""')
+
+
+def _tells_sharding(model: CallModel, call: f.Call) -> bool:
+    """Whether a call is given what makes its library shard modules (`TrainingArguments(fsdp="full_shard")`)."""
+    for argument in model.shards_by:
+        given = next((v for k, v in call.keywords if k == argument.name), None)
+        if given is None and argument.position is not None and argument.position < len(call.args):
+            given = call.args[argument.position]
+        text = given.text if type(given) is f.Const else ""
+        if given is not None and text not in _NOTHING and not _WHOLE.search(text):
+            return True
+    return False
 
 
 def _also_renamed(names: frozenset[str], modules: Iterable[ModuleInfo]) -> frozenset[str]:

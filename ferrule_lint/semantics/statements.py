@@ -131,6 +131,14 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
     joined = join2(old.plain(), new.plain())._replace(slots=None)
     divergence = frame.path_divergence()
+    if old.layout is not None:  # a tensor keeps its size, whatever is added in place
+        joined = joined._replace(
+            shape=old.shape,
+            shape_deps=old.shape_deps,
+            uneven_last=old.uneven_last,
+            padded=old.padded,
+            layout=old.layout,
+        )
     if old.container:
         joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
     if divergence is not None and divergence.kind != "rank" and joined.divergence is None and old.uniform:
