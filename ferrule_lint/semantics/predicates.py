@@ -116,7 +116,8 @@ def _atom(
 
 def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
     name = last_name(expr.func if type(expr) is f.Call else expr)
-    if name and frame.models.convention("initialized", name) is not None and value.divergence is None:
+    closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
+    if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
         return Known(True), Value(uniform=True, const="True")
     if value.const is not None and value.divergence is None and not value.deps:
         truth = value.const not in ("None", "False", "0", "0.0", "''", '""', "b''")
@@ -145,6 +146,10 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
             value = value._replace(divergence=value.emptiness._replace(empty=True))
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
+
+
+def _is_parameter(frame: Frame, name: str) -> bool:
+    return frame.function is not None and any(p.name == name for p in frame.function.parameters)
 
 
 #: names of groups and of tests whether this process is in one
