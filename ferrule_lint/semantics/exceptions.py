@@ -22,6 +22,7 @@ from ferrule_lint.semantics.conditions import Atom, divergence_of
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import NO_DEPS, WORLD, Divergence, Value
 from ferrule_lint.semantics.names import ClassInfo, ModuleInfo
+from ferrule_lint.semantics.queues import EMPTY, looks_again
 from ferrule_lint.semantics.text import dotted_name, last_name, position, shown
 from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Trace, parts
 
@@ -295,6 +296,8 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
     """What the handlers themselves tell of exceptions in the body that only some ranks have."""
     for handler in attempt.handlers:
         if handler.line in attempt.reached or handler.line not in attempt.swallows:
+            continue
+        if EMPTY.issuperset(names_of(handler)) and names_of(handler) and looks_again(frame, handler, attempt.body):
             continue
         divergence = _told_by(frame, handler)
         dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None

@@ -9,6 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.lattice import DP, Divergence, Value, worse
+from ferrule_lint.semantics.programs import of_one_process
 from ferrule_lint.semantics.text import last_name, render
 from ferrule_lint.semantics.trace import Event
 
@@ -81,7 +82,9 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
     assumed = confidence < Confidence.HIGH
-    confidence = min(confidence, Confidence.MEDIUM)
+    confidence = min(
+        confidence, Confidence.LOW if assumed and of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
+    )
     frame.emit(
         Event(
             "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr),
@@ -135,7 +138,8 @@ def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
     participation.at_backward(frame, loss, arguments.expr.pos)
     note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
-    frame.emit(Event("backward", DP, "", frame.module.path, pos, Confidence.MEDIUM, True, note))
+    confidence = Confidence.LOW if of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
+    frame.emit(Event("backward", DP, "", frame.module.path, pos, confidence, True, note))
 
 
 def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:

@@ -20,8 +20,9 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.ordering import length_deps
+from ferrule_lint.semantics.programs import is_test
 from ferrule_lint.semantics.summary import Latent
-from ferrule_lint.semantics.text import is_test, render
+from ferrule_lint.semantics.text import render
 from ferrule_lint.semantics.trace import Event, Term, Trace
 
 if TYPE_CHECKING:

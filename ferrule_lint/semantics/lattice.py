@@ -337,7 +337,7 @@ def settled(a: Value, b: Value) -> Value | None:
 
 def _spans_more(axes: Axes, left: Axes) -> bool:
     """Whether ranks have agreed along some of the axes, and `left` are the others."""
-    return left < axes or (WORLD <= axes and not WORLD <= left)
+    return left < axes or (axes >= WORLD and not left >= WORLD)
 
 
 def _one_group(a: Value, b: Value) -> Axes | None:

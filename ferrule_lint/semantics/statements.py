@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values, surgery
+from ferrule_lint.semantics import exceptions, flags, iteration, participation, queues, stage_values, surgery
 from ferrule_lint.semantics.conditions import (
     FALSE,
     TRUE,
@@ -424,6 +424,8 @@ def _while(frame: Frame, s: f.While) -> None:
     _filled_up(frame, s.test)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     divergence = divergence_of(formula)
+    if divergence is not None and divergence.kind == "host" and queues.sets_no_number(frame, s):
+        divergence = None
     deps = NO_DEPS
     if type(formula) is not Known:
         from ferrule_lint.semantics.conditions import deps_of

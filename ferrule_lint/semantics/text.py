@@ -133,9 +133,3 @@ def shown(expr: f.Expr) -> str:
     """Text of an expression as messages show it, cut where it is long."""
     text = render(expr)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-
-
-def is_test(path: str) -> bool:
-    """Whether a file is a module of tests, by pytest's names."""
-    folders, _, name = path.rpartition("/")
-    return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests"}.isdisjoint(folders.split("/"))

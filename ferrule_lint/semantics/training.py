@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.text import is_test, last_name
+from ferrule_lint.semantics.programs import is_test
+from ferrule_lint.semantics.text import last_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.names import ModuleInfo
