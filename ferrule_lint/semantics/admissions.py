@@ -12,7 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.lattice import DP, NO_AXES, WORLD, Value
+from ferrule_lint.semantics.lattice import DP, NO_AXES, WORLD, Divergence, Value
 from ferrule_lint.semantics.names import External, FunctionInfo
 from ferrule_lint.semantics.text import last_name, render
 
@@ -50,11 +50,24 @@ def of_parameter(frame: Frame, name: str, value: Value) -> Value:
 
 def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
     """A variable of the function that is reduced or gathered later, where nothing is known of what it is assigned."""
-    if type(target) is not f.Name or type(source) is not f.Call or frame.function is None or value.uniform:
+    if type(target) is not f.Name or frame.function is None or value.uniform:
+        return value
+    if value.emptiness is not None and value.divergence is None:
+        return _exchanged(frame, target.id, value, value.emptiness)
+    if type(source) is not f.Call:
         return value
     if any((type(n) is f.Name or type(n) is f.Attr) and last_name(n) in _SIZES for n in walk(source)):
         return value  # lengths are exchanged to pad by them
     return _admitted(frame, target.id, value)
+
+
+def _exchanged(frame: Frame, name: str, value: Value, size: Divergence) -> Value:
+    """A size of local data that is gathered later: ranks ask for it since it differs, and not only in being zero."""
+    admission = None if frame.light else admissions(frame).get(name)
+    if admission is None:
+        return value
+    step = frame.step("flow", admission.pos, f"`{name}` goes into `{admission.op}` there, so it differs between ranks")
+    return value._replace(divergence=size._replace(empty=False).then(step), emptiness=None)
 
 
 def _admitted(frame: Frame, name: str, value: Value) -> Value:

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.lattice import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, Divergence, Value, rounds_of, worse
+from ferrule_lint.semantics.lattice import (
+    COUNTED,
+    DP,
+    FLOWS,
+    ITERATED,
+    NO_DEPS,
+    Deps,
+    Divergence,
+    Value,
+    rounds_of,
+    worse,
+)
 from ferrule_lint.semantics.text import last_name, render
 
 if TYPE_CHECKING:
@@ -20,6 +31,9 @@ _DECIDING = (("dataset", 0), ("sampler", 3), ("batch_sampler", 4), ("source_data
 CUTS = frozenset({"select", "take", "head", "limit", "Subset"})
 #: a sampler that gives every rank as many indices, by its name
 _EVEN = "distributed"
+
+#: library classes whose `__iter__` a data loader runs
+_DRAWN = frozenset({"Sampler", "BatchSampler", "IterableDataset"})
 
 
 def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
@@ -39,6 +53,20 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
         length = worse(length, rounds_of(result))
         deps |= result.length_deps
     return value._replace(length=length, length_deps=deps) if length is not None or deps else value
+
+
+def drawn(frame: Frame, body: f.Body) -> Divergence | None:
+    """Why a loop of a sampler, or of an iterable data set, that yields in its rounds takes as many as its rank's loader
+    asks for. Loaders ask ahead of time, and ranks evaluate, resume and run out of data on their own."""
+    function, owner = frame.function, frame.self_class
+    if function is None or owner is None or function.name != "__iter__":
+        return None
+    bases = [base.rpartition(".")[2] for base in frame.analysis.names.external_bases(owner)]
+    if _DRAWN.isdisjoint(bases) or not any(type(node) is f.Yield for node in walk(body)):
+        return None
+    place = (function.line, 1, function.line, 1)
+    note = f"a rank's loader draws from `{owner.name}` as often as this rank needs it"
+    return frame.source(DP, "host", place, note, Confidence.MEDIUM)
 
 
 def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Divergence | None, Deps]:

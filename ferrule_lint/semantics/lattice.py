@@ -288,13 +288,16 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
 
 
 def covered(output: str, outputs: frozenset[str]) -> bool:
-    """Whether an output is among others: itself, the whole of which it is a part, or a part of it."""
+    """Whether an output is among others: itself, the whole of which it is a part, or a part of it.
+
+    A parameter that is a module stands for its output where it was passed on (`=model` for `model`).
+    """
     if output in outputs or OWN in outputs:
         return True
-    name, _, part = output.partition("#")
+    name, _, part = output.lstrip("=").partition("#")
     name = name.rstrip("~")
     for other in outputs:
-        known, _, known_part = other.partition("#")
+        known, _, known_part = other.lstrip("=").partition("#")
         if known.rstrip("~") == name and (not part or not known_part or part == known_part):
             return True
     return False

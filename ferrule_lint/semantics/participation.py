@@ -225,6 +225,31 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
     return Reach(frozenset(o for o in union.outputs if o not in gone), frozenset(partly))
 
 
+def collected(formula: Formula, a: Mapping[str, Value], b: Mapping[str, Value], merged: dict[str, Value]) -> None:
+    """Lists to which one of two arms adds the output of a module that has run before both."""
+    divergence, deps = divergence_of(formula), deps_of(formula)
+    if not deps if divergence is None else divergence.kind not in _KINDS:
+        return
+    for place, value in a.items():
+        other = b.get(place)
+        if other is None or other is value or not (value.container and other.container):
+            continue
+        mine, theirs = (value.reach or DETACHED).outputs, (other.reach or DETACHED).outputs
+        of_one_arm = {o for o in mine ^ theirs if not o.startswith("=") and not covered(o, mine & theirs)}
+        if of_one_arm:
+            before = _of_both(a, b)
+            reach = merged[place].reach or DETACHED
+            partly = {Partly(o, divergence, deps, None) for o in of_one_arm if covered(o, before)}
+            outputs = reach.outputs - {p.output for p in partly}
+            merged[place] = merged[place]._replace(reach=Reach(outputs, reach.partly | partly))
+
+
+def _of_both(a: Mapping[str, Value], b: Mapping[str, Value]) -> frozenset[str]:
+    """What the places reach that neither of two arms has changed."""
+    found = (v.reach.outputs for place, v in a.items() if v.reach is not None and b.get(place) is v)
+    return frozenset().union(*found)
+
+
 def after_round(env: dict[str, Value], skipped: Iterable[tuple[Formula, Mapping[str, Value]]]) -> None:
     """What places reach at the end of a round, some of whose ways have left it early (`continue`)."""
     for formula, left in skipped:

@@ -344,6 +344,8 @@ def _merge(
     for place, value in b.items():
         if place not in a:
             merged[place] = _set_in_one_arm(frame, formula, place, value)
+    if frame.gradients:
+        participation.collected(formula, a, b, merged)
     return merged
 
 
@@ -372,7 +374,10 @@ def _for(frame: Frame, s: f.For) -> None:
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
     frame.rounds.pop()
     if body:
-        frame.emit(loop_term(frame, iterable, body, pos, s.iterable))
+        term = loop_term(frame, iterable, body, pos, s.iterable)
+        if term.trip is None and not iterable.uniform:
+            term = term._replace(trip=iteration.drawn(frame, s.body))
+        frame.emit(term)
     _loop_else(frame, s, body, pos)
 
 
@@ -432,7 +437,9 @@ def _while(frame: Frame, s: f.While) -> None:
 
         deps = deps_of(formula)
     if body:
-        frame.emit(Loop(body, divergence, None, deps, frame.module.path, pos, shown(s.test), frame.key(s.test)))
+        trip = divergence or iteration.drawn(frame, s.body)
+        text = "while True" if s.test == f.Const("True") else shown(s.test)
+        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, frame.key(s.test)))
     _loop_else(frame, s, body, pos)
 
 

@@ -1,0 +1,20 @@
+"""A sampler that lets all ranks meet before each batch: loaders draw batches ahead of time, and as often as they need to."""
+
+import random
+
+import torch.distributed as dist
+from torch.utils.data import Sampler
+
+
+class BucketSampler(Sampler):
+    def __init__(self, buckets: dict[str, list[int]], batch_size: int) -> None:
+        self.buckets = buckets
+        self.batch_size = batch_size
+
+    def __iter__(self):
+        while True:
+            waiting = list(self.buckets[random.choice(list(self.buckets))])
+            while waiting:
+                batch, waiting = waiting[: self.batch_size], waiting[self.batch_size :]
+                dist.barrier()  # error: FER104
+                yield batch
