@@ -121,10 +121,10 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:
-        reported = {
-            s for x in found if x.confidence > Confidence.LOW for s in x.witness if s.role in ("source", "condition")
-        }
-        yield from gradients.check(frame, name, reported)
+        surely = [x for x in found if x.confidence > Confidence.LOW]
+        reported = {s for x in surely for s in x.witness if s.role in ("source", "condition")}
+        forwards = {(e.line, e.column) for x in surely for e in x.events if e.op == "forward" and e.path == x.path}
+        yield from gradients.check(frame, name, reported, forwards)
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

@@ -44,7 +44,9 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if role == "ddp" and analysis.sharding.shares_buffers(modules):
         note = f"the forward of `{render(arguments.expr.func)}` broadcasts its buffers"
         emit(frame, arguments, Confidence.MEDIUM, note)
-    if role != "leaf" and role != "ddp" and not function.unwrapped:
+    # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
+    accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
+    if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
         confidence = _sharded(frame, function, role)
         if confidence is not None:
             emit(frame, arguments, confidence)

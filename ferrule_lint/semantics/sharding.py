@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import training
+from ferrule_lint.semantics import parameters, training
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.text import last_name
 
@@ -46,6 +46,8 @@ class Sharding:
         #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
         self._buffered: dict[str, bool] = {}
         self._keeps_buffers = False
+        #: whether classes have no parameters, once they have been asked for
+        self._bare: dict[str, bool] = {}
 
     @property
     def reduces_gradients(self) -> bool:
@@ -114,6 +116,10 @@ class Sharding:
         if self._setting is False or not self._analysis.is_module(info):
             return None
         classes = self._gather()
+        if info.id not in self._bare:
+            self._bare[info.id] = parameters.has_none(self._analysis, info)
+        if self._bare[info.id]:
+            return None
         for c in self._analysis.names.mro(info):
             if c.id in classes:
                 return classes[c.id]
