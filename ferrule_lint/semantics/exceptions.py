@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import iteration
+from ferrule_lint.semantics import iteration, programs
 from ferrule_lint.semantics.conditions import Atom, divergence_of
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import NO_DEPS, WORLD, Divergence, Value
@@ -339,7 +339,8 @@ def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | No
         taken = call.args[0]
         note = f"`{shown(taken)}` ends when the rank's own data does"
         here = (handler.line, 1, handler.line, 1)
-        divergence = frame.source(WORLD, "data", position(call) or here, note, Confidence.MEDIUM)
+        least = Confidence.LOW if _deals_out_evenly(frame) else Confidence.MEDIUM
+        divergence = frame.source(WORLD, "data", position(call) or here, note, least)
         function = frame.function
         if function is not None and function.name == "__iter__":
             return None  # a loader around another one, and loaders are taken to be equally long
@@ -348,6 +349,21 @@ def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | No
             frame.yielded_length = frame.yielded_length or divergence.then(step)
         return divergence
     return None
+
+
+#: samplers that give every rank as much
+_EVEN = re.compile(r"^Distributed\w*Sampler$")
+
+
+def _deals_out_evenly(frame: Frame) -> bool:
+    """Whether such a sampler is made in the file, or in one that it imports something from."""
+    for module in (frame.module, *programs.imported(frame.analysis, frame.module)):
+        if any(_EVEN.search(name) for name in module.mentions):
+            bodies = (module.body, *(function.body for function in module.functions.values()))
+            nodes = (node for body in bodies for node in walk(body))
+            if any(type(node) is f.Call and _EVEN.search(last_name(node.func)) for node in nodes):
+                return True
+    return False
 
 
 def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:

@@ -37,12 +37,13 @@ def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
         module.alone = (
             any(_starts(s) for s in module.body)
             and not any(_OF_SEVERAL.search(name) for name in names)
-            and not any(_joins(analysis, imported) for imported in _imported(analysis, module))
+            and not any(_joins(analysis, imported) for imported in imported(analysis, module))
         )
     return module.alone
 
 
-def _imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:
+def imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:
+    """The files of the project that a file imports something from; one may come several times."""
     for name in module.imports:
         entity = analysis.names.lookup(module, name)
         found = entity if type(entity) is ModuleInfo else getattr(entity, "module", None)

@@ -123,6 +123,8 @@ class Sharding:
         for c in self._analysis.names.mro(info):
             if c.id in classes:
                 return classes[c.id]
+        if self._generic is not None and any(c.id in self._reduced for c in self._analysis.names.mro(info)):
+            return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
         return self._generic
 
     def _gather(self) -> dict[str, Confidence]:
