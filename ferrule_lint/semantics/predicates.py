@@ -80,7 +80,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         if type(formula) is Known and formula.value is decides:
             break
     if expr.op == "and":
-        formulas = _beside_agreed_flag(formulas)
+        formulas = _beside_agreed_flag(formulas, values)
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
@@ -89,17 +89,21 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     )
 
 
-def _beside_agreed_flag(formulas: list[Formula]) -> list[Formula]:
+def _beside_agreed_flag(formulas: list[Formula], values: list[Value]) -> list[Formula]:
     """`agreed and x is not None`: who agreed on a flag has thought of presence, and the guard is for None. Whether the
     module is trained (`self.training`) is nothing that anybody agreed on for that."""
-    if not any(type(g) is Atom and g.key.startswith("=") and not g.key.endswith(".training") for g in formulas):
+    agreed = any(v.agreed and v.divergence is None for v in values)
+    if not agreed and not any(
+        type(g) is Atom and g.key.startswith("=") and not g.key.endswith(".training") for g in formulas
+    ):
         return formulas
-    return [_doubted(g) for g in formulas]
+    return [doubted(g) for g in formulas]
 
 
-def _doubted(formula: Formula) -> Formula:
+def doubted(formula: Formula) -> Formula:
+    """A test in which it is a guess that an optional input is there on some ranks only."""
     if type(formula) is Negation:
-        return Negation(_doubted(formula.operand))
+        return Negation(doubted(formula.operand))
     if type(formula) is Atom and formula.divergence is not None and formula.divergence.kind == "structure":
         return formula._replace(divergence=formula.divergence.at_most(Confidence.LOW))
     return formula
@@ -338,6 +342,10 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
             step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
             return Value(divergence=value.emptiness.then(step)._replace(empty=True), deps=value.deps)
     joined = computed(values)
+    if joined.divergence is None and joined.data is not None and (_is_text(left) or _is_text(right)):
+        # a word in a batch names its format, most often
+        value = observe(frame, joined, e.pos, shown(e))
+        return value._replace(divergence=value.divergence.at_most(Confidence.LOW) if value.divergence else None)
     if joined.divergence is None and (joined.data is not None or joined.deps):
         # a comparison of tensors is a tensor; `observe` happens where it is used as a condition
         is_scalar = any(type(x) is f.Call and last_name(x.func) in _PREDICATES for x in (left, right))
@@ -355,6 +363,10 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)
+
+
+def _is_text(expr: f.Expr) -> bool:
+    return type(expr) is f.Const and expr.text[:1] in "'\""
 
 
 def _of_any_size(value: Value) -> Value:
