@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ferrule_lint.checks.build import NAMES, span
@@ -18,8 +18,8 @@ from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.conditions import divergence_of
 from ferrule_lint.semantics.group_members import assignments
 from ferrule_lint.semantics.lattice import WORLD, Divergence
-from ferrule_lint.semantics.text import last_name, render
-from ferrule_lint.semantics.trace import Attempt, Choice, Event, Trace
+from ferrule_lint.semantics.text import last_name, place_name, render
+from ferrule_lint.semantics.trace import Attempt, Choice, Event, Exit, Trace
 
 #: tests that hold on a single rank of a group
 _SINGLE = re.compile(
@@ -37,15 +37,16 @@ class Transfer(NamedTuple):
     peer: f.Expr
 
 
-def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:
+def check(root: Trace, function: str, body: f.Body, siblings: Callable[[], f.Body]) -> Iterator[Finding]:
+    """`siblings` gives the statements of all methods of the function's class, which say what its attributes hold."""
     if any(_is_transfer(t) for t in _straight(root)):
         calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
-        yield from _rings(root, function, body, calls)
-    for term in root:
+        yield from _rings(root, function, body, calls, siblings())
+    for i, term in enumerate(root):
         if type(term) is Choice:
-            yield from _one_to_all(term, function, body)
+            yield from _one_to_all(term, function, body, root[i + 1 :])
         elif type(term) is Attempt:
-            yield from check(term.body, function, body)
+            yield from check(term.body, function, body, siblings)
 
 
 def _straight(trace: Trace) -> Iterator[Event]:
@@ -62,16 +63,19 @@ def _is_transfer(event: Event) -> bool:
 
 
 # ---------------------------------------------------------------------- one to all
-def _one_to_all(choice: Choice, function: str, body: f.Body) -> Iterator[Finding]:
-    """`if first: send(to one) else: recv()`: all others receive, and one of them gets something."""
+def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> Iterator[Finding]:
+    """`if first: send(to one) else: recv()`: all others receive, and one of them gets something. `after`: what follows
+    in the same block, which is the other arm of one that returns."""
     for arm in (choice.body, choice.orelse):
-        for term in arm:
+        for i, term in enumerate(arm):
             if type(term) is Choice:
-                yield from _one_to_all(term, function, body)
+                yield from _one_to_all(term, function, body, arm[i + 1 :])
     divergence = divergence_of(choice.formula)
     if divergence is None or divergence.kind != "rank" or not _SINGLE.search(choice.text):
         return
     one, others = _only(choice.body), _only(choice.orelse)
+    if one is not None and not choice.orelse and type(choice.body[-1]) is Exit and choice.body[-1].kind == "return":
+        others = _only(after)
     if one is None or others is None or {one.p2p, others.p2p} != {"send", "recv"}:
         return
     calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
@@ -79,7 +83,7 @@ def _one_to_all(choice: Choice, function: str, body: f.Body) -> Iterator[Finding
     if peer is None or peer == f.Const("None"):
         return
     # a program for two ranks names the other one by its number
-    confidence = Confidence.LOW if _is_other_of_two(_resolved(peer, body)) else Confidence.MEDIUM
+    confidence = Confidence.LOW if _is_other_of_two(_resolved(peer, body, ())) else Confidence.MEDIUM
     does, do = ("sends", "wait to receive") if one.p2p == "send" else ("receives", "send")
     message = f"the rank with `{choice.text}` {does} once, to or from `{render(peer)}`, but all other ranks {do}"
     condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
@@ -95,18 +99,21 @@ def _is_other_of_two(peer: f.Expr) -> bool:
 
 
 def _only(trace: Trace) -> Event | None:
-    """The transfer that is all that an arm does."""
-    return trace[0] if len(trace) == 1 and type(trace[0]) is Event and _is_transfer(trace[0]) else None
+    """The transfer that is all that an arm does, but for leaving the function."""
+    first, *rest = trace or (None,)
+    if any(type(term) is not Exit or term.kind != "return" for term in rest):
+        return None
+    return first if type(first) is Event and _is_transfer(first) else None
 
 
 # ---------------------------------------------------------------------- rings
-def _rings(root: Trace, function: str, body: f.Body, calls: dict[f.Pos, f.Call]) -> Iterator[Finding]:
+def _rings(root: Trace, function: str, body: f.Body, calls: dict[f.Pos, f.Call], siblings: f.Body) -> Iterator[Finding]:
     transfers: list[Transfer] = []
     for event in _straight(root):
         call = calls.get(event.pos)
         peer = _peer(call)
         if _is_transfer(event) and call is not None and peer is not None:
-            transfers.append(Transfer(event, last_name(call.func), _resolved(peer, body)))
+            transfers.append(Transfer(event, last_name(call.func), _resolved(peer, body, siblings)))
     for first, second in itertools.pairwise(transfers):
         if first.event.p2p == second.event.p2p or first.event.axes != second.event.axes:
             continue
@@ -142,12 +149,19 @@ def _peer(call: f.Call | None) -> f.Expr | None:
     return call.args[1] if len(call.args) > 1 and not any(type(a) is f.Starred for a in call.args) else None
 
 
-def _resolved(expr: f.Expr, body: f.Body) -> f.Expr:
-    """What a name holds, if it is assigned once."""
-    if type(expr) is f.Name:
-        found = [value for value, tests in assignments(body, expr.id, ()) if not tests]
-        if len(found) == 1:
-            return found[0]
+def _resolved(expr: f.Expr, body: f.Body, siblings: f.Body) -> f.Expr:
+    """The place in the ring that an expression tells: what a name or an attribute holds, if it is assigned once; of a
+    rank in the job, the place in the group that it is looked up by."""
+    if type(expr) in (f.Name, f.Attr):
+        found = [value for value, tests in assignments(body, place_name(expr), ()) if not tests]
+        if not found and type(expr) is f.Attr:
+            found = [value for value, tests in assignments(siblings, place_name(expr), ()) if not tests]
+        if len(found) == 1 and type(found[0]) is not type(expr):
+            return _resolved(found[0], (), ())
+    if type(expr) is f.Call and last_name(expr.func) == "get_global_rank" and len(expr.args) > 1:
+        return expr.args[1]
+    if type(expr) is f.Subscript:
+        return expr.index
     return expr
 
 

@@ -110,6 +110,12 @@ def _other_half(analysis: Analysis, function: FunctionInfo) -> Trace | None:
     return known[0].trace if known is not None and known[0].events else None
 
 
+def _of_class(frame: Frame) -> Body:
+    """The statements of all methods of the class that a function belongs to."""
+    methods = frame.self_class.methods.values() if frame.self_class is not None else ()
+    return tuple(s for method in methods for s in method.body)
+
+
 def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:
     found: list[Finding] = []
     if trace:
@@ -117,7 +123,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         found += branches.check(trace, name, frame.files.suspicious(), frame.analysis.count)
         found += loops.check(trace, name)
         found += order.check(trace, name)
-        found += p2p.check(trace, name, body)
+        found += p2p.check(trace, name, body, lambda: _of_class(frame))
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:

@@ -298,7 +298,7 @@ class Analysis:
         if function.name == "__init__" or function.is_generator:
             return UNKNOWN
         annotated = self.annotated_class(function.returns, function.module)
-        if annotated is not None:
+        if annotated is not None and not self._tells_ranks_apart(function.returns, annotated):
             return Value(types=frozenset({annotated}))
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
@@ -315,8 +315,17 @@ class Analysis:
         finally:
             self._light_open.discard(key)
         result = _result_of(inner)._replace(deps=NO_DEPS)
+        if annotated is not None and not result.types:
+            result = result._replace(types=frozenset({annotated}))
         self._light[key] = result
         return result
+
+    def _tells_ranks_apart(self, annotation: f.Expr | None, info: ClassInfo) -> bool:
+        """Whether a result of this class may be another on each rank: one that may be None, or an `Enum`'s member."""
+        quoted = type(annotation) is f.Const and not re.search(r"Optional|\|", annotation.text)
+        if type(annotation) not in (f.Name, f.Attr) and not quoted:
+            return True
+        return any(base.startswith("enum.") for base in self.names.external_bases(info))
 
     # ------------------------------------------------------------------ summaries
     def summary(
@@ -443,12 +452,14 @@ def _result_of(frame: Frame) -> Value:
     result = join(values)
     if all(divergence_of(c) is None for _, conditions in frame.returns for c in conditions):
         result = _settled(values) or result
-    if function is not None and function.is_generator:
+    if function is not None and function.is_generator and not function.is_context_manager:
         return Value(
             element_types=result.types, data=result.data, unordered=frame.yielded_order,
             length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
                 (p, "contained") for p, _ in result.deps), module=result.module,
         )  # fmt: skip
+    if function is not None and function.is_context_manager:
+        result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
     if len({v.const for v in values}) <= 1 and len(values) == 1:
         return result
     consts = {v.const for v in values}

@@ -291,13 +291,22 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
 
 def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
     if model.returns == "uniform":
-        return UNIFORM
+        return Value(uniform=True, world_size=is_world_size(e.attr))
     if model.returns != "divergent":
         return UNKNOWN
     axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
     confidence = Confidence.parse(model.confidence)
     note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
     return first_rank.named(Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence)), e.attr)
+
+
+def is_world_size(name: str) -> bool:
+    return ("world_size" in name and "rank" not in name) or name in (
+        "num_processes",
+        "get_num_processes",
+        "nprocs",
+        "num_replicas",
+    )
 
 
 def _by_name(frame: Frame, e: f.Attr) -> Value | None:

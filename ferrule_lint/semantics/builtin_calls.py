@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import layout
+from ferrule_lint.semantics import filters, layout
 from ferrule_lint.semantics.forwards import runs_nothing
 from ferrule_lint.semantics.lattice import (
     CONTAINED,
@@ -286,7 +286,8 @@ def _empty(frame: Frame, arguments: Arguments) -> Value:
 
 def _filter(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
-    return value._replace(items=None, const=None, uniform=False)
+    length, deps = filters.of_all(frame, value, arguments.expr.pos)
+    return value._replace(items=None, const=None, uniform=False, length=value.length or length, length_deps=deps)
 
 
 def _serialised(frame: Frame, arguments: Arguments) -> Value:
@@ -464,7 +465,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     known = frame.read(place) or receiver
     added = join(arguments.values)
     length = known.length
-    divergence = frame.path_divergence()
+    divergence = frame.path_divergence() or filters.of_round(frame, e.pos)
     slots = _slots(e, known, arguments)
     if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
@@ -490,7 +491,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         uniform=known.uniform and added.uniform and length is None,
         data=data,
         length=length,
-        length_deps=known.length_deps | (frame.round_deps() if known.container else NO_DEPS),
+        length_deps=known.length_deps
+        | (frame.round_deps() | filters.deps_of_round(frame) if known.container else NO_DEPS),
         element_types=known.element_types | types,
         items=None,
         const=None,

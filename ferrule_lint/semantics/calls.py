@@ -22,7 +22,7 @@ from ferrule_lint.semantics import (
     surgery,
     tensors,
 )
-from ferrule_lint.semantics.attributes import rank_axes
+from ferrule_lint.semantics.attributes import is_world_size, rank_axes
 from ferrule_lint.semantics.conditions import Atom
 from ferrule_lint.semantics.files import may_write
 from ferrule_lint.semantics.instantiate import bind_arguments
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 _MOST_ALTERNATIVES = 6
 #: names of calls that store a callable for later
 _KEEPS = re.compile(
-    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
+    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault|Process)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
 )
 #: functions that, by their names, do not shard the module they are given
 _LOOKS = re.compile(
@@ -191,6 +191,8 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     if type(target) is MethodTarget and target.receiver.external is not None:
         model = _method_model(frame, target.receiver, target.name)
         if model is not None:
+            if model.makes:
+                _run_callbacks(frame, arguments, target.name)
             return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
     quiet = type(target) is MethodTarget and forwards.runs_nothing(target.name)
     if not quiet and (function.types or function.module or function.external is not None):
@@ -219,6 +221,8 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
             return tensor
     model = frame.models.call(dotted)
     if model is not None:
+        if model.makes:  # a thread, a process, a future
+            _run_callbacks(frame, arguments, dotted.rpartition(".")[2])
         return modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
     role = frame.models.class_(dotted)
     if role is not None:
@@ -270,15 +274,6 @@ def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
     where = rank_axes(frame, frozenset(axes), e)
     note = f"`{render(e.func)}()` differs by rank"
     return first_rank.named(Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM)), name)
-
-
-def is_world_size(name: str) -> bool:
-    return ("world_size" in name and "rank" not in name) or name in (
-        "num_processes",
-        "get_num_processes",
-        "nprocs",
-        "num_replicas",
-    )
 
 
 # ---------------------------------------------------------------------- inside the project
@@ -467,10 +462,7 @@ def unknown_call(
 
     A call that by its name only keeps them (`setattr`, `register_hook`) does not run them.
     """
-    keeps = _KEEPS.search(name) is not None
-    for i, value in enumerate(arguments.values):
-        if not keeps and type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
-            dispatch(frame, value, _handed_on(arguments, i))
+    _run_callbacks(frame, arguments, name)
     values = [*arguments.values, *([receiver] if receiver is not None else [])]
     result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN
     data = None
@@ -493,6 +485,15 @@ def unknown_call(
         agreed=receiver is not None and receiver.agreed and data is None,
         multiple=name in iteration.CUTS and any(v.multiple for v in arguments.values),
     )
+
+
+def _run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
+    """The callables that a call is given run, unless it keeps them by its name."""
+    if _KEEPS.search(name) is not None:
+        return
+    for i, value in enumerate(arguments.values):
+        if type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
+            dispatch(frame, value, _handed_on(arguments, i))
 
 
 def _handed_on(arguments: Arguments, i: int) -> Arguments:

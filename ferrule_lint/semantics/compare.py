@@ -242,9 +242,7 @@ class Comparison:
                 if term.confidence >= self.least and self.call_signature(term.summary):
                     inner = [e for e in term.summary.events if self.counts(e)]
                     if inner:
-                        out.append(
-                            Occurrence(max(inner, key=lambda e: (e.confidence, not e.assumed, not e.hidden)), term)
-                        )
+                        out.append(Occurrence(max(inner, key=_tells_most), term))
             elif type(term) is Choice:
                 taken = evaluate(term.formula, assignment)
                 if taken is None and term.form == "exception":
@@ -274,6 +272,11 @@ class Comparison:
 GROUP_CREATION = ("new_group", "split_group", "init_device_mesh")
 
 
+def _tells_most(event: Event) -> tuple[object, ...]:
+    """Which event of a call is shown: one that every call issues, not the first alone (a group), and a certain one."""
+    return (event.op not in GROUP_CREATION, event.confidence, not event.assumed, not event.hidden)
+
+
 def branch_code(occurrences: Sequence[Occurrence], kind: str) -> str:
     """The rule that speaks of events which only one of two arms issues, by what they are and why the test differs."""
     events = [o.event for o in occurrences]
@@ -285,14 +288,14 @@ def branch_code(occurrences: Sequence[Occurrence], kind: str) -> str:
 
 
 #: what has no order to mix up: any barrier pairs with any other
-_ALIKE = ("barrier", "monitored_barrier")
+ALIKE = ("barrier", "monitored_barrier")
 
 
 def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
     """The first event of a loop's body that pairs wrongly if the items come in another order on another rank."""
     found: list[Occurrence] = []
     Comparison(WORLD, least, True).occurrences(body, {}, found)
-    return next((o for o in found if o.event.op not in _ALIKE), None)
+    return next((o for o in found if o.event.op not in ALIKE), None)
 
 
 def issues(signature: Signature) -> bool:
@@ -453,7 +456,7 @@ def _take_turns(x: Signature, y: Signature) -> bool:
     if any(mentions(x, kind) for kind in ("return", "break")):
         return False
     events = _events(x)
-    return len(events) == 1 and all(op in _ALIKE for op, *_ in events)
+    return len(events) == 1 and all(op in ALIKE for op, *_ in events)
 
 
 def _events(signature: Signature, surely: bool = False) -> set[tuple[object, ...]]:

@@ -36,9 +36,12 @@ _DEEPEST = 3
 #: handlers of these expect anything that the data may bring
 _BROAD = frozenset("Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError".split())
 _MEMORY = frozenset(["OutOfMemoryError"])
-#: exceptions that tell of a moment: an empty queue, nobody who answers in time
+#: exceptions that tell of a moment: an empty queue, nobody who answers in time, a service that is down for one client
 LOCAL = frozenset(
-    "Empty Full QueueEmpty QueueFull TimeoutError Timeout ReadTimeout ConnectTimeout ZMQError Again".split()
+    "Empty Full QueueEmpty QueueFull TimeoutError Timeout ReadTimeout ConnectTimeout ZMQError Again "
+    "RequestException ConnectionError ConnectionResetError ConnectionRefusedError HTTPError URLError HTTPStatusError "
+    "ClientError ClientConnectorError ServerDisconnectedError RemoteDisconnected APIError APIConnectionError "
+    "APITimeoutError RateLimitError InternalServerError HfHubHTTPError".split()
 )
 #: the end of an iterator
 _EXHAUSTED = frozenset({"StopIteration", "StopAsyncIteration"})
@@ -219,7 +222,7 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
         return
     for handler in attempt.handlers:
         about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
-        if handler.line in attempt.swallows and (_is_broad(handler) or about_files):
+        if handler.line in attempt.swallows and (_is_broad(handler) or about_files or _expects_failure(frame, handler)):
             attempt.fallible = True
             attempt.reached.add(handler.line)
             what = "the rank's own data" if own_file is None else "a file of this rank's own"
@@ -227,6 +230,16 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
             divergence = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             _emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
             return
+
+
+def _expects_failure(frame: Frame, handler: f.Handler) -> bool:
+    """Whether a handler names a class that the project raises in place of what a library has raised."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    for expr in types:
+        entity = frame.analysis.names.resolve(expr, frame.module) if expr is not None else None
+        if isinstance(entity, ClassInfo) and frame.analysis.exceptions.translates(entity):
+            return True
+    return False
 
 
 _READS_FILES = frozenset(
@@ -264,18 +277,36 @@ def _emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str
 
 def in_finally(frame: Frame, s: f.Try, body: Trace, final: Trace) -> None:
     """Events of a `finally` that a rank with an exception reaches alone, while the others are still in the body."""
-    first = _first(final)
-    if first is None or not body:
-        return
+    _met_alone(frame, s, s.line, "a `finally`", body, final)
+
+
+def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled: Trace) -> None:
+    """The same of a handler that cleans up and raises again; one that goes on is a way of its own through the trace."""
+    if _is_broad(handler) and not _carries_on(handler.body):
+        _met_alone(frame, s, handler.line, "an `except`", body, handled)
+
+
+def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found: Trace) -> None:
+    first = _first(found)
+    if first is None or not body or frame.path_divergence() is not None:
+        return  # where some ranks are to begin with, the others may be waiting for just that
     event, pos = first
     inner = _first(body)
-    if event.op != "destroy_process_group" and (inner is None or inner[0].confidence < Confidence.MEDIUM):
+    teardown = event.op == "destroy_process_group"
+    if not teardown and (inner is None or inner[0].confidence < Confidence.MEDIUM):
         return
-    # the job is lost anyway, it only takes longer to end, and its traceback comes late
-    note = "an exception on one rank leaves this"
-    divergence = frame.source(WORLD, "host", (s.line, 1, s.line, 1), note, Confidence.LOW)
-    message = f"`{event.op}` in a `finally`: a rank with an exception waits here for the others, which are elsewhere"
+    # at the end of a program it only takes longer to end; and a collective alone fails on all ranks or on none
+    guess = teardown or not _does_more(s.body, body)
+    least = Confidence.LOW if guess else frame.least_of_tests
+    divergence = frame.source(WORLD, "host", (line, 1, line, 1), "an exception on one rank leads here", least)
+    message = f"`{event.op}` in {where}: a rank with an exception waits here for the others, which are elsewhere"
     frame.issues.append(CallIssue("FER105", pos, divergence, event, message))
+
+
+def _does_more(statements: f.Body, trace: Trace) -> bool:
+    """Whether a block calls anything beside the collectives that it issues itself."""
+    issued = {term.pos for term in trace if type(term) is Event and not term.hidden}
+    return any(type(node) is f.Call and node.pos not in issued and not _harmless(node) for node in walk(statements))
 
 
 def _first(trace: Trace) -> tuple[Event, f.Pos] | None:
@@ -306,11 +337,22 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
             attempt.reached.add(handler.line)
             pos = (handler.line, 1, handler.line, 1)
             text = RUN_DRY if dry is not None else "except " + ", ".join(names_of(handler))
-            atom = Atom(f"exception at {frame.module.path}:{handler.line}", divergence, NO_DEPS)
+            atom = _atom(frame, handler, divergence)
             yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
 
 
-def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
+def had_alone(frame: Frame, handler: f.Handler) -> Atom | None:
+    """The condition under which a handler runs, where what it catches tells that one rank may have it alone."""
+    divergence = _by_name(frame, handler)
+    return None if divergence is None else _atom(frame, handler, divergence)
+
+
+def _atom(frame: Frame, handler: f.Handler, divergence: Divergence) -> Atom:
+    return Atom(f"exception at {frame.module.path}:{handler.line}", divergence, NO_DEPS)
+
+
+def _by_name(frame: Frame, handler: f.Handler) -> Divergence | None:
+    """Why only some ranks have what a handler catches, as its name tells."""
     pos = (handler.line, 1, handler.line, 1)
     names = names_of(handler)
     if any(n in _MEMORY for n in names) or ("RuntimeError" in names and _mentions(handler.body, "out of memory")):
@@ -318,6 +360,12 @@ def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
     alone = next((n for n in names if n in LOCAL), None)
     if alone is not None:
         return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", Confidence.MEDIUM)
+    return None
+
+
+def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
+    if (by_name := _by_name(frame, handler)) is not None:
+        return by_name
     types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
     for expr in types:
         entity = frame.analysis.names.resolve(expr, frame.module) if expr is not None else None
@@ -373,6 +421,10 @@ def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
     return bool(re.search(r"(?i)iter(ator)?$", last_name(taken)))
 
 
+def _raised_name(s: f.Raise) -> str:
+    return last_name(s.value.func if type(s.value) is f.Call else s.value)
+
+
 def _mentions(node: object, text: str) -> bool:
     """Whether a string constant somewhere in facts holds a text."""
     return any(type(item) is f.Const and text in item.text for item in walk(node))
@@ -386,6 +438,8 @@ class Exceptions:
         #: name of a class -> the files with a handler that names it and carries on
         self._survived: dict[str, set[str]] | None = None
         self._raisers: dict[str, list[tuple[str, str]]] = {}
+        #: names of the classes that are raised in a handler of another exception
+        self._translating: set[str] = set()
         self._raised: dict[str, Divergence | None] = {}
 
     def is_survived_in(self, module: ModuleInfo, info: ClassInfo) -> bool:
@@ -393,6 +447,11 @@ class Exceptions:
         self._scan()
         assert self._survived is not None
         return module.path in self._survived.get(info.name, ())
+
+    def translates(self, info: ClassInfo) -> bool:
+        """Whether the project raises the class in a handler: something has failed, and is called by another name."""
+        self._scan()
+        return info.name in self._translating
 
     def raised(self, info: ClassInfo) -> Divergence | None:
         """Why only some ranks raise the class, where the project raises it under a divergent condition."""
@@ -422,12 +481,12 @@ class Exceptions:
                         stack += [*s.body, *s.orelse, *s.final]
                         for handler in s.handlers:
                             stack += handler.body
+                            self._translating |= {_raised_name(x) for x in handler.body if type(x) is f.Raise}
                             if _carries_on(handler.body):
                                 for name in names_of(handler):
                                     survived.setdefault(name, set()).add(path)
                     elif type(s) is f.Raise:
-                        expr = s.value.func if type(s.value) is f.Call else s.value
-                        self._raisers.setdefault(last_name(expr), []).append((path, qualname))
+                        self._raisers.setdefault(_raised_name(s), []).append((path, qualname))
                     elif type(s) is f.If or type(s) is f.For or type(s) is f.While:
                         stack += [*s.body, *s.orelse]
                     elif type(s) is f.With:

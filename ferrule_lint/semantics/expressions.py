@@ -15,6 +15,7 @@ from ferrule_lint.semantics import (
     admissions,
     attributes,
     calls,
+    filters,
     iteration,
     layout,
     loss_names,
@@ -548,6 +549,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     conditions: list[Formula] = []
     iterables: list[Value] = []
     filtered: Divergence | None = None
+    chosen = NO_DEPS
     # what is walked is computed once, before the first round
     outer = frame.eval(e.generators[0].iterable)
     with frame.recording() as head:
@@ -560,6 +562,9 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
                 conditions.append(formula)
                 if not (iterable.multiple and value.observed is not None and value.observed.kind == "rank"):
                     filtered = worse(filtered, value.observed)
+                asked = (formula,)
+                chosen |= filters.decided_by(asked, iterable, generator.target)
+                filtered = filtered or filters.left_out(frame, asked, iterable, generator.target, {}, position(test))
     formula = connect("and", conditions)
     frame.conditions.append(formula)
     with frame.recording() as body_terms:
@@ -585,7 +590,7 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
         divergence=joined.divergence,
         data=worse(joined.data, first.data),
         length=length,
-        length_deps=length_deps(first),
+        length_deps=length_deps(first) | chosen,
         deps=joined.deps,
         element_types=joined.types,
         unordered=unordered,

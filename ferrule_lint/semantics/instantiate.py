@@ -211,16 +211,20 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
 
 def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
     """A result whose divergence rests on the name of a parameter: what is passed there should know of it, too."""
-    data, divergence = result.data, result.divergence
-    if not (data is not None and data.assumed) and not (divergence is not None and divergence.assumed):
+    data, divergence, length = result.data, result.divergence, result.length
+    if not any(d is not None and d.assumed for d in (data, divergence, length)):
         return result
     # (what is passed may be such a guess itself, come back in the next round of a loop)
-    if any(d.confidence > Confidence.LOW for v in bound.values() for d in (v.data, v.divergence) if d is not None):
+    if any(
+        d.confidence > Confidence.LOW for v in bound.values() for d in (v.data, v.divergence, v.length) if d is not None
+    ):
         return result
     if data is not None and data.assumed:
         result = result._replace(data=data.at_most(Confidence.LOW))
     if divergence is not None and divergence.assumed:
         result = result._replace(divergence=divergence.at_most(Confidence.LOW))
+    if length is not None and length.assumed:
+        result = result._replace(length=length.at_most(Confidence.LOW))
     return result
 
 

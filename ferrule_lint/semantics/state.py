@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.instantiate import of_parameters
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 #: attributes that one method's summary tells of
 MOST_ATTRIBUTES = 12
+_NONE = f.Const("None")
 
 
 def under_tests(frame: Frame, name: str, value: Value) -> Value:
@@ -34,12 +36,26 @@ def under_tests(frame: Frame, name: str, value: Value) -> Value:
     if divergence is not None and divergence.confidence > Confidence.LOW:
         step = frame.step("flow", None, f"`{frame.self_name}.{name}` is set there on some ranks only")
         divergence = divergence.then(step).at_most(Confidence.MEDIUM)
+        is_list = value.there and not value.types and not value.external
+        if value.const is None and is_list and not _may_be_none(frame, name):
+            return value  # another one than the others have
         if value.const is None:
             return value._replace(presence=worse(value.presence, divergence))
         return value._replace(uniform=False, divergence=worse(value.divergence, divergence))
     if value.const is not None and any(deps_of(c) for c in frame.conditions if divergence_of(c) is None):
         return value._replace(uniform=False, deps=value.deps | frame.path_deps())
     return value
+
+
+def _may_be_none(frame: Frame, name: str) -> bool:
+    """Whether a method of the class sets an attribute to None."""
+    info = frame.self_class
+    for method in info.methods.values() if info is not None else ():
+        for s in walk(method.body):
+            targets = s.targets if type(s) is f.Assign and s.value == _NONE else ()
+            if any(type(t) is f.Attr and t.attr == name for t in targets):
+                return True
+    return False
 
 
 def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
@@ -57,9 +73,14 @@ def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
 
 def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mapping[str, Value]) -> None:
     """At a call of a method: its instance's attributes as the method leaves them."""
-    if call is None or type(call.func) is not f.Attr or frame.light:
+    if call is None or frame.light:
         return
-    base = call.func.base
+    if summary.function is not None and summary.function.name == "__call__":
+        base = call.func
+    elif type(call.func) is f.Attr:
+        base = call.func.base
+    else:
+        return
     owner = place_name(base)
     if not owner or not (summary.self_writes or summary.self_uniform):
         return

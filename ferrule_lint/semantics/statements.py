@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, flags, iteration, participation, queues, stage_values, surgery
+from ferrule_lint.semantics import exceptions, flags, iteration, participation, queues, stage_values, surgery, turns
 from ferrule_lint.semantics.conditions import (
     FALSE,
     TRUE,
@@ -52,6 +52,8 @@ _ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
 #: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers
 _LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory"}) | exceptions.LOCAL
 _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
+#: what a program ends with that has done what it was to do
+_SUCCESS = (f.Const("0"), f.Const("None"))
 Env = dict[str, Value]
 #: words of a test that compares sizes
 _ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
@@ -89,7 +91,9 @@ def _exit_guard(last: Term) -> Formula | None:
 def _expr(frame: Frame, s: f.ExprStmt) -> None:
     frame.eval(s.value)
     if type(s.value) is f.Call and dotted_name(s.value.func) in _ENDS_PROCESS:
-        frame.emit(Exit("raise", s.line))
+        # a launcher ends the job for a status of failure only: without one, the others go on
+        failed = bool(s.value.args) and s.value.args[0] not in _SUCCESS
+        frame.emit(Exit("raise" if failed else "return", s.line))
     if type(s.value) is f.Call and type(s.value.func) is f.Name and s.value.func.id == "reveal_uniformity":
         _reveal(frame, s.line, s.value)
 
@@ -388,8 +392,10 @@ def _for(frame: Frame, s: f.For) -> None:
         bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
 
     frame.rounds.append(iterable)
+    frame.items.append((s.target, len(frame.conditions)))
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
     frame.rounds.pop()
+    frame.items.pop()
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if term.trip is None and not iterable.uniform:
@@ -546,10 +552,15 @@ def _try(frame: Frame, s: f.Try) -> None:
         entered = dict(frame.env) if frame.gradients else {}
         if handler.name:
             frame.env[handler.name] = UNKNOWN
+        alone = exceptions.had_alone(frame, handler) if not frame.light else None
+        frame.conditions += [alone] if alone is not None else []
         with frame.recording() as terms:
             execute(frame, handler.body)
+        frame.conditions[len(frame.conditions) - (alone is not None) :] = []
         handled = tuple(terms)
         handlers.append((handler.line, handled))
+        if handled and not frame.light:
+            exceptions.in_handler(frame, s, handler, tuple(inner), handled)
         if handled and not attempt.reached:
             pos = (handler.line, 1, handler.line, 1)
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
@@ -602,8 +613,11 @@ def _with(frame: Frame, s: f.With) -> None:
         _try(frame, f.Try(s.line, s.body, (handler,), (), ()))
         return
     exits: list[Callable[[], None]] = []
+    one_first = None
     for expr, target in s.items:
+        before = len(frame.terms)
         value = frame.eval(expr)
+        one_first = one_first or turns.divides(frame, tuple(frame.terms[before:]))
         entered = value
         pos = position(expr) or (s.line, 1, s.line, 1)
         if len(value.types) == 1 and not frame.light and _dunder(frame, next(iter(value.types)), ("__exit__",)):
@@ -625,6 +639,7 @@ def _with(frame: Frame, s: f.With) -> None:
         frame.attempts.append(exceptions.OpenTry((), frozenset()))
     without = any(participation.without_gradient(expr) for expr, _ in s.items)
     frame.no_gradient += without
+    start = len(frame.terms)
     if any(_is_join(frame, expr) for expr, _ in s.items):
         with frame.recording() as terms:
             execute(frame, s.body)
@@ -635,6 +650,8 @@ def _with(frame: Frame, s: f.With) -> None:
         _emit_unsynchronised(frame, unsynchronised, tuple(terms))
     else:
         execute(frame, s.body)
+    if one_first is not None and not frame.light:
+        turns.check(frame, one_first, frame.terms[start:])
     frame.no_gradient -= without
     if exits:
         frame.attempts.pop()
