@@ -282,8 +282,30 @@ def in_finally(frame: Frame, s: f.Try, body: Trace, final: Trace) -> None:
 
 def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled: Trace) -> None:
     """The same of a handler that cleans up and raises again; one that goes on is a way of its own through the trace."""
-    if _is_broad(handler) and not _carries_on(handler.body):
+    if _is_broad(handler) and not _carries_on(handler.body) and not _stands_for(body, handled):
         _met_alone(frame, s, handler.line, "an `except`", body, handled)
+
+
+def _stands_for(body: Trace, handled: Trace) -> bool:
+    """Whether a handler issues the one collective of the block that it is for: ranks with and without an exception
+    issue it once each."""
+    ours, theirs = (_events_in(t) for t in (body, handled))
+    return len(ours) == 1 and [(e.op, e.axes) for e in ours] == [(e.op, e.axes) for e in theirs]
+
+
+def _events_in(trace: Trace) -> list[Event]:
+    """The events of a trace, and one for each of a call in it."""
+    found: list[Event] = []
+    stack = list(trace)
+    while stack:
+        term = stack.pop()
+        if type(term) is Event:
+            found.append(term)
+        elif type(term) is CallTerm:
+            found += term.summary.events
+        else:
+            stack += parts(term)
+    return found
 
 
 def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found: Trace) -> None:

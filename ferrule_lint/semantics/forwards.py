@@ -24,7 +24,7 @@ _NO_FORWARD = re.compile(
     r"values|append|extend|insert|add|update|numel|weight|fuse|merge|unmerge|num|config|size|double|type|share|print|"
     r"map|freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
     r"should_|remove|delete|clear|flush|close|open_|dump|write|read_|validate|verify|assert|convert|export|upload|_|"
-    r"\w+_(configs?|names|specs?|sizes?|shapes?|types?|infos?|counts?|keys|ids)$)"
+    r"\w+_(configs?|names|specs?|sizes?|shapes?|types?|infos?|counts?|keys|ids|inputs|kwargs)$)"
 )
 
 

@@ -66,7 +66,10 @@ class Sharding:
             return True
         if info is None:
             return self.unknown is not None
-        return self.of_class(info) is not None or any(c.id in self._reduced for c in self._analysis.names.mro(info))
+        # a loss without parameters of its own decides on those of others
+        return self.of_class(info, bare=True) is not None or any(
+            c.id in self._reduced for c in self._analysis.names.mro(info)
+        )
 
     def is_surely_wrapped(self, info: ClassInfo) -> bool:
         """Whether instances of this very class are seen to be sharded or passed to DDP, and not just some module."""
@@ -106,8 +109,9 @@ class Sharding:
         found = {min(c, Confidence.MEDIUM) for c in self._gather().values()}
         return max(found if self._generic is None else {*found, self._generic}, default=None)
 
-    def of_class(self, info: ClassInfo) -> Confidence | None:
-        """How sure it is that instances of this class are sharded; None without evidence."""
+    def of_class(self, info: ClassInfo, bare: bool = False) -> Confidence | None:
+        """How sure it is that instances of this class are sharded; None without evidence, or without parameters unless
+        `bare` asks for the modules around."""
         if isinstance(self._setting, tuple):
             matched = any(re.fullmatch(p, info.name) for p in self._setting)
             return Confidence.HIGH if matched else None
@@ -118,7 +122,7 @@ class Sharding:
         classes = self._gather()
         if info.id not in self._bare:
             self._bare[info.id] = parameters.has_none(self._analysis, info)
-        if self._bare[info.id]:
+        if self._bare[info.id] and not bare:
             return None
         for c in self._analysis.names.mro(info):
             if c.id in classes:
