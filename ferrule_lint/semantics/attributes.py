@@ -12,11 +12,13 @@ from ferrule_lint.semantics.lattice import (
     CONTAINED,
     DP,
     FLOWS,
+    ITEM,
     NO_DEPS,
     UNIFORM,
     UNKNOWN,
     WORLD,
     Axes,
+    Deps,
     Divergence,
     Value,
     join,
@@ -117,6 +119,28 @@ def _optional_input(frame: Frame, e: f.Attr, base: Value, value: Value) -> Value
     presence = frame.source(DP, "structure", e.pos, note, Confidence.MEDIUM)._replace(assumed=True)
     data = value.data or frame.source(DP, "data", e.pos, f"`{render(e)}` holds the rank's own data", Confidence.MEDIUM)
     return value._replace(presence=presence, data=data._replace(assumed=True))
+
+
+def optional_entry(frame: Frame, given: f.Expr, key: str, pos: f.Pos) -> Divergence | None:
+    """Why `given[key]` may not be there: an input of a module, by its name, in a parameter that carries several."""
+    function = frame.function
+    if not frame.in_module or function is None or type(given) is not f.Name or given.id == frame.self_name:
+        return None
+    if frame.models.convention("optional", key) is None or frame.models.convention("uniform", given.id) is not None:
+        return None
+    if frame.version(given.id) or all(p.name != given.id for p in function.parameters):
+        return None
+    note = f"the optional input '{key}' may be absent from the local batch"
+    return frame.source(DP, "structure", pos, note, Confidence.MEDIUM)
+
+
+def absent_from_sample(frame: Frame, sample: Value, text: str, pos: f.Pos) -> Divergence | None:
+    """Why an entry or field of one item of a local batch may not be there: somebody asks whether it is."""
+    length = sample.length
+    if sample.data is None or length is None or sample.container or length.why != sample.data.why:
+        return None
+    note = f"`{text}` may be absent from a sample of the local batch"
+    return sample.data.then(frame.step("flow", pos, note))._replace(kind="structure").at_most(Confidence.MEDIUM)
 
 
 def _entity(frame: Frame, e: f.Attr, entity: object) -> Value:
@@ -222,13 +246,19 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     return Value(
         uniform=False,
         target=method,
-        deps=frozenset([(p, CONTAINED) for p, _ in base.deps]) if base.deps else NO_DEPS,
+        deps=_of_field(e.attr, base.deps) if base.deps else NO_DEPS,
         module=base.module and not e.attr.startswith("_") and e.attr not in ("weight", "bias", "data"),
         group=axes,
         loader=is_loader(frame, e),
         unordered=base.unordered if e.attr not in ("shape",) else None,
         types=frozenset(),
     )
+
+
+def _of_field(name: str, deps: Deps) -> Deps:
+    """What a field of something passed in depends on: of an object no more than that it is in there, of an item of what
+    is walked (`for sample in samples: sample.text`) its content."""
+    return frozenset([(p, ITEM if how == ITEM and name != "shape" else CONTAINED) for p, how in deps])
 
 
 def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Value:
@@ -447,7 +477,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     named = frame.models.convention("data", name) is not None
     unmistakable = not annotation and frame.models.convention("tensor", name) is not None
     optional = frame.models.convention("optional", name) is not None
-    if (
+    shared = frame.models.convention("uniform", name) is not None  # how far a generation is, say
+    if not shared and (
         batch
         or unmistakable
         or (named and (in_module or tensor))

@@ -366,7 +366,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     if name == "sort":
         _sort_in_place(frame, arguments, receiver)
         return UNKNOWN
-    if name == "get" and arguments.expr.args and type(arguments.expr.args[0]) is f.Const:
+    if name in ("get", "pop") and arguments.expr.args and _is_key(arguments.expr.args[0], name):
         return _get(frame, arguments, receiver)
     if name in ("keys", "values", "items", "copy"):
         return receiver._replace(const=None, target=None, items=None, emptiness=receiver.emptiness)
@@ -552,9 +552,19 @@ def _sort_in_place(frame: Frame, arguments: Arguments, receiver: Value) -> None:
         frame.env[place] = sorted_value(frame.read(place) or receiver)
 
 
+def _is_key(expr: f.Expr, method: str) -> bool:
+    """Whether an argument of `get` or `pop` is a key that is written out; lists are popped by numbers."""
+    return type(expr) is f.Const and (method == "get" or expr.text[:1] in "'\"")
+
+
 def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     """`batch.get("key")`."""
-    from ferrule_lint.semantics.attributes import environment_value, field_of_batch
+    from ferrule_lint.semantics.attributes import (
+        absent_from_sample,
+        environment_value,
+        field_of_batch,
+        optional_entry,
+    )
 
     e = arguments.expr
     base = e.func.base if type(e.func) is f.Attr else e.func
@@ -579,6 +589,11 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         unordered=None,
         in_order=False,
     )
+    name = key.text.strip("'\"")
     if value.data is not None:
-        return field_of_batch(frame, value, key.text.strip("'\""), e.pos)
-    return value
+        value = field_of_batch(frame, value, name, e.pos)
+        if value.presence is None and (absent := absent_from_sample(frame, receiver, render(e), e.pos)) is not None:
+            value = value._replace(presence=absent)
+        return value
+    presence = optional_entry(frame, base, name, e.pos)
+    return value if presence is None else value._replace(presence=presence)

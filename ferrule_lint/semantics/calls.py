@@ -241,7 +241,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
             loader=role.role == "loader",
             group=frozenset(role.axes) or None,
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
-            element_types=frozenset().union(*(v.types for v in arguments.values)),
+            element_types=frozenset().union(*(v.types | v.element_types for v in arguments.values)),
         )
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in _FACTORIES else ""):

@@ -135,7 +135,8 @@ class Comparison:
             if type(term) is Event:
                 if result is not RAISES and self.counts(term):
                     token = self._token("event", term.op, term.axes, term.channel)
-                    if not (self.by_presence and term.hidden and token in result):
+                    again = self.by_presence and term.hidden and term.op != "backward" and token in result
+                    if not again:
                         result = (token, *result)
             elif type(term) is CallTerm:
                 if result is not RAISES and term.confidence >= self.least:

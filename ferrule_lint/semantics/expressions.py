@@ -33,6 +33,8 @@ from ferrule_lint.semantics.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    OBSERVED,
+    PRESENT,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -58,7 +60,7 @@ from ferrule_lint.semantics.ordering import (
     of_operator,
     round_order,
 )
-from ferrule_lint.semantics.predicates import condition, reads_content
+from ferrule_lint.semantics.predicates import condition, is_empty_display, reads_content
 from ferrule_lint.semantics.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice, Loop
@@ -148,6 +150,13 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
                 first = e.values[0] if len(e.values) == 2 else e._replace(values=e.values[:-1])
                 value = value._replace(divergence=condition(frame, first)[1].divergence)
         del frame.issues[issues:], frame.latents[latents:]
+        if is_empty_display(e.values[-1]) and (value.divergence is None or value.divergence.kind == "structure"):
+            # `given or []`: whether it has items is all that is left of whether it is there
+            asked = frozenset((p, PRESENT if how == FLOWS else how) for p, how in value.deps)
+            value = value._replace(
+                divergence=None, presence=None, there=True, length=worse(value.length, value.divergence),
+                length_deps=value.length_deps | asked,
+            )  # fmt: skip
         return value._replace(
             types=operands.types, data=worse(value.data, operands.data), module=operands.module, const=None
         )
@@ -340,6 +349,7 @@ def _subscript(frame: Frame, e: f.Subscript) -> Value:
         const=None,
         target=None,
         length=None,
+        length_deps=frozenset([d for d in base.length_deps if d[1] != OBSERVED]) if base.length_deps else NO_DEPS,
         loader=base.loader,
         container=False,
         external=None,
@@ -523,7 +533,7 @@ def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Va
     if a.shape is not None and b.shape is not None and surgery.both(a.shape, b.shape, divergence):
         return joined._replace(shape=None)
     for one, other in ((a, b), (b, a)):
-        if divergence.kind == "rank" and _is_empty(one) and not _is_empty(other) and other.const is None:
+        if divergence.kind in ("rank", "structure") and _is_empty(one) and not _is_empty(other) and other.const is None:
             joined = joined._replace(length=worse(joined.length, divergence.at_most(Confidence.MEDIUM)))
         if divergence.kind == "rank" and one.shape is not None and other.shape is None and other.uniform:
             joined = joined._replace(shape=None)  # the receivers' buffer, of a size that they were told
@@ -583,14 +593,15 @@ def _comprehension(frame: Frame, e: f.Comprehension) -> Value:
     unordered = next((i.unordered for i in iterables if i.unordered is not None), None)
     if e.kind == "set":
         unordered = None if numbers(e) else no_order(frame, e.pos)
-    length = worse(rounds_of(first), filtered)
+    length = next((d for i in iterables if (d := rounds_of(i)) is not None), None)
+    length = worse(length, filtered)
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
         divergence=joined.divergence,
         data=worse(joined.data, first.data),
         length=length,
-        length_deps=length_deps(first) | chosen,
+        length_deps=frozenset().union(chosen, *map(length_deps, iterables)),
         deps=joined.deps,
         element_types=joined.types,
         unordered=unordered,
@@ -630,6 +641,13 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
     if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr == "items" and not expr.args:
         return Value(items=(UNKNOWN, element_of(frame, iterable, expr.func.base)))
+    if (
+        type(expr) is f.Call
+        and last_name(expr.func) == "zip"
+        and len(expr.args) > 1
+        and all(map(place_name, expr.args))
+    ):
+        return Value(items=tuple([element_of(frame, frame.eval(a), a) for a in expr.args]))
     if iterable.items:
         joined = join(iterable.items)
         if joined.target is not None or joined.const is not None:
@@ -656,6 +674,8 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     elif value.data is not None and not _PARTS.search(last_name(expr)):
         # samples have lengths of their own
         value = value._replace(length=value.data.at_most(Confidence.MEDIUM))
+    elif value.deps and not _PARTS.search(last_name(expr)):
+        value = value._replace(length_deps=selection.by_content(value))
     return value
 
 

@@ -25,6 +25,7 @@ _DEEPEST = 6
 #: what lists the members of a group
 _LISTING = ("get_process_group_ranks",)
 _LISTS = frozenset("list tuple sorted range set".split())
+_COPIES = frozenset("list tuple sorted tensor".split())
 
 
 def check(frame: Frame, arguments: Arguments, event: Event) -> None:
@@ -72,8 +73,14 @@ def _place_among(frame: Frame, expr: f.Expr) -> Divergence | None:
 
 
 def literal_ranks(expr: f.Expr | None) -> str:
-    """The text of a list of ranks that is written out: it tells apart groups made in two arms of a test."""
+    """The text of a list or range of ranks that is written out: it tells apart groups made in two arms of a test."""
     if type(expr) is f.Sequence and all(type(e) is f.Const for e in expr.elements):
+        return shown(expr)
+    while (
+        type(expr) is f.Call and len(expr.args) == 1 and last_name(expr.func) in ("list", "tuple", "sorted", "tensor")
+    ):
+        expr = expr.args[0]
+    if type(expr) is f.Call and last_name(expr.func) in ("range", "arange"):
         return shown(expr)
     return ""
 

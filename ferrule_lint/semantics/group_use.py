@@ -19,7 +19,7 @@ from ferrule_lint.semantics.conditions import atoms
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.group_members import assignments
 from ferrule_lint.semantics.lattice import PRESENT, WORLD, Axes, Value
-from ferrule_lint.semantics.names import FunctionInfo
+from ferrule_lint.semantics.names import External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.text import last_name, place_name, render
 from ferrule_lint.semantics.trace import CallTerm, Event, parts
 
@@ -68,7 +68,7 @@ def forwarded(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], 
         value = bound.get(name)
         if value is None or value.const != "None" or any(k == name for k, _ in call.keywords):
             continue
-        if not _runs_over(function.body, name) or not _is_meant(frame, name):
+        if not _runs_over(frame, function, name) or not _is_meant(frame, name):
             continue
         event = _an_event(frame, function)
         if event is not None:
@@ -94,22 +94,45 @@ def _is_meant(frame: Frame, name: str) -> bool:
     value = frame.env.get(name)
     if value is None or value.const == "None" or frame.version(name):
         return False
-    return _runs_over(frame.function.body, name) or not _is_read(frame.function.body, name)
+    return _runs_over(frame, frame.function, name) or not _is_read(frame.function.body, name)
 
 
 def _is_read(body: f.Body, name: str) -> bool:
     return any(type(node) is f.Name and node.id == name for node in walk(body))
 
 
-def _runs_over(body: f.Body, name: str) -> bool:
+def _runs_over(frame: Frame, function: FunctionInfo, name: str) -> bool:
     """Whether a name is passed as a group to something that is not just asking about it."""
-    for node in walk(body):
+    for node in walk(function.body):
         if type(node) is not f.Call or last_name(node.func) in _ASKS:
             continue
-        keywords = [v for k, v in node.keywords if k is not None and ("group" in k or k in ("pg", "mesh", "comm"))]
-        if any(type(v) is f.Name and v.id == name for v in keywords):
+        if any(_is_group(k) and type(v) is f.Name and v.id == name for k, v in node.keywords if k is not None):
+            return True
+        place = next((i for i, a in enumerate(node.args) if type(a) is f.Name and a.id == name), None)
+        if place is not None and _takes_group(frame, function.module, node, place):
             return True
     return False
+
+
+def _takes_group(frame: Frame, module: ModuleInfo, call: f.Call, place: int) -> bool:
+    """Whether a call takes a group at a place among its arguments: a collective, or a function of the project."""
+    entity = frame.analysis.names.resolve(call.func, module)
+    if isinstance(entity, FunctionInfo):
+        normal = [p for p in entity.parameters if p.kind == "normal"]
+        return place < len(normal) and _is_group(normal[place].name) and not _only_asks(entity.body, normal[place].name)
+    model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
+    return model is not None and model.event is not None and model.group is not None and model.group.position == place
+
+
+def _only_asks(body: f.Body, name: str) -> bool:
+    """Whether a function does no more with a group than to ask about it."""
+    calls = [n for n in walk(body) if type(n) is f.Call]
+    given = [c for c in calls for a in (*c.args, *(v for _, v in c.keywords)) if type(a) is f.Name and a.id == name]
+    return all(last_name(c.func) in _ASKS for c in given)
+
+
+def _is_group(name: str) -> bool:
+    return "group" in name or name in ("pg", "mesh", "comm")
 
 
 def _an_event(frame: Frame, function: FunctionInfo) -> Event | None:

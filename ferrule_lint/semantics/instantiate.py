@@ -196,7 +196,9 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                 value = value._replace(unordered=worse(value.unordered, argument.unordered.then(step)))
             length = worse(value.length, divergence_through(argument, how))
             passed = frozenset(
-                (p, how if h == FLOWS and how != FLOWS else h) for p, h in argument.deps if h != CONTAINED
+                (p, how if h == FLOWS or (h == ITEM and how == OBSERVED) else h)
+                for p, h in argument.deps
+                if h != CONTAINED
             )
             value = value._replace(length=length, length_deps=value.length_deps | passed | argument.length_deps)
     if value.divergence is not None:

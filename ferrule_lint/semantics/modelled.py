@@ -55,7 +55,9 @@ def apply(
     axes, channel = group_axes(frame, model, arguments, receiver)
     if model.event is not None and not (model.if_sharded and frame.analysis.sharding.unknown is None):
         if model.creates_group:
-            channel = group_members.literal_ranks(arguments.expression("ranks", 0)) or channel
+            given = arguments.expression("ranks", 0)
+            given = arguments.expression("mesh", 1) if given is None or type(given) is f.Const else given
+            channel = group_members.literal_ranks(given) or channel
         event = Event(
             model.event, axes, channel, frame.module.path, e.pos, confidence, model.hidden,
             f"`{render(e.func)}` issues {model.event}", model.p2p,
@@ -375,8 +377,10 @@ def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver
     if share is not None:
         note = f"`{render(arguments.expr)}` takes another share on every rank"
         share = share.then(frame.step("condition", arguments.expr.pos, note))
+    # of an uneven whole a share by rank is uneven, too; as many parts as an argument says are as many
+    of_whole = whole.length if argument.name in ("rank", "index") else None
     return Value(
-        data=whole.data, length=share or whole.length, types=whole.types, element_types=whole.element_types,
+        data=whole.data, length=share or of_whole, types=whole.types, element_types=whole.element_types,
         length_deps=length_deps(decides), multiple=decides.multiple,
         emptiness=share.at_most(Confidence.LOW) if share is not None else None,
     )  # fmt: skip

@@ -7,10 +7,10 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import first_rank
+from ferrule_lint.semantics.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import (
-    DP,
     EMPTY,
     FLOWS,
     ITEM,
@@ -25,7 +25,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.text import last_name, place_name, position, render, shown
+from ferrule_lint.semantics.text import last_name, position, render, shown
 from ferrule_lint.semantics.trace import Choice
 
 
@@ -149,6 +149,8 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
         elif value.emptiness is not None:
             value = value._replace(divergence=value.emptiness._replace(empty=True))
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
+    # whether anything is left of what was filtered is up to what decided that
+    deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT)])
     return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
 
 
@@ -207,7 +209,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     key_expr = f.Compare(left, (positive,), (right,), e.pos)
     if b.const == "None" and positive in ("is", "=="):
         return result(*_presence(frame, key_expr, left, a))
-    if positive == "==" and _is_empty_display(right):
+    if positive == "==" and is_empty_display(right):
         formula, value = _truthiness(frame, left, a)
         return result(negate(formula), value)
     if positive == "in":
@@ -222,7 +224,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     return result(_atom(frame, key_expr, tested), value)
 
 
-def _is_empty_display(expr: f.Expr) -> bool:
+def is_empty_display(expr: f.Expr) -> bool:
     """`[]`, `()`, `{}`: what is compared with one is asked whether it has items."""
     return (type(expr) is f.Sequence and not expr.elements) or (type(expr) is f.DictDisplay and not expr.keys)
 
@@ -298,12 +300,15 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
             absent = b.data.then(frame.step("flow", key.pos, note))._replace(kind="structure")
             value = Value(divergence=absent.at_most(Confidence.MEDIUM))
             return _atom(frame, key, value), value
+        missing = absent_from_sample(frame, b, left.text, key.pos)
+        if missing is not None:
+            return _atom(frame, key, Value(divergence=missing)), Value(divergence=missing)
         value = Value(deps=frozenset((p, PRESENT) for p, how in b.deps))
         return _atom(frame, key, value, frozenset()), value
-    if type(left) is f.Const and _is_optional_keyword(frame, left, key.rights[0]):
-        note = f"the optional input {left.text} may be absent from the local batch"
-        value = Value(divergence=frame.source(DP, "structure", key.pos, note, Confidence.MEDIUM))
-        return _atom(frame, key, value), value
+    if type(left) is f.Const:
+        entry = optional_entry(frame, key.rights[0], left.text.strip("'\""), key.pos)
+        if entry is not None:
+            return _atom(frame, key, Value(divergence=entry)), Value(divergence=entry)
     divergence = a.divergence or (b.divergence if b.divergence and b.divergence.kind == "rank" else None)
     if divergence is not None:
         divergence = divergence._replace(member=True)
@@ -322,14 +327,6 @@ def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
         return entry.presence
     length = value.length
     return length if length is not None and length.kind == "rank" else None
-
-
-def _is_optional_keyword(frame: Frame, left: f.Const, right: f.Expr) -> bool:
-    """`"pixel_values" in kwargs` in a module: an optional input that is passed by keyword."""
-    function = frame.function
-    if not frame.in_module or function is None or frame.models.convention("optional", left.text.strip("'\"")) is None:
-        return False
-    return any(p.kind == "**" and p.name == place_name(right) for p in function.parameters)
 
 
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
