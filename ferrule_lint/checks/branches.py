@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from typing import NamedTuple
 
 from ferrule_lint.checks.build import confidence_of, event_steps
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.compare import Difference, Effort, branch_code, difference
+from ferrule_lint.semantics.compare import Difference, Effort, Occurrence, branch_code, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.exceptions import RUN_DRY
 from ferrule_lint.semantics.lattice import Divergence
@@ -37,6 +38,7 @@ def check(
     `count` is told what a budget leaves out.
     """
     seen: dict[frozenset[tuple[object, ...]], Confidence] = {}
+    found_at: dict[int, _Found] = {}
     effort = Effort(count)
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":
@@ -54,12 +56,29 @@ def check(
                 continue
             if not can_run(root, choice):
                 break
-            key = frozenset(o.key for o in found.occurrences)
             finding = _finding(choice, divergence, found, least, function)
-            if key not in seen or finding.confidence > seen[key]:
-                seen[key] = finding.confidence
-                yield finding
+            found_at[id(choice)] = _Found(choice, finding, found.occurrences)
             break
+    for known in found_at.values():
+        if any(known.goes_on_in(found_at.get(id(term))) for term in known.choice.orelse):
+            continue  # all arms of a chain do this: the last of its tests tells who does not
+        key = frozenset(o.key for o in known.occurrences)
+        if key not in seen or known.finding.confidence > seen[key]:
+            seen[key] = known.finding.confidence
+            yield known.finding
+
+
+class _Found(NamedTuple):
+    choice: Choice
+    finding: Finding
+    occurrences: tuple[Occurrence, ...]
+
+    def goes_on_in(self, other: _Found | None) -> bool:
+        """Whether the next test of a chain tells of the same events."""
+        if other is None or {o.kind for o in self.occurrences} != {o.kind for o in other.occurrences}:
+            return False
+        one, following = self.finding, other.finding
+        return (one.code, one.kind) == (following.code, following.kind) and one.confidence <= following.confidence
 
 
 def _has_setting(formula: Formula) -> bool:

@@ -11,9 +11,12 @@ from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.lattice import DP, OWN, overlap
 
 
-def check(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
-    """`reported`: what findings about the forwards themselves rest on."""
-    yield from _partly_used(frame, function, reported)
+def check(
+    frame: Frame, function: str, reported: Collection[Step], forwards: Collection[tuple[int, int]]
+) -> Iterator[Finding]:
+    """`reported`: what findings about the forwards themselves rest on; `forwards`: the line and column of those that
+    some are about."""
+    yield from _partly_used(frame, function, reported, forwards)
     yield from _too_early(frame, function)
 
 
@@ -43,8 +46,10 @@ def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
         )
 
 
-def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Iterator[Finding]:
-    """One finding for each module; none where the forward itself is reported under one of its sources."""
+def _partly_used(
+    frame: Frame, function: str, reported: Collection[Step], forwards: Collection[tuple[int, int]]
+) -> Iterator[Finding]:
+    """One finding for each module; none where the forward itself is reported, here or under one of its sources."""
     path = frame.module.path
     owner = frame.self_class if frame.in_module else None
     some_module = owner is not None and not frame.analysis.sharding.is_surely_wrapped(owner)
@@ -55,6 +60,8 @@ def _partly_used(frame: Frame, function: str, reported: Collection[Step]) -> Ite
         if not overlap(divergence.axes, DP):
             continue  # pipeline stages have parts of their own, and share gradients with nobody else
         if base in seen or any(step in reported for step in divergence.why):
+            continue
+        if any(call[:2] in forwards for call in used.calls):
             continue
         if used.output.startswith("=") and any(f"`{base}`" in step.note for step in divergence.why):
             continue  # what decides is hardly what is trained

@@ -83,11 +83,19 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
     if peer is None or peer == f.Const("None"):
         return
     # a program for two ranks names the other one by its number
-    confidence = Confidence.LOW if type(peer) is f.Const else Confidence.MEDIUM
+    confidence = Confidence.LOW if _is_other_of_two(_resolved(peer, body, ())) else Confidence.MEDIUM
     does, do = ("sends", "wait to receive") if one.p2p == "send" else ("receives", "send")
     message = f"the rank with `{choice.text}` {does} once, to or from `{render(peer)}`, but all other ranks {do}"
     condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
     yield _finding(message, divergence, (others, one), (condition,), function, min(confidence, divergence.confidence))
+
+
+def _is_other_of_two(peer: f.Expr) -> bool:
+    """A number that is written out, `1 - rank` or `rank ^ 1`."""
+    if type(peer) is f.Op and len(peer.operands) == 2:
+        one = peer.operands[0 if peer.kind == "Sub" else 1]
+        return peer.kind in ("Sub", "BitXor") and one == f.Const("1")
+    return type(peer) is f.Const
 
 
 def _only(trace: Trace) -> Event | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
 from ferrule_lint.checks.result import CheckOptions, CheckResult
@@ -13,6 +14,7 @@ from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.frame import Frame
 from ferrule_lint.semantics.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.programs import is_test
 from ferrule_lint.semantics.trace import Trace, without_returns
 
 _STACK = 6000
@@ -51,7 +53,8 @@ def _check(
             continue
         if progress is not None:
             progress(path)
-        findings += _file(analysis, module, errors)
+        found = _file(analysis, module, errors)
+        findings += (_in_test(x) for x in found) if is_test(path) else found
     return CheckResult(tuple(_without_repeats(findings)), dict(sorted(analysis.counters.items())), tuple(errors))
 
 
@@ -76,6 +79,11 @@ def internal_error(path: str, line: int, where: str, error: BaseException) -> Li
     place = f" ({tb.tb_frame.f_code.co_name}, line {tb.tb_lineno})" if tb is not None else ""
     message = f"internal error in `{where}`: {type(error).__name__}: {error}{place}; please report this"
     return LintError(path, line, message)
+
+
+def _in_test(finding: Finding) -> Finding:
+    """A finding in a module of tests, which knows its ranks and its data: of two assumptions one is wrong there."""
+    return finding if finding.confidence == Confidence.HIGH else replace(finding, confidence=Confidence.LOW)
 
 
 def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
@@ -119,10 +127,10 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:
-        reported = {
-            s for x in found if x.confidence > Confidence.LOW for s in x.witness if s.role in ("source", "condition")
-        }
-        yield from gradients.check(frame, name, reported)
+        surely = [x for x in found if x.confidence > Confidence.LOW]
+        reported = {s for x in surely for s in x.witness if s.role in ("source", "condition")}
+        forwards = {(e.line, e.column) for x in surely for e in x.events if e.op == "forward" and e.path == x.path}
+        yield from gradients.check(frame, name, reported, forwards)
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

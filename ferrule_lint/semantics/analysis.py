@@ -409,6 +409,8 @@ class Analysis:
         annotated = self.annotated_class(summary.function.returns, summary.function.module)
         if annotated is not None and not summary.result.types and summary.result.target is None:
             summary.result = summary.result._replace(types=frozenset({annotated}))
+        if summary.result.presence is None and _says_there(summary.function.returns):
+            summary.result = summary.result._replace(there=True)
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.self_writes, summary.self_uniform = state.left(frame)
@@ -448,6 +450,17 @@ class Analysis:
         except RecursionError:
             self.count("too deep for Python's stack")
         return frame
+
+
+def _says_there(annotation: f.Expr | None) -> bool:
+    """Whether an annotation of a result leaves no room for None: `-> dict[str, Tensor]`."""
+    if type(annotation) is f.Subscript:
+        return last_name(annotation.base) in _CONTAINERS
+    return last_name(annotation) in _CONTAINERS
+
+
+#: containers: who says that one is returned means it
+_CONTAINERS = frozenset("dict Dict list List tuple Tuple set Set OrderedDict defaultdict Mapping Sequence str".split())
 
 
 def _result_of(frame: Frame) -> Value:

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _MOST_ALTERNATIVES = 6
 #: names of calls that store a callable for later
 _KEEPS = re.compile(
-    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
+    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault|Process)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
 )
 #: functions that, by their names, do not shard the module they are given
 _LOOKS = re.compile(

@@ -58,6 +58,11 @@ class Occurrence(NamedTuple):
         return (place.path, place.pos, self.event.op, self.event.channel)
 
     @property
+    def kind(self) -> tuple[object, ...]:
+        """What pairs with its like on another rank."""
+        return (self.event.op, self.event.axes, self.event.channel)
+
+    @property
     def dummy(self) -> bool:
         """Whether it is there for the sake of the other ranks only."""
         return (self.call or self.event).dummy
@@ -405,8 +410,9 @@ def _alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> boo
         before += 1
     while after < shorter - before and x[-1 - after] is y[-1 - after]:
         after += 1
+    told = any(str(op).startswith("broadcast") for op, *_ in _events(x[:before]))
     x, y = x[before : len(x) - after], y[before : len(y) - after]
-    if x == y or _same_ways(x, y) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
+    if x == y or _same_ways(x, y, told) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
         return True
     if depth >= MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
         return False
@@ -460,37 +466,41 @@ def _events(signature: Signature, surely: bool = False) -> set[tuple[object, ...
     return found
 
 
-def _same_ways(x: Signature, y: Signature) -> bool:
+def _same_ways(x: Signature, y: Signature, told: bool) -> bool:
     """Whether two ranks may issue the same sequences, each by choices of its own: a sender tells how much follows.
 
-    Each has to issue something in any case, since the choices that both share are not told apart here.
+    Each has to issue something in any case, since the choices that both share are not told apart here. `told`: a
+    broadcast came before, so that loops may go over what it told of.
     """
     if not (mentions(x, "either") and mentions(y, "either")):
         return False
     known: dict[int, frozenset[Signature] | None] = {}
-    a, b = _ways(x, known, 0), _ways(y, known, 0)
+    a, b = _ways(x, known, told, 0), _ways(y, known, told, 0)
     return a is not None and a == b and () not in a
 
 
 def _ways(
-    signature: Signature, known: dict[int, frozenset[Signature] | None], depth: int
+    signature: Signature, known: dict[int, frozenset[Signature] | None], told: bool, depth: int
 ) -> frozenset[Signature] | None:
-    """Every sequence that a signature stands for; None if they are many. `known`: those of parts met before."""
+    """Every sequence that a signature stands for; None if they are many. `known`: those of parts met before; `told`:
+    loops go by the sequences of a round."""
     found: set[Signature] = {()}
     for token in signature:
         if isinstance(token, tuple) and token and token[0] == "either":
             if id(token) not in known:
-                left = _ways(token[1], known, depth + 1) if depth < _MOST_WAYS else None
-                right = _ways(token[2], known, depth + 1) if left is not None else None
+                left = _ways(token[1], known, told, depth + 1) if depth < _MOST_WAYS else None
+                right = _ways(token[2], known, told, depth + 1) if left is not None else None
                 known[id(token)] = left | right if left is not None and right is not None else None
             ways = known[id(token)]
             if ways is None:
                 return None
             found = {(*before, *way) for before in found for way in ways}
         else:
-            # a long one is known by its identity: to hash it takes as long as to go all ways through it
-            if isinstance(token, tuple) and token[0] == "loop" and _size(token) > _LONGEST_CALL_SIGNATURE:
-                token = id(token)
+            if isinstance(token, tuple) and token[0] == "loop":
+                # a long one is known by its identity: to hash it takes as long as to go all ways through it
+                long = _size(token) > _LONGEST_CALL_SIGNATURE
+                rounds = _ways(token[1], known, told, depth + 1) if told and not long else None
+                token = id(token) if long else ("loop", rounds or token[1])
             found = {(*before, token) for before in found}
         if len(found) > _MOST_WAYS:
             return None
@@ -598,13 +608,9 @@ def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[O
     balance: collections.Counter[tuple[object, ...]] = collections.Counter()
     for occurrences, sign in ((first, 1), (second, -1)):
         for o in occurrences:
-            balance[_kind(o)] += sign
-    alone = {_kind(o) for o in first} ^ {_kind(o) for o in second}
-    return [o for o in within if _kind(o) in alone] or [o for o in within if balance[_kind(o)]] or within
-
-
-def _kind(o: Occurrence) -> tuple[object, ...]:
-    return (o.event.op, o.event.axes, o.event.channel)
+            balance[o.kind] += sign
+    alone = {o.kind for o in first} ^ {o.kind for o in second}
+    return [o for o in within if o.kind in alone] or [o for o in within if balance[o.kind]] or within
 
 
 def _unique(occurrences: Iterable[Occurrence]) -> list[Occurrence]:

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import iteration
+from ferrule_lint.semantics import iteration, programs
 from ferrule_lint.semantics.conditions import Atom, divergence_of
 from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import NO_DEPS, WORLD, Divergence, Value
 from ferrule_lint.semantics.names import ClassInfo, ModuleInfo
+from ferrule_lint.semantics.queues import EMPTY, looks_again
 from ferrule_lint.semantics.text import dotted_name, last_name, position, shown
 from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Trace, parts
 
@@ -285,8 +286,30 @@ def in_finally(frame: Frame, s: f.Try, body: Trace, final: Trace) -> None:
 
 def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled: Trace) -> None:
     """The same of a handler that cleans up and raises again; one that goes on is a way of its own through the trace."""
-    if _is_broad(handler) and not _carries_on(handler.body):
+    if _is_broad(handler) and not _carries_on(handler.body) and not _stands_for(body, handled):
         _met_alone(frame, s, handler.line, "an `except`", body, handled)
+
+
+def _stands_for(body: Trace, handled: Trace) -> bool:
+    """Whether a handler issues the one collective of the block that it is for: ranks with and without an exception
+    issue it once each."""
+    ours, theirs = (_events_in(t) for t in (body, handled))
+    return len(ours) == 1 and [(e.op, e.axes) for e in ours] == [(e.op, e.axes) for e in theirs]
+
+
+def _events_in(trace: Trace) -> list[Event]:
+    """The events of a trace, and one for each of a call in it."""
+    found: list[Event] = []
+    stack = list(trace)
+    while stack:
+        term = stack.pop()
+        if type(term) is Event:
+            found.append(term)
+        elif type(term) is CallTerm:
+            found += term.summary.events
+        else:
+            stack += parts(term)
+    return found
 
 
 def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found: Trace) -> None:
@@ -330,6 +353,8 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
     """What the handlers themselves tell of exceptions in the body that only some ranks have."""
     for handler in attempt.handlers:
         if handler.line in attempt.reached or handler.line not in attempt.swallows:
+            continue
+        if EMPTY.issuperset(names_of(handler)) and names_of(handler) and looks_again(frame, handler, attempt.body):
             continue
         divergence = _told_by(frame, handler)
         dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None
@@ -388,7 +413,8 @@ def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | No
         taken = call.args[0]
         note = f"`{shown(taken)}` ends when the rank's own data does"
         here = (handler.line, 1, handler.line, 1)
-        divergence = frame.source(WORLD, "data", position(call) or here, note, Confidence.MEDIUM)
+        least = Confidence.LOW if _deals_out_evenly(frame) else Confidence.MEDIUM
+        divergence = frame.source(WORLD, "data", position(call) or here, note, least)
         function = frame.function
         if function is not None and function.name == "__iter__":
             return None  # a loader around another one, and loaders are taken to be equally long
@@ -407,6 +433,21 @@ def end_of_batches(frame: Frame, call: f.Call) -> Divergence | None:
         return None  # as in `_runs_dry`
     note = f"`{shown(call.args[0])}` ends when the rank's own data does"
     return frame.source(WORLD, "data", call.pos, note, Confidence.MEDIUM)
+
+
+#: samplers that give every rank as much
+_EVEN = re.compile(r"^Distributed\w*Sampler$")
+
+
+def _deals_out_evenly(frame: Frame) -> bool:
+    """Whether such a sampler is made in the file, or in one that it imports something from."""
+    for module in (frame.module, *programs.imported(frame.analysis, frame.module)):
+        if any(_EVEN.search(name) for name in module.mentions):
+            bodies = (module.body, *(function.body for function in module.functions.values()))
+            nodes = (node for body in bodies for node in walk(body))
+            if any(type(node) is f.Call and _EVEN.search(last_name(node.func)) for node in nodes):
+                return True
+    return False
 
 
 def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:

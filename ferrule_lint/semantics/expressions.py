@@ -506,6 +506,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     for atom in atoms(formula):
         deps |= atom.deps
     differ = a.const != b.const and (a.const is not None or b.const is not None)
+    if divergence is not None and divergence.kind == "rank" and (told := _told(a, b)) is not None:
+        return told
     if divergence is not None and differ and "None" in (a.const, b.const):
         # present on some ranks only; what it holds there is not known to differ otherwise
         return joined._replace(
@@ -529,6 +531,15 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
+
+
+def _told(a: Value, b: Value) -> Value | None:
+    """Of what two arms of a test of the rank hold, one value that was read out of something received: it is what the
+    other arm, the sender's, has told. None if it is not so."""
+    for received, own in ((a, b), (b, a)):
+        if received.agreed and not own.agreed and not (received.divergence or received.data or received.length):
+            return received._replace(const=None, items=None, deps=NO_DEPS)
+    return None
 
 
 def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Value:

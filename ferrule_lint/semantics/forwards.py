@@ -9,6 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import participation
 from ferrule_lint.semantics.lattice import DP, Divergence, Value, worse
+from ferrule_lint.semantics.programs import of_one_process
 from ferrule_lint.semantics.text import last_name, render
 from ferrule_lint.semantics.trace import Event
 
@@ -23,7 +24,7 @@ _NO_FORWARD = re.compile(
     r"values|append|extend|insert|add|update|numel|weight|fuse|merge|unmerge|num|config|size|double|type|share|print|"
     r"map|freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
     r"should_|remove|delete|clear|flush|close|open_|dump|write|read_|validate|verify|assert|convert|export|upload|_|"
-    r"\w+_(configs?|names|specs?|sizes?|shapes?|types?|infos?|counts?|keys|ids)$)"
+    r"\w+_(configs?|names|specs?|sizes?|shapes?|types?|infos?|counts?|keys|ids|inputs|kwargs)$)"
 )
 
 
@@ -43,7 +44,9 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if role == "ddp" and analysis.sharding.shares_buffers(modules):
         note = f"the forward of `{render(arguments.expr.func)}` broadcasts its buffers"
         emit(frame, arguments, Confidence.MEDIUM, note)
-    if role != "leaf" and role != "ddp" and not function.unwrapped:
+    # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
+    accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
+    if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
         confidence = _sharded(frame, function, role)
         if confidence is not None:
             emit(frame, arguments, confidence)
@@ -81,7 +84,9 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
     assumed = confidence < Confidence.HIGH
-    confidence = min(confidence, Confidence.MEDIUM)
+    confidence = min(
+        confidence, Confidence.LOW if assumed and of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
+    )
     frame.emit(
         Event(
             "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr),
@@ -135,7 +140,8 @@ def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
     participation.at_backward(frame, loss, arguments.expr.pos)
     note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
-    frame.emit(Event("backward", DP, "", frame.module.path, pos, Confidence.MEDIUM, True, note))
+    confidence = Confidence.LOW if of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
+    frame.emit(Event("backward", DP, "", frame.module.path, pos, confidence, True, note))
 
 
 def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:

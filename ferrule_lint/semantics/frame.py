@@ -20,6 +20,7 @@ from ferrule_lint.semantics.lattice import (
 )
 from ferrule_lint.semantics.names import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.ordering import length_deps
+from ferrule_lint.semantics.programs import is_test
 from ferrule_lint.semantics.summary import Latent
 from ferrule_lint.semantics.text import render
 from ferrule_lint.semantics.trace import Event, Term, Trace
@@ -255,9 +256,7 @@ class Frame:
     def least_of_tests(self) -> Confidence:
         """LOW in a module of tests, by pytest's names: its groups are made for as many ranks as it runs on, and one
         that could be a part of the job is often all of it. MEDIUM elsewhere."""
-        folders, _, name = self.module.path.rpartition("/")
-        in_tests = name.startswith("test_") or name.endswith("_test.py") or "tests" in folders.split("/")
-        return Confidence.LOW if in_tests else Confidence.MEDIUM
+        return Confidence.LOW if is_test(self.module.path) else Confidence.MEDIUM
 
     def axes_in(self, text: str) -> Axes | None:
         """Axes named by the identifiers in a piece of text, or None."""

@@ -250,9 +250,11 @@ def enter(
                 frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
             continue
         known = bound.get(parameter.name)
-        if known is None or known.types:
+        if known is None or known.types or known.there:
             value = admissions.of_parameter(frame, parameter.name, parameter_value(frame, parameter, function.line))
-            frame.env[parameter.name] = value if known is None else value._replace(types=known.types)
+            if known is not None and known.there:
+                value = value._replace(there=True, presence=None)
+            frame.env[parameter.name] = value if known is None or not known.types else value._replace(types=known.types)
         else:
             frame.env[parameter.name] = known
         if frame.gradients:

@@ -81,8 +81,8 @@ def _is_open(call: f.Call | None) -> bool:
 def contexts_of(
     function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None, models: ModelSet
 ) -> tuple[tuple[str, Value], ...]:
-    """What the arguments fix of a function: None, True, False, "a group is given", callables; ".x" is an attribute
-    of the receiver."""
+    """What the arguments fix of a function: None, True, False, "a group is given", that an optional one is there,
+    callables; ".x" is an attribute of the receiver."""
     out: list[tuple[str, Value]] = []
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static:
@@ -104,6 +104,8 @@ def contexts_of(
             model = models.call(value.target.dotted)
             if model is not None and model.event is not None:
                 out.append((parameter.name, Value(uniform=True, target=value.target)))
+        elif value.there and value.presence is None and parameter.default == f.Const("None"):
+            out.append((parameter.name, Value(there=True)))
     return tuple(out)
 
 
@@ -183,8 +185,9 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
             argument = bound.get(name)
             if argument is not None:
                 value = join2(value, _through(argument, how))._replace(
-                    target=value.target, const=None, items=items, types=value.types, module=value.module
-                )
+                    target=value.target, const=None, items=items, types=value.types, module=value.module,
+                    there=value.there,
+                )  # fmt: skip
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)
     for name, how in sorted(result.length_deps):

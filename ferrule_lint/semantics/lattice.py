@@ -332,13 +332,22 @@ def _joined_entries(
 def settled(a: Value, b: Value) -> Value | None:
     """Of two values that meet after a test which is not known to differ: if the ranks agreed on one of them and on
     the other they did not, then the test is the switch for agreeing (more than one process, a setting), and the
-    other is a single process's. None if they do not meet so.
+    other is a single process's. Along axes on which nobody agreed they still differ. None if they do not meet so.
     """
     for one, other in ((a, b), (b, a)):
-        same = one.agreed and not one.divergence and not one.data
-        if same and not other.agreed and (other.divergence or other.data or other.deps):
-            return join2(one, other)._replace(uniform=False, divergence=None, data=None, deps=one.deps)
+        if not one.agreed or other.agreed or one.data:
+            continue
+        left = one.divergence
+        if left is not None and not (other.divergence is not None and _spans_more(other.divergence.axes, left.axes)):
+            continue
+        if other.divergence or other.data or other.deps:
+            return join2(one, other)._replace(uniform=False, divergence=left, data=None, deps=one.deps)
     return None
+
+
+def _spans_more(axes: Axes, left: Axes) -> bool:
+    """Whether ranks have agreed along some of the axes, and `left` are the others."""
+    return left < axes or (axes >= WORLD and not left >= WORLD)
 
 
 def _one_group(a: Value, b: Value) -> Axes | None:
@@ -442,4 +451,4 @@ def overlap(condition: Axes, event: Axes) -> bool:
     union = condition | event
     if "?" in union:
         return union <= {"dp", "ep", "?"}
-    return {"dp", "ep"} <= union
+    return ("dp" in condition and "ep" in event) or ("ep" in condition and "dp" in event)

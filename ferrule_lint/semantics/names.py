@@ -122,8 +122,8 @@ class ClassInfo:
 class ModuleInfo:
     """A file of the project."""
 
-    __slots__ = ("body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings", "mentions",
-                 "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
+    __slots__ = ("alone", "body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings",
+                 "mentions", "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: f.FileFacts) -> None:
         self.path = path
@@ -143,6 +143,8 @@ class ModuleInfo:
         self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
         #: what names have been found to mean at module level
         self.meanings: dict[str, Entity | None] = {}
+        #: whether it is a program of one process, once somebody has asked; see `semantics.programs`
+        self.alone: bool | None = None
         #: values of the names that no assignment binds, once they have been asked for
         self.values: dict[str, Value] = {}
         for imported in facts.imports:

@@ -80,7 +80,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         if type(formula) is Known and formula.value is decides:
             break
     if expr.op == "and":
-        formulas = _beside_agreed_flag(formulas)
+        formulas = _beside_agreed_flag(formulas, values)
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
@@ -89,17 +89,21 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     )
 
 
-def _beside_agreed_flag(formulas: list[Formula]) -> list[Formula]:
+def _beside_agreed_flag(formulas: list[Formula], values: list[Value]) -> list[Formula]:
     """`agreed and x is not None`: who agreed on a flag has thought of presence, and the guard is for None. Whether the
     module is trained (`self.training`) is nothing that anybody agreed on for that."""
-    if not any(type(g) is Atom and g.key.startswith("=") and not g.key.endswith(".training") for g in formulas):
+    agreed = any(v.agreed and v.divergence is None for v in values)
+    if not agreed and not any(
+        type(g) is Atom and g.key.startswith("=") and not g.key.endswith(".training") for g in formulas
+    ):
         return formulas
-    return [_doubted(g) for g in formulas]
+    return [doubted(g) for g in formulas]
 
 
-def _doubted(formula: Formula) -> Formula:
+def doubted(formula: Formula) -> Formula:
+    """A test in which it is a guess that an optional input is there on some ranks only."""
     if type(formula) is Negation:
-        return Negation(_doubted(formula.operand))
+        return Negation(doubted(formula.operand))
     if type(formula) is Atom and formula.divergence is not None and formula.divergence.kind == "structure":
         return formula._replace(divergence=formula.divergence.at_most(Confidence.LOW))
     return formula
@@ -116,7 +120,8 @@ def _atom(
 
 def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
     name = last_name(expr.func if type(expr) is f.Call else expr)
-    if name and frame.models.convention("initialized", name) is not None and value.divergence is None:
+    closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
+    if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
         return Known(True), Value(uniform=True, const="True")
     if value.const is not None and value.divergence is None and not value.deps:
         truth = value.const not in ("None", "False", "0", "0.0", "''", '""', "b''")
@@ -149,6 +154,10 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
     return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
+
+
+def _is_parameter(frame: Frame, name: str) -> bool:
+    return frame.function is not None and any(p.name == name for p in frame.function.parameters)
 
 
 #: names of groups and of tests whether this process is in one
@@ -186,7 +195,7 @@ def _nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | 
     """
     if type(expr) is not f.Name or value.data is None or value.there:
         return None
-    for (target, _), walked in zip(frame.items, frame.rounds, strict=True):
+    for (target, *_), walked in zip(frame.items, frame.rounds, strict=True):
         names = target.elements if type(target) is f.Sequence else (target,)
         if any(type(n) is f.Name and n.id == expr.id for n in names) and (walked.loader or walked.data is not None):
             note = f"`{expr.id}` may be nothing in some rounds of this rank"
@@ -347,6 +356,10 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
             step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
             return Value(divergence=value.emptiness.then(step)._replace(empty=True), deps=value.deps)
     joined = computed(values)
+    if joined.divergence is None and joined.data is not None and (_is_text(left) or _is_text(right)):
+        # a word in a batch names its format, most often
+        value = observe(frame, joined, e.pos, shown(e))
+        return value._replace(divergence=value.divergence.at_most(Confidence.LOW) if value.divergence else None)
     if joined.divergence is None and (joined.data is not None or joined.deps):
         # a comparison of tensors is a tensor; `observe` happens where it is used as a condition
         is_scalar = any(type(x) is f.Call and last_name(x.func) in _PREDICATES for x in (left, right))
@@ -364,6 +377,10 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)
+
+
+def _is_text(expr: f.Expr) -> bool:
+    return type(expr) is f.Const and expr.text[:1] in "'\""
 
 
 def _of_any_size(value: Value) -> Value:

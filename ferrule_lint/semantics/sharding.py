@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics import parameters, training
 from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.text import last_name
 
@@ -37,7 +38,8 @@ class Sharding:
         self._analysis = analysis
         self._setting = setting
         self._classes: dict[str, Confidence] | None = None
-        self._generic = False
+        #: how sure it is that any module may be one that is sharded
+        self._generic: Confidence | None = None
         self._data_parallel = False
         self._tolerant = False
         #: classes that DDP wraps, their submodules included; whether it wraps some whose class cannot be told
@@ -47,6 +49,8 @@ class Sharding:
         #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
         self._buffered: dict[str, bool] = {}
         self._keeps_buffers = False
+        #: whether classes have no parameters, once they have been asked for
+        self._bare: dict[str, bool] = {}
 
     @property
     def reduces_gradients(self) -> bool:
@@ -65,7 +69,10 @@ class Sharding:
             return True
         if info is None:
             return self.unknown is not None
-        return self.of_class(info) is not None or any(c.id in self._reduced for c in self._analysis.names.mro(info))
+        # a loss without parameters of its own decides on those of others
+        return self.of_class(info, bare=True) is not None or any(
+            c.id in self._reduced for c in self._analysis.names.mro(info)
+        )
 
     def is_surely_wrapped(self, info: ClassInfo) -> bool:
         """Whether instances of this very class are seen to be sharded or passed to DDP, and not just some module."""
@@ -102,11 +109,12 @@ class Sharding:
             return Confidence.HIGH
         if self._setting != "auto":
             return None
-        self._gather()
-        return Confidence.MEDIUM if self._generic or self._classes else None
+        found = {min(c, Confidence.MEDIUM) for c in self._gather().values()}
+        return max(found if self._generic is None else {*found, self._generic}, default=None)
 
-    def of_class(self, info: ClassInfo) -> Confidence | None:
-        """How sure it is that instances of this class are sharded; None without evidence."""
+    def of_class(self, info: ClassInfo, bare: bool = False) -> Confidence | None:
+        """How sure it is that instances of this class are sharded; None without evidence, or without parameters unless
+        `bare` asks for the modules around."""
         if isinstance(self._setting, tuple):
             matched = any(re.fullmatch(p, info.name) for p in self._setting)
             return Confidence.HIGH if matched else None
@@ -115,10 +123,16 @@ class Sharding:
         if self._setting is False or not self._analysis.is_module(info):
             return None
         classes = self._gather()
+        if info.id not in self._bare:
+            self._bare[info.id] = parameters.has_none(self._analysis, info)
+        if self._bare[info.id] and not bare:
+            return None
         for c in self._analysis.names.mro(info):
             if c.id in classes:
                 return classes[c.id]
-        return Confidence.MEDIUM if self._generic else None
+        if self._generic is not None and any(c.id in self._reduced for c in self._analysis.names.mro(info)):
+            return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
+        return self._generic
 
     def _gather(self) -> dict[str, Confidence]:
         if self._classes is None:
@@ -126,15 +140,17 @@ class Sharding:
             self._gathering = True
             modules = self._analysis.names.modules
             wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
+            trained = training.trains(modules.values())
             for path in sorted(modules):
                 module = modules[path]
                 if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
+                    serves = not trained and training.turns_gradients_off(module)
                     for owner, call in _calls(module):
-                        self._consider(module, owner, call)
+                        self._consider(module, owner, call, serves)
             self._gathering = False
         return self._classes
 
-    def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> None:
+    def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, serves: bool) -> None:
         self._tolerant = self._tolerant or any(
             k == "find_unused_parameters" and v == f.Const("True") for k, v in call.keywords
         )
@@ -146,9 +162,10 @@ class Sharding:
         model = self._analysis.models.call(dotted) if dotted else None
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
-        if model is not None and _tells_sharding(model, call):
-            self._generic = self._data_parallel = True
-        self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps))
+        if model is not None and not serves and _tells_sharding(model, call):
+            self._any_module(serves)
+            self._data_parallel = True
+        self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps) and not serves)
         if model is None or not model.wraps:
             return
         argument = model.wrapped
@@ -160,24 +177,30 @@ class Sharding:
             else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
         )
         for wrapped in exprs:
-            self._wrapped(module, owner, wrapped, model.wraps == "shards")
+            self._wrapped(module, owner, wrapped, model.wraps == "shards", serves)
         if not exprs and model.wraps == "shards":
-            self._generic = True
+            self._any_module(serves)
         elif not exprs:
             self._reduces_any = True
 
-    def _wrapped(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, shards: bool) -> None:
+    def _any_module(self, serves: bool) -> None:
+        self._generic = max(self._generic or Confidence.LOW, Confidence.LOW if serves else Confidence.MEDIUM)
+
+    def _wrapped(
+        self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, shards: bool, serves: bool
+    ) -> None:
         assert self._classes is not None
         classes = self._analysis.classes_of(module, owner, expr)
         if not classes and shards:
-            self._generic = True
+            self._any_module(serves)
         elif not classes:
             self._reduces_any = True
         for info in classes:
-            self._add(self._classes if shards else self._reduced, info, Confidence.HIGH, 0)
+            confidence = Confidence.LOW if serves else Confidence.HIGH
+            self._add(self._classes if shards else self._reduced, info, confidence, 0)
 
     def _add(self, found: dict[str, Confidence], info: ClassInfo, confidence: Confidence, depth: int) -> None:
-        if info.id in found or depth > _DEEPEST_SUBMODULE:
+        if (info.id in found and found[info.id] >= confidence) or depth > _DEEPEST_SUBMODULE:
             return
         if not self._analysis.is_module(info):
             return

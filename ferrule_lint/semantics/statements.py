@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, flags, iteration, participation, stage_values, surgery, turns
+from ferrule_lint.semantics import exceptions, flags, iteration, participation, queues, stage_values, surgery, turns
 from ferrule_lint.semantics.conditions import (
     FALSE,
     TRUE,
@@ -28,7 +28,7 @@ from ferrule_lint.semantics.layout import conflict
 from ferrule_lint.semantics.modelled import shape_message
 from ferrule_lint.semantics.narrowing import narrow, widen
 from ferrule_lint.semantics.ordering import is_set, no_order, numbers, round_order
-from ferrule_lint.semantics.predicates import condition
+from ferrule_lint.semantics.predicates import condition, doubted
 from ferrule_lint.semantics.targets import ClassTarget, FunctionTarget, MethodTarget
 from ferrule_lint.semantics.text import dotted_name, last_name, place_name, position, shown
 from ferrule_lint.semantics.trace import (
@@ -206,6 +206,8 @@ def _scope(frame: Frame, s: f.ScopeDecl) -> None:
 # ---------------------------------------------------------------------- branches
 def _if(frame: Frame, s: f.If) -> None:
     formula, tested = condition(frame, s.test)
+    if _is_given_instead(frame, s):
+        formula = doubted(formula)
     known = evaluate(formula, {})
     if known is not None:
         execute(frame, s.body if known else s.orelse)
@@ -271,6 +273,21 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
     tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
     return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _is_given_instead(frame: Frame, s: f.If) -> bool:
+    """`if image_embeds is not None: return image_embeds`: as with a default, and all callers pass it or none does."""
+    if type(s.test) is not f.Compare or s.test.ops != ("is not",) or not s.body or frame.function is None:
+        return False
+    place, last = place_name(s.test.left), s.body[-1]
+    if place not in {p.name for p in frame.function.parameters} or type(last) is not f.Return:
+        return False
+    returned = {n.id for n in walk(last) if type(n) is f.Name}
+    return place in returned and _MADE_BEFORE.search(place) is not None
+
+
+#: names of what a module has made
+_MADE_BEFORE = re.compile(r"(embeds|embeddings?|features|hidden_states|outputs?|states?)$")
 
 
 def _is_default(frame: Frame, s: f.If) -> bool:
@@ -445,6 +462,8 @@ def _while(frame: Frame, s: f.While) -> None:
     _filled_up(frame, s.test)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     divergence = divergence_of(formula)
+    if divergence is not None and divergence.kind == "host" and queues.sets_no_number(frame, s):
+        divergence = None
     deps = NO_DEPS
     if type(formula) is not Known:
         from ferrule_lint.semantics.conditions import deps_of
