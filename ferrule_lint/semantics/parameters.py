@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 _PLAIN = frozenset(
     "int float str bool len min max sum abs tuple list dict set range round getattr isinstance super sorted zip".split()
 )
-
-
 #: annotations of what is no module
 _NUMBERS = frozenset({"int", "float", "str", "bool", "Tensor", "device", "dtype"})
 
@@ -31,10 +29,10 @@ def has_none(analysis: Analysis, info: ClassInfo) -> bool:
     if any(base != "torch.nn.Module" for base in analysis.names.external_bases(info)):
         return False
     methods = [m for c in analysis.names.mro(info) for m in c.methods.values()]
-    called = {node.func.attr for m in methods for node in walk(m.body) if type(node) is f.Call and _of_self(node.func)}
+    called = {_of_self(node.func) for m in methods for node in walk(m.body) if type(node) is f.Call}
     for c in analysis.names.mro(info):
         for method in c.methods.values():
-            plain = {p.name for p in method.parameters if _NUMBERS & {last_name(n) for n in walk(p.annotation) if n}}
+            plain = {p.name for p in method.parameters if any(_is_number(n) for n in walk(p.annotation))}
             for node in walk(method.body):
                 if (
                     type(node) is f.Assign
@@ -47,13 +45,22 @@ def has_none(analysis: Analysis, info: ClassInfo) -> bool:
     return True
 
 
-def _of_self(func: f.Expr) -> bool:
-    return type(func) is f.Attr and type(func.base) is f.Name and func.base.id == "self"
+def _is_number(annotation: object) -> bool:
+    if type(annotation) is f.Name or type(annotation) is f.Attr:
+        return last_name(annotation) in _NUMBERS
+    return False
+
+
+def _of_self(expr: f.Expr) -> str:
+    """The attribute of the instance that an expression is."""
+    if type(expr) is f.Attr and type(expr.base) is f.Name and expr.base.id == "self":
+        return expr.attr
+    return ""
 
 
 def _is_plain(analysis: Analysis, owner: ClassInfo, s: f.Assign, called: set[str], plain: set[str]) -> bool:
     """Whether an assignment stores no module: one to an attribute of something that is computed from plain values."""
-    stored = [t.attr for t in s.targets if type(t) is f.Attr and _of_self(t)]
+    stored = [attribute for t in s.targets if (attribute := _of_self(t))]
     if not stored:
         return True
     if type(s.value) is f.Name:
