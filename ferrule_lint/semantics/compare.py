@@ -370,16 +370,12 @@ def difference(
             return None
         if signature is not RAISES:
             outcomes.append((assignment, signature))
-    stand_in: dict[str, bool] = {}
-    if least > Confidence.LOW and divergence.kind in ("data", "structure"):
-        stand_in = _only_in_training(choice)
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
         if not (issues(x) or issues(y)) or _alike(x, y, by_presence):
             continue
         if any(a[k] != b[k] for k in keys if k not in own):
             continue
         for settings in _settings(root, choice):
-            settings |= stand_in
             one, other = {**settings, **a}, {**settings, **b}
             # without settings that is what has been compared just now
             if not settings or _differ(question, root, one, other, by_presence):
@@ -396,12 +392,6 @@ def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     again = {a.key for o in others for a in atoms(o.formula)}
     keys = sorted(asked & again)[:MOST_SETTINGS]
     return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
-
-
-def _only_in_training(choice: Choice) -> dict[str, bool]:
-    """`elif self.training:` beside an arm for an input: the stand-in is for training, and so is the comparison."""
-    inner = [t.formula for arm in (choice.body, choice.orelse) for t in arm if type(t) is Choice]
-    return {a.key: True for formula in inner for a in atoms(formula) if a.key.endswith(".training")}
 
 
 def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:

@@ -31,10 +31,15 @@ def has_none(analysis: Analysis, info: ClassInfo) -> bool:
     if any(base != "torch.nn.Module" for base in analysis.names.external_bases(info)):
         return False
     methods = [m for c in analysis.names.mro(info) for m in c.methods.values()]
-    called = {node.func.attr for m in methods for node in walk(m.body) if type(node) is f.Call and _of_self(node.func)}
+    called = {
+        node.func.attr
+        for m in methods
+        for node in walk(m.body)
+        if type(node) is f.Call and type(node.func) is f.Attr and _of_self(node.func)
+    }
     for c in analysis.names.mro(info):
         for method in c.methods.values():
-            plain = {p.name for p in method.parameters if _NUMBERS & {last_name(n) for n in walk(p.annotation) if n}}
+            plain = {p.name for p in method.parameters if _is_number(p.annotation)}
             for node in walk(method.body):
                 if (
                     type(node) is f.Assign
@@ -45,6 +50,12 @@ def has_none(analysis: Analysis, info: ClassInfo) -> bool:
                 if type(node) is f.Call and last_name(node.func) in ("register_parameter", "add_module", "Parameter"):
                     return False
     return True
+
+
+def _is_number(annotation: f.Expr | None) -> bool:
+    """`int`, `Optional[str]`, `torch.Tensor`: no module."""
+    names = {last_name(n) for n in walk(annotation) if type(n) is f.Name or type(n) is f.Attr}
+    return not names.isdisjoint(_NUMBERS)
 
 
 def _of_self(func: f.Expr) -> bool:
