@@ -144,8 +144,8 @@ class Sharding:
             for path in sorted(modules):
                 module = modules[path]
                 if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
-                    serves = not trained and training.turns_gradients_off(module)
                     for owner, call in _calls(module):
+                        serves = not trained and training.without_gradients(module, owner)
                         self._consider(module, owner, call, serves)
             self._gathering = False
         return self._classes

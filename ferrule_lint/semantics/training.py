@@ -16,14 +16,14 @@ from ferrule_lint.semantics.programs import is_test
 from ferrule_lint.semantics.text import last_name
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.names import ModuleInfo
+    from ferrule_lint.semantics.names import FunctionInfo, ModuleInfo
 
 #: what only training code speaks of
 _TRAINING = frozenset(
     "zero_grad optim Optimizer AdamW Adam SGD GradScaler training_step configure_optimizers lr_scheduler Trainer "
     "TrainingArguments LightningModule manual_backward optimizer optimizers".split()
 )
-#: what turns gradients off for a whole function
+#: what turns gradients off for a function
 _WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
 
 
@@ -32,34 +32,30 @@ def trains(modules: Iterable[ModuleInfo]) -> bool:
     return any(not is_test(m.path) and (not m.mentions.isdisjoint(_TRAINING) or _runs_backward(m)) for m in modules)
 
 
-def turns_gradients_off(module: ModuleInfo) -> bool:
-    """Whether functions of a file run without gradients, or its parameters are told to have none."""
-    if not module.mentions.isdisjoint(("requires_grad", "requires_grad_")):
-        return any(_told_to_have_none(node) for body in _bodies(module) for node in walk(body))
-    return not module.mentions.isdisjoint(_WITHOUT_GRADIENT) and any(
-        last_name(d.func if type(d) is f.Call else d) in _WITHOUT_GRADIENT
-        for function in module.functions.values()
-        for d in function.decorators
-    )
+def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:
+    """Whether a function that wraps runs without gradients, or its file turns them off for parameters for good."""
+    decorators = (d.func if type(d) is f.Call else d for d in (owner.decorators if owner is not None else ()))
+    if any(last_name(d) in _WITHOUT_GRADIENT for d in decorators):
+        return True
+    if module.mentions.isdisjoint({"requires_grad", "requires_grad_"}):
+        return False
+    return any(_freezes(node) for function in module.functions.values() for node in walk(function.body))
 
 
-def _told_to_have_none(node: object) -> bool:
-    """`p.requires_grad = False`, `p.requires_grad_(False)`."""
+def _freezes(node: object) -> bool:
+    """`parameter.requires_grad = False`, `model.requires_grad_(False)`"""
     if type(node) is f.Assign:
         return node.value == f.Const("False") and any(last_name(t) == "requires_grad" for t in node.targets)
-    return type(node) is f.Call and last_name(node.func) == "requires_grad_" and node.args[:1] == (f.Const("False"),)
-
-
-def _bodies(module: ModuleInfo) -> tuple[f.Body, ...]:
-    return (module.body, *(function.body for function in module.functions.values()))
+    return type(node) is f.Call and last_name(node.func) == "requires_grad_" and node.args == (f.Const("False"),)
 
 
 def _runs_backward(module: ModuleInfo) -> bool:
     """`loss.backward()`; a call that is given a gradient is a benchmark's, or a part of a backward pass."""
     if "backward" not in module.mentions:
         return False
+    bodies = (module.body, *(function.body for function in module.functions.values()))
     return any(
         type(node) is f.Call and not node.args and type(node.func) is f.Attr and last_name(node.func) == "backward"
-        for body in _bodies(module)
+        for body in bodies
         for node in walk(body)
     )
