@@ -11,7 +11,7 @@ from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.compare import Difference, Effort, Occurrence, branch_code, difference
 from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.exceptions import RUN_DRY
-from ferrule_lint.semantics.lattice import Divergence
+from ferrule_lint.semantics.lattice import Divergence, overlap
 from ferrule_lint.semantics.reach import can_run
 from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
@@ -88,11 +88,28 @@ def _has_setting(formula: Formula) -> bool:
     return any(divergence_of(o) is None for o in formula.operands)
 
 
+def _is_far(occurrence: Occurrence) -> bool:
+    return all(s.role == "call" for s in event_steps(occurrence)[:_MOST_CALLS])
+
+
+def _nearer(found: Difference, divergence: Divergence, least: Confidence) -> Difference:
+    """The same with another event of the call, where the one that was found is far away."""
+    first = found.occurrences[0]
+    if first.call is None or not _is_far(first):
+        return found
+    for event in first.call.summary.events:
+        near = first._replace(event=event)
+        if event.confidence >= least and overlap(divergence.axes, event.axes) and not _is_far(near):
+            return found._replace(occurrences=(near, *found.occurrences[1:]))
+    return found
+
+
 def _finding(choice: Choice, divergence: Divergence, found: Difference, least: Confidence, function: str) -> Finding:
+    found = _nearer(found, divergence, least)
     confidence = min(
         confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH
     )
-    if all(s.role == "call" for s in event_steps(found.occurrences[0])[:_MOST_CALLS]):
+    if _is_far(found.occurrences[0]):
         # on so long a way some call leads elsewhere, or has been made before
         confidence = Confidence.LOW
     if divergence.member and found.occurrences[0].call is not None:
