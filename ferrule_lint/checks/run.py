@@ -13,6 +13,7 @@ from ferrule_lint.findings import Confidence, Finding, LintError
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.frame import Frame
+from ferrule_lint.semantics.lattice import UNKNOWN_GROUP
 from ferrule_lint.semantics.names import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.programs import is_test
 from ferrule_lint.semantics.trace import Trace, without_returns
@@ -82,8 +83,9 @@ def internal_error(path: str, line: int, where: str, error: BaseException) -> Li
 
 
 def _in_test(finding: Finding) -> Finding:
-    """A finding in a module of tests, which knows its ranks and its data: of two assumptions one is wrong there."""
-    return finding if finding.confidence == Confidence.HIGH else replace(finding, confidence=Confidence.LOW)
+    """A finding in a module of tests, which knows its ranks, groups and data: of two assumptions one is wrong there."""
+    sure = finding.confidence == Confidence.HIGH and not any(UNKNOWN_GROUP.issubset(e.axes) for e in finding.events)
+    return finding if sure else replace(finding, confidence=Confidence.LOW)
 
 
 def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:

@@ -19,12 +19,11 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics import iteration, programs
 from ferrule_lint.semantics.conditions import Atom, divergence_of
-from ferrule_lint.semantics.frame import CallIssue
 from ferrule_lint.semantics.lattice import NO_DEPS, WORLD, Divergence, Value
 from ferrule_lint.semantics.names import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.queues import EMPTY, looks_again
 from ferrule_lint.semantics.text import dotted_name, last_name, position, shown
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Exit, Trace, parts
+from ferrule_lint.semantics.trace import Choice, Event, Exit
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -83,10 +82,10 @@ class OpenTry:
 
 
 def open_try(s: f.Try) -> OpenTry:
-    return OpenTry(s.handlers, frozenset(h.line for h in s.handlers if _carries_on(h.body)), s.body)
+    return OpenTry(s.handlers, frozenset(h.line for h in s.handlers if carries_on(h.body)), s.body)
 
 
-def _carries_on(body: f.Body) -> bool:
+def carries_on(body: f.Body) -> bool:
     """Whether a handler's code goes on with the program on some way."""
     return bool(_ways(body) & {"on", "through"})
 
@@ -115,7 +114,8 @@ def names_of(handler: f.Handler) -> tuple[str, ...]:
     return tuple(last_name(t) for t in types if t is not None)
 
 
-def _is_broad(handler: f.Handler) -> bool:
+def is_broad(handler: f.Handler) -> bool:
+    """Whether a handler catches whatever may go wrong."""
     names = names_of(handler)
     return not names or any(n in _BROAD for n in names)
 
@@ -222,11 +222,11 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
     source = next((d for v in values if (d := v.data or _of_data(v)) is not None), None)
     own_file = _own_file(e, values) if source is None else None
     source = source or own_file
-    if source is None or _harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
+    if source is None or is_harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
         return
     for handler in attempt.handlers:
         about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
-        if handler.line in attempt.swallows and (_is_broad(handler) or about_files or _expects_failure(frame, handler)):
+        if handler.line in attempt.swallows and (is_broad(handler) or about_files or _expects_failure(frame, handler)):
             attempt.fallible = True
             attempt.reached.add(handler.line)
             what = "the rank's own data" if own_file is None else "a file of this rank's own"
@@ -269,7 +269,8 @@ _HARMLESS = frozenset(
 )
 
 
-def _harmless(e: f.Call) -> bool:
+def is_harmless(e: f.Call) -> bool:
+    """Whether a call, by its name, hardly ever raises."""
     return last_name(e.func) in _HARMLESS
 
 
@@ -277,75 +278,6 @@ def _emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str
     atom = Atom(f"exception at {frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
     choice = Choice(atom, (way,), (), frame.module.path, pos, text, "exception")
     frame.terms.insert(len(frame.terms) if at is None else at, choice)
-
-
-def in_finally(frame: Frame, s: f.Try, body: Trace, final: Trace) -> None:
-    """Events of a `finally` that a rank with an exception reaches alone, while the others are still in the body."""
-    _met_alone(frame, s, s.line, "a `finally`", body, final)
-
-
-def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled: Trace) -> None:
-    """The same of a handler that cleans up and raises again; one that goes on is a way of its own through the trace."""
-    if _is_broad(handler) and not _carries_on(handler.body) and not _stands_for(body, handled):
-        _met_alone(frame, s, handler.line, "an `except`", body, handled)
-
-
-def _stands_for(body: Trace, handled: Trace) -> bool:
-    """Whether a handler issues the one collective of the block that it is for: ranks with and without an exception
-    issue it once each."""
-    ours, theirs = (_events_in(t) for t in (body, handled))
-    return len(ours) == 1 and [(e.op, e.axes) for e in ours] == [(e.op, e.axes) for e in theirs]
-
-
-def _events_in(trace: Trace) -> list[Event]:
-    """The events of a trace, and one for each of a call in it."""
-    found: list[Event] = []
-    stack = list(trace)
-    while stack:
-        term = stack.pop()
-        if type(term) is Event:
-            found.append(term)
-        elif type(term) is CallTerm:
-            found += term.summary.events
-        else:
-            stack += parts(term)
-    return found
-
-
-def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found: Trace) -> None:
-    first = _first(found)
-    if first is None or not body or frame.path_divergence() is not None:
-        return  # where some ranks are to begin with, the others may be waiting for just that
-    event, pos = first
-    inner = _first(body)
-    teardown = event.op == "destroy_process_group"
-    if not teardown and (inner is None or inner[0].confidence < Confidence.MEDIUM):
-        return
-    # at the end of a program it only takes longer to end; and a collective alone fails on all ranks or on none
-    guess = teardown or not _does_more(s.body, body)
-    least = Confidence.LOW if guess else frame.least_of_tests
-    divergence = frame.source(WORLD, "host", (line, 1, line, 1), "an exception on one rank leads here", least)
-    message = f"`{event.op}` in {where}: a rank with an exception waits here for the others, which are elsewhere"
-    frame.issues.append(CallIssue("FER105", pos, divergence, event, message))
-
-
-def _does_more(statements: f.Body, trace: Trace) -> bool:
-    """Whether a block calls anything beside the collectives that it issues itself."""
-    issued = {term.pos for term in trace if type(term) is Event and not term.hidden}
-    return any(type(node) is f.Call and node.pos not in issued and not _harmless(node) for node in walk(statements))
-
-
-def _first(trace: Trace) -> tuple[Event, f.Pos] | None:
-    """The first event of a trace, and where it is reached."""
-    stack = list(trace)
-    while stack:
-        term = stack.pop(0)
-        if type(term) is Event:
-            return term, term.pos
-        if type(term) is CallTerm and term.summary.events:
-            return term.summary.events[0], term.pos
-        stack = [*parts(term), *stack]
-    return None
 
 
 # ---------------------------------------------------------------------- what a handler says
@@ -519,7 +451,7 @@ class Exceptions:
                         for handler in s.handlers:
                             stack += handler.body
                             self._translating |= {_raised_name(x) for x in handler.body if type(x) is f.Raise}
-                            if _carries_on(handler.body):
+                            if carries_on(handler.body):
                                 for name in names_of(handler):
                                     survived.setdefault(name, set()).add(path)
                     elif type(s) is f.Raise:

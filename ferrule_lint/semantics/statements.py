@@ -9,7 +9,17 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics import exceptions, flags, iteration, participation, queues, stage_values, surgery, turns
+from ferrule_lint.semantics import (
+    cleanups,
+    exceptions,
+    flags,
+    iteration,
+    participation,
+    queues,
+    stage_values,
+    surgery,
+    turns,
+)
 from ferrule_lint.semantics.conditions import (
     FALSE,
     TRUE,
@@ -570,7 +580,7 @@ def _try(frame: Frame, s: f.Try) -> None:
         handled = tuple(terms)
         handlers.append((handler.line, handled))
         if handled and not frame.light:
-            exceptions.in_handler(frame, s, handler, tuple(inner), handled)
+            cleanups.in_handler(frame, s, handler, tuple(inner), handled)
         if handled and not attempt.reached:
             pos = (handler.line, 1, handler.line, 1)
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
@@ -585,7 +595,7 @@ def _try(frame: Frame, s: f.Try) -> None:
     with frame.recording() as final:
         execute(frame, s.final)
     if not frame.light:
-        exceptions.in_finally(frame, s, body, tuple(final))
+        cleanups.in_finally(frame, s, body, tuple(final))
     frame.terms.extend(final)
 
 
