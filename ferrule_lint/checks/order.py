@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order, issues
+from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
+from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, Trace, choices_and_loops, parts
 

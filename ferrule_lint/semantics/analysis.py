@@ -34,10 +34,11 @@ from ferrule_lint.semantics.project.seeding import Seeding
 from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
 from ferrule_lint.semantics.walk import state
+from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.holders import FULL, Holders, enter
-from ferrule_lint.semantics.walk.statements import execute
+from ferrule_lint.semantics.walk.statements import EXECUTORS
 
 DEEPEST_CALL = 24
 MOST_CONTEXTS = 8
@@ -61,6 +62,7 @@ class Analysis:
         self.models = models
         #: for frames, which cannot import them
         self.evaluators = EVALUATORS
+        self.executors = EXECUTORS
         self.as_state = state.under_tests
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)

@@ -14,9 +14,9 @@ from ferrule_lint.semantics.domain.text import last_name, position, render, show
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.project.names import External, FunctionInfo
 from ferrule_lint.semantics.sources import admissions
+from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.holders import enter
-from ferrule_lint.semantics.walk.statements import execute
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, modelled
+from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, methods, modelled
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data import iteration, tensors
@@ -387,8 +387,8 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         surgery.of_method(frame, target.name, receiver, e)
     if target.name == "backward":
         forwards.backward(frame, receiver, arguments)
-    if target.name in builtin_calls.SIZES:
-        return builtin_calls.size(frame, target, arguments)
+    if target.name in methods.SIZES:
+        return methods.size(frame, target, arguments)
     known = receiver.data is not None or receiver.divergence is not None or receiver.shape is not None
     passed = any(how in (FLOWS, ITEM) for _, how in receiver.deps) and not receiver.types and not receiver.module
     if known or passed or target.name.startswith("new_"):  # only tensors have `new_zeros` and its like
@@ -402,7 +402,7 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         model = frame.models.method(target.name, text)
         if model is not None:
             return modelled.apply(frame, model, arguments, receiver, _by_convention(model))
-    value = builtin_calls.method(frame, target, arguments)
+    value = methods.method(frame, target, arguments)
     if value is not None:
         return value
     if target.name == "generate" and any(v.data is not None for v in arguments.values):

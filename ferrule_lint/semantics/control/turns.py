@@ -7,7 +7,8 @@ after the block. A collective in the block waits for ranks that wait at that bar
 from __future__ import annotations
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.divergence.compare import ALIKE, Comparison, Occurrence
+from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
+from ferrule_lint.semantics.divergence.signatures import ALIKE
 from ferrule_lint.semantics.domain.conditions import divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import Divergence, overlap
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Term, Trace, choices_and_loops

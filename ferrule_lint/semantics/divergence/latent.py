@@ -21,8 +21,8 @@ from ferrule_lint.semantics.divergence.compare import (
     branch_code,
     difference,
     first_in_order,
-    issues,
 )
+from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     COUNTED,

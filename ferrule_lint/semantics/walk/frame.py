@@ -94,6 +94,7 @@ class Frame:
         self.analysis = analysis
         self.models = analysis.models
         self._evaluators = analysis.evaluators
+        self.executors = analysis.executors
         self.module = module
         self.function = function
         self.depth = depth

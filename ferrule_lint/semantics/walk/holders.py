@@ -18,8 +18,8 @@ from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk.attributes import parameter_value
+from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
-from ferrule_lint.semantics.walk.statements import execute
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
