@@ -252,7 +252,8 @@ class Analysis:
         bound = constructed.bind(frame, summary, receiver, bound)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
-        gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
+        if not function.is_context_manager:  # what one does on leaving comes after the block
+            gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
         state.after_call(frame, summary, call, bound)
         return instantiate(frame, summary, bound, pos)
