@@ -246,6 +246,8 @@ class Analysis:
             return UNKNOWN
         if summary.events:
             best = max(e.confidence for e in summary.events)
+            if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
+                best = confidence = Confidence.LOW
             dummy = call is not None and forwards.stands_in(call)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
         group_use.forwarded(frame, function, bound, call)

@@ -122,7 +122,7 @@ class ClassInfo:
 class ModuleInfo:
     """A file of the project."""
 
-    __slots__ = ("alone", "body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings",
+    __slots__ = ("alone", "body", "classes", "functions", "global_assigns", "imports", "infers", "is_package", "meanings",
                  "mentions", "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: f.FileFacts) -> None:
@@ -145,6 +145,8 @@ class ModuleInfo:
         self.meanings: dict[str, Entity | None] = {}
         #: whether it is a program of one process, once somebody has asked; see `semantics.project.programs`
         self.alone: bool | None = None
+        #: whether it only runs models, once somebody has asked; see `semantics.project.training`
+        self.infers: bool | None = None
         #: values of the names that no assignment binds, once they have been asked for
         self.values: dict[str, Value] = {}
         for imported in facts.imports:

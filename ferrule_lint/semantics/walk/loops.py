@@ -38,7 +38,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
 
     frame.rounds.append(iterable)
-    frame.items.append((s.target, len(frame.conditions), s.body))
+    frame.items.append((s.target, len(frame.conditions), s.body, s.iterable))
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
     frame.rounds.pop()
     frame.items.pop()
