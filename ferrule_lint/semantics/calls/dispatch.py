@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    PRIVATE,
     UNIFORM,
     UNKNOWN,
     Axes,
@@ -113,6 +114,8 @@ def call(frame: Frame, e: f.Call) -> Value:
             seen_by_others(frame, expr)
     before, marks = len(frame.terms), len(frame.gradient_marks)
     result = dispatch(frame, function, arguments)
+    if _meets_outside(e):
+        result = result._replace(group=PRIVATE)
     exceptions.after_call(frame, e, arguments.values, before)
     if len(frame.gradient_marks) == marks:
         gradient_order.of_call(frame, e)
@@ -123,6 +126,17 @@ def call(frame: Frame, e: f.Call) -> Value:
             result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
+
+
+def _meets_outside(e: f.Call) -> bool:
+    """A group for which a rank and a size of its own are given (`init_custom_process_group(rank=0, world_size=3)`):
+    whoever makes it meets processes of another program."""
+    name = last_name(e.func)
+    given = {k for k, _ in e.keywords}
+    return {"rank", "world_size"} <= given and name != "init_process_group" and _MAKES_GROUP.search(name) is not None
+
+
+_MAKES_GROUP = re.compile(r"(init|new|make|create|setup)\w*process_group|communicator$", re.IGNORECASE)
 
 
 def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:
