@@ -249,13 +249,16 @@ class Analysis:
             return UNKNOWN
         if summary.events:
             best = max(e.confidence for e in summary.events)
+            if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
+                best = confidence = Confidence.LOW
             dummy = call is not None and forwards.stands_in(call)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
         group_use.forwarded(frame, function, bound, call)
         bound = constructed.bind(frame, summary, receiver, bound)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
-        gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
+        if not function.is_context_manager:  # what one does on leaving comes after the block
+            gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
         state.after_call(frame, summary, call, bound)
         return instantiate(frame, summary, bound, pos)

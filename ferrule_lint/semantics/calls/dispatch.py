@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.lattice import (
     ITEM,
     NO_DEPS,
     NOTHING,
+    PRIVATE,
     UNIFORM,
     UNKNOWN,
     Axes,
@@ -115,6 +116,8 @@ def call(frame: Frame, e: f.Call) -> Value:
             seen_by_others(frame, expr)
     before, marks = len(frame.terms), len(frame.gradient_marks)
     result = dispatch(frame, function, arguments)
+    if _meets_outside(e):
+        result = result._replace(group=PRIVATE)
     exceptions.after_call(frame, e, arguments.values, before)
     if len(frame.gradient_marks) == marks:
         gradient_order.of_call(frame, e)
@@ -125,6 +128,17 @@ def call(frame: Frame, e: f.Call) -> Value:
             result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
+
+
+def _meets_outside(e: f.Call) -> bool:
+    """A group for which a rank and a size of its own are given (`init_custom_process_group(rank=0, world_size=3)`):
+    whoever makes it meets processes of another program."""
+    name = last_name(e.func)
+    given = {k for k, _ in e.keywords}
+    return {"rank", "world_size"} <= given and name != "init_process_group" and _MAKES_GROUP.search(name) is not None
+
+
+_MAKES_GROUP = re.compile(r"(init|new|make|create|setup)\w*process_group|communicator$", re.IGNORECASE)
 
 
 def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:

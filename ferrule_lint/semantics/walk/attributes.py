@@ -458,6 +458,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     role = frame.models.class_(external) if external else None
     if role is not None and role.role in ("module", "sharded", "ddp"):
         return Value(deps=deps, module=True, external=external)
+    if role is not None and role.role == "group" and role.axes:
+        return Value(deps=deps, external=external, group=frozenset(role.axes))
     scalar = _is_scalar(parameter, annotation)
     rank = frame.models.convention("rank", name)
     if (

@@ -75,7 +75,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         deps=of_items(iterable.deps),
         types=iterable.element_types,
         module=iterable.module,
-        group=iterable.group,
+        group=iterable.group or (frame.axes_in(last_name(expr)) if "group" in last_name(expr) else None),
         agreed=iterable.agreed,
         reach=iterable.reach,
     )

@@ -186,8 +186,8 @@ class Frame:
         self.of_one_size = 0
         #: what the enclosing `for` loops iterate over
         self.rounds: list[Value] = []
-        #: what each of them calls an item, and under how many conditions it stands
-        self.items: list[tuple[f.Expr, int, f.Body]] = []
+        #: what each of them calls an item, under how many conditions it stands, its body, and what it walks over
+        self.items: list[tuple[f.Expr, int, f.Body, f.Expr]] = []
         #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
         self.attempts: list[OpenTry] = []
         self.escapes: dict[tuple[str, int], Escape] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.lattice import (
@@ -24,7 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
     recast,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.domain.text import last_name, position, render, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
@@ -198,12 +199,40 @@ def _nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | 
     """
     if type(expr) is not f.Name or value.data is None or value.there:
         return None
-    for (target, *_), walked in zip(frame.items, frame.rounds, strict=True):
+    for (target, _, body, iterable), walked in zip(frame.items, frame.rounds, strict=True):
         names = target.elements if type(target) is f.Sequence else (target,)
-        if any(type(n) is f.Name and n.id == expr.id for n in names) and (walked.loader or walked.data is not None):
+        if not any(type(n) is f.Name and n.id == expr.id for n in names):
+            continue
+        if walked.loader or (walked.data is not None and not _told_apart(target, body, iterable)):
             note = f"`{expr.id}` may be nothing in some rounds of this rank"
             return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
     return None
+
+
+def _told_apart(target: f.Expr, body: f.Body, iterable: f.Expr) -> bool:
+    """Whether each item has a module, a setting or a name of its own: `self.projections[i](x)`, `if i == 0`,
+    `zip(streams, self.configs)`, `metrics.items()`. They are the parts of one input, and not samples; which of them are
+    there is decided by whoever calls, on all ranks alike."""
+    if type(iterable) is f.Call and last_name(iterable.func) == "enumerate" and iterable.args:
+        inner = iterable.args[0]
+        counter = target.elements[0] if type(target) is f.Sequence and target.elements else None
+        if _told_apart(target, (), inner):
+            return True
+        return type(counter) is f.Name and any(_own_part(node, counter.id) for node in walk(body))
+    if type(iterable) is not f.Call:
+        return False
+    if last_name(iterable.func) == "zip":
+        return any(place_name(a).startswith("self.") for a in iterable.args)
+    return last_name(iterable.func) == "items" and not iterable.args
+
+
+def _own_part(node: object, counter: str) -> bool:
+    """`self.layers[i]`, `projections[i](x)`, `i == 0`"""
+    if type(node) is f.Call and type(node.func) is f.Subscript:
+        return last_name(node.func.index) == counter
+    if type(node) is f.Subscript:
+        return last_name(node.index) == counter and place_name(node.base).startswith("self.")
+    return type(node) is f.Compare and last_name(node.left) == counter and type(node.rights[0]) is f.Const
 
 
 _NEGATIVE = {"is not": "is", "!=": "==", "not in": "in", ">=": "<", ">": "<="}
