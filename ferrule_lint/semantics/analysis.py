@@ -17,12 +17,14 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.calls import constructed, decorators, forwards
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate
+from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
 from ferrule_lint.semantics.gradients import gradient_order, participation, stage_values
@@ -67,6 +69,7 @@ class Analysis:
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
         self.exceptions = exceptions.Exceptions(self)
+        self.receivers = Receivers(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
         self.accumulators = Accumulators()
@@ -403,8 +406,8 @@ class Analysis:
             summary.result = participation.returned(frame, summary.result)
             participation.at_return(frame, summary.result)
         annotated = self.annotated_class(summary.function.returns, summary.function.module)
-        if annotated is not None and not summary.result.types and summary.result.target is None:
-            summary.result = summary.result._replace(types=frozenset({annotated}))
+        if annotated is not None and not summary.result.types and _tells_nothing(summary.result):
+            summary.result = summary.result._replace(types=frozenset({annotated}), target=None)
         if summary.result.presence is None and _says_there(summary.function.returns):
             summary.result = summary.result._replace(there=True)
         parameters = {p.name for p in summary.function.parameters}
@@ -446,6 +449,12 @@ class Analysis:
         except RecursionError:
             self.count("too deep for Python's stack")
         return frame
+
+
+def _tells_nothing(value: Value) -> bool:
+    """Whether the text says less of what a value may be called or asked for than an annotation does: it refers to
+    nothing, or is an attribute of something unknown (`return self._trainer`)."""
+    return value.target is None or type(value.target) is MethodTarget
 
 
 def _says_there(annotation: f.Expr | None) -> bool:
@@ -512,7 +521,7 @@ def _settled(values: list[Value]) -> Value | None:
 
 
 def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
-    """One event of each kind in a trace and in the calls it makes."""
+    """One event of each kind in a trace and in the calls it makes: the surest, of those the first."""
     found: dict[tuple[object, ...], Event] = {}
     stack = list(reversed(trace))
     while stack:
@@ -521,12 +530,19 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
             break
         term = stack.pop()
         if type(term) is Event:
-            found.setdefault((term.op, term.axes, term.hidden, term.channel), term)
+            _keep(found, term)
         elif type(term) is CallTerm:
             for event in term.summary.events:
                 if event.confidence > term.confidence:
                     event = event._replace(confidence=term.confidence)
-                found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
+                _keep(found, event)
         else:
             stack.extend(reversed(parts(term)))
     return list(found.values())
+
+
+def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
+    kind = (event.op, event.axes, event.hidden, event.channel)
+    known = found.get(kind)
+    if known is None or event.confidence > known.confidence:
+        found[kind] = event

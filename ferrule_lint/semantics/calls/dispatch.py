@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, methods, modelled
+from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, methods, modelled, receivers
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data import iteration, tensors
@@ -415,6 +415,9 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         return named
     if frame.models.convention("initialized", target.name) is not None and receiver.data is None:
         return Value(uniform=True, const="True")
+    value = receivers.call(frame, target, arguments, text)
+    if value is not None:
+        return value
     by_name = _only_method(frame, target, text)
     if by_name is not None:
         guessed = receiver._replace(types=frozenset())
