@@ -16,13 +16,13 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.calls import constructed, decorators, forwards
-from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate
+from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, wrapped_classes
 from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
+from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
@@ -261,7 +261,8 @@ class Analysis:
         return instantiate(frame, summary, bound, pos)
 
     def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
-        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them."""
+        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them; and of
+        modules whose forward broadcasts buffers."""
         out: list[tuple[str, Value]] = []
         for i, parameter in enumerate(function.parameters):
             value = bound.get(parameter.name)
@@ -270,6 +271,9 @@ class Analysis:
             if i == 0 and function.owner is not None and not function.is_static:
                 continue
             (info,) = value.types
+            if forwards.shares_buffers(self, value):
+                out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
+                continue
             annotated = self.annotated_class(parameter.annotation, function.module)
             if annotated is info or (annotated is not None and annotated not in self.names.mro(info)):
                 continue
@@ -333,9 +337,14 @@ class Analysis:
             execute(inner, function.body)
         finally:
             self._light_open.discard(key)
-        result = _result_of(inner)._replace(deps=NO_DEPS)
+        result = _result_of(inner)
+        given = [bound[name] for name, how in sorted(result.deps) if how == FLOWS and name in bound]
+        result = result._replace(deps=NO_DEPS)
         if annotated is not None and not result.types:
             result = result._replace(types=frozenset({annotated}))
+        wrapped: frozenset[ClassInfo] = frozenset().union(*(wrapped_classes(frame, result, v) for v in given))
+        if wrapped:
+            return result._replace(types=result.types | wrapped)  # what is wrapped elsewhere is of another class
         self._light[key] = result
         return result
 
