@@ -262,8 +262,8 @@ class Analysis:
         return instantiate(frame, summary, bound, pos)
 
     def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
-        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them; and of
-        modules whose forward broadcasts buffers."""
+        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them, and
+        of modules whose forward broadcasts buffers."""
         out: list[tuple[str, Value]] = []
         for i, parameter in enumerate(function.parameters):
             value = bound.get(parameter.name)
