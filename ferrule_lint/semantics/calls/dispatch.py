@@ -39,7 +39,7 @@ from ferrule_lint.semantics.gradients import gradient_order, participation, surg
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.sources import first_rank, tokenizers
+from ferrule_lint.semantics.sources import draws, first_rank, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.walk.attributes import is_world_size, rank_axes
 
@@ -213,7 +213,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     if dotted.startswith("torch."):
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):
-            return tensor
+            return draws.drawn(frame, dotted, e, tensor)
     model = frame.models.call(dotted)
     if model is not None:
         if model.makes:  # a thread, a process, a future
