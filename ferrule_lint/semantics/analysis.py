@@ -17,13 +17,15 @@ from ferrule_lint.facts.outline import Facts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.calls import constructed, decorators, forwards
-from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate
+from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, wrapped_classes
+from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, UNKNOWN, Axes, Value, join, settled, worse
+from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, NOTHING, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
 from ferrule_lint.semantics.gradients import gradient_order, participation, stage_values
@@ -68,6 +70,7 @@ class Analysis:
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
         self.exceptions = exceptions.Exceptions(self)
+        self.receivers = Receivers(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
         self.accumulators = Accumulators()
@@ -264,7 +267,8 @@ class Analysis:
         return instantiate(frame, summary, bound, pos)
 
     def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
-        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them."""
+        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them, and
+        of modules whose forward broadcasts buffers."""
         out: list[tuple[str, Value]] = []
         for i, parameter in enumerate(function.parameters):
             value = bound.get(parameter.name)
@@ -273,6 +277,9 @@ class Analysis:
             if i == 0 and function.owner is not None and not function.is_static:
                 continue
             (info,) = value.types
+            if forwards.shares_buffers(self, value):
+                out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
+                continue
             annotated = self.annotated_class(parameter.annotation, function.module)
             if annotated is info or (annotated is not None and annotated not in self.names.mro(info)):
                 continue
@@ -336,9 +343,14 @@ class Analysis:
             execute(inner, function.body)
         finally:
             self._light_open.discard(key)
-        result = _result_of(inner)._replace(deps=NO_DEPS)
+        result = _result_of(inner)
+        given = [bound[name] for name, how in sorted(result.deps) if how == FLOWS and name in bound]
+        result = result._replace(deps=NO_DEPS)
         if annotated is not None and not result.types:
             result = result._replace(types=frozenset({annotated}))
+        wrapped: frozenset[ClassInfo] = frozenset().union(*(wrapped_classes(frame, result, v) for v in given))
+        if wrapped:
+            return result._replace(types=result.types | wrapped)  # what is wrapped elsewhere is of another class
         self._light[key] = result
         return result
 
@@ -412,8 +424,8 @@ class Analysis:
             summary.result = participation.returned(frame, summary.result)
             participation.at_return(frame, summary.result)
         annotated = self.annotated_class(summary.function.returns, summary.function.module)
-        if annotated is not None and not summary.result.types and summary.result.target is None:
-            summary.result = summary.result._replace(types=frozenset({annotated}))
+        if annotated is not None and not summary.result.types and _tells_nothing(summary.result):
+            summary.result = summary.result._replace(types=frozenset({annotated}), target=None)
         if summary.result.presence is None and _says_there(summary.function.returns):
             summary.result = summary.result._replace(there=True)
         parameters = {p.name for p in summary.function.parameters}
@@ -459,6 +471,12 @@ class Analysis:
 
 def _with_frame(known: tuple[Summary, Frame | None] | None) -> tuple[Summary, Frame] | None:
     return None if known is None or known[1] is None else (known[0], known[1])
+
+
+def _tells_nothing(value: Value) -> bool:
+    """Whether the text says less of what a value may be called or asked for than an annotation does: it refers to
+    nothing, or is an attribute of something unknown (`return self._trainer`)."""
+    return value.target is None or type(value.target) is MethodTarget
 
 
 def _says_there(annotation: f.Expr | None) -> bool:
@@ -525,7 +543,7 @@ def _settled(values: list[Value]) -> Value | None:
 
 
 def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
-    """One event of each kind in a trace and in the calls it makes."""
+    """One event of each kind in a trace and in the calls it makes: the surest, of those the first."""
     found: dict[tuple[object, ...], Event] = {}
     stack = list(reversed(trace))
     while stack:
@@ -534,12 +552,19 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
             break
         term = stack.pop()
         if type(term) is Event:
-            found.setdefault((term.op, term.axes, term.hidden, term.channel), term)
+            _keep(found, term)
         elif type(term) is CallTerm:
             for event in term.summary.events:
                 if event.confidence > term.confidence:
                     event = event._replace(confidence=term.confidence)
-                found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
+                _keep(found, event)
         else:
             stack.extend(reversed(parts(term)))
     return list(found.values())
+
+
+def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
+    kind = (event.op, event.axes, event.hidden, event.channel)
+    known = found.get(kind)
+    if known is None or event.confidence > known.confidence:
+        found[kind] = event

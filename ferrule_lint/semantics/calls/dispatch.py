@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, methods, modelled
+from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, methods, modelled, receivers
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data import iteration, tensors
@@ -42,7 +42,7 @@ from ferrule_lint.semantics.gradients import gradient_order, participation, surg
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.sources import first_rank, tokenizers
+from ferrule_lint.semantics.sources import draws, first_rank, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.walk.attributes import is_world_size, rank_axes
 
@@ -229,7 +229,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     if dotted.startswith("torch."):
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):
-            return tensor
+            return draws.drawn(frame, dotted, e, tensor)
     model = frame.models.call(dotted)
     if model is not None:
         if model.makes:  # a thread, a process, a future
@@ -431,6 +431,9 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         return named
     if frame.models.convention("initialized", target.name) is not None and receiver.data is None:
         return Value(uniform=True, const="True")
+    value = receivers.call(frame, target, arguments, text)
+    if value is not None:
+        return value
     by_name = _only_method(frame, target, text)
     if by_name is not None:
         guessed = receiver._replace(types=NOTHING)

@@ -31,7 +31,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.project.names import FunctionInfo
+from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.walk.frame import Frame
 
 _CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
@@ -185,9 +185,9 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
         for name, how in sorted(result.deps):
             argument = bound.get(name)
             if argument is not None:
+                types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
                 value = join2(value, _through(argument, how))._replace(
-                    target=value.target, const=None, items=items, types=value.types, module=value.module,
-                    there=value.there,
+                    target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
                 )  # fmt: skip
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)
@@ -211,6 +211,14 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
     return value
+
+
+def wrapped_classes(frame: Frame, result: Value, argument: Value) -> frozenset[ClassInfo]:
+    """The classes of a module that a function was given and hands back in a wrapper (`return DDP(model)`)."""
+    wrapper = frame.models.class_(result.external) if result.external and argument.types else None
+    if wrapper is None or wrapper.role not in ("ddp", "sharded"):
+        return frozenset()
+    return argument.types if all(frame.analysis.is_module(c) for c in argument.types) else frozenset()
 
 
 def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:

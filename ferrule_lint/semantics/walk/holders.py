@@ -259,7 +259,10 @@ def enter(
             value = admissions.of_parameter(frame, parameter.name, parameter_value(frame, parameter, function.line))
             if known is not None and known.there:
                 value = value._replace(there=True, presence=None)
-            frame.env[parameter.name] = value if known is None or not known.types else value._replace(types=known.types)
+            if known is not None and known.types:
+                external, module = known.external or value.external, known.module or value.module
+                value = value._replace(types=known.types, external=external, module=module)
+            frame.env[parameter.name] = value
         else:
             frame.env[parameter.name] = known
         if frame.gradients:
