@@ -15,7 +15,7 @@ from ferrule_lint.checks.result import CheckResult
 from ferrule_lint.checks.run import check
 from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
-from ferrule_lint.semantics import compare
+from ferrule_lint.semantics.divergence import compare
 
 HEAD = "import functools\nimport torch.distributed as dist\n"
 

@@ -64,7 +64,7 @@ def test_links_lead_somewhere(page: str) -> None:
 
 @pytest.mark.parametrize("page", ["docs/architecture.md", "docs/limits.md"])
 def test_budgets_are_those_of_the_code(page: str) -> None:
-    """Rows `| ... | `semantics.compare.BUDGET` | 6000 | ...`."""
+    """Rows `| ... | `semantics.divergence.compare.BUDGET` | 6000 | ...`."""
     text = (ROOT / page).read_text(encoding="utf-8")
     rows = re.findall(r"\| `([a-z_.]+)\.([A-Z_]+)` \| ([\d,]+) \|", text)
     assert rows

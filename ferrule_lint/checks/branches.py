@@ -8,12 +8,12 @@ from typing import NamedTuple
 from ferrule_lint.checks.build import confidence_of, event_steps
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.compare import Difference, Effort, Occurrence, branch_code, difference
-from ferrule_lint.semantics.conditions import Connective, Formula, atoms, divergence_of
-from ferrule_lint.semantics.exceptions import RUN_DRY
-from ferrule_lint.semantics.lattice import Divergence, overlap
-from ferrule_lint.semantics.reach import can_run
-from ferrule_lint.semantics.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
+from ferrule_lint.semantics.control.exceptions import RUN_DRY
+from ferrule_lint.semantics.divergence.compare import Difference, Effort, Occurrence, branch_code, difference
+from ferrule_lint.semantics.divergence.reach import can_run
+from ferrule_lint.semantics.domain.conditions import Connective, Formula, atoms, divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence, overlap
+from ferrule_lint.semantics.domain.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
 #: an event behind as many calls is a guess
 _MOST_CALLS = 8

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence, EventSite, Finding, Span, Step
-from ferrule_lint.semantics.compare import Occurrence
-from ferrule_lint.semantics.lattice import Divergence
-from ferrule_lint.semantics.trace import CallTerm, Event, parts
+from ferrule_lint.semantics.divergence.compare import Occurrence
+from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
 
 NAMES = {
     "FER001": "syntax-error",

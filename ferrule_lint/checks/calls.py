@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
-from ferrule_lint.semantics.frame import CallIssue, Frame
+from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
 
 def check(frame: Frame, function: str) -> Iterator[Finding]:

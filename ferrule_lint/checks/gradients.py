@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator
 
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
-from ferrule_lint.semantics import gradient_order, participation
-from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import DP, OWN, overlap
+from ferrule_lint.semantics.domain.lattice import DP, OWN, overlap
+from ferrule_lint.semantics.gradients import gradient_order, participation
+from ferrule_lint.semantics.walk.frame import Frame
 
 
 def check(

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ferrule_lint.findings import Step
-from ferrule_lint.semantics.conditions import divergence_of
-from ferrule_lint.semantics.lattice import Divergence
-from ferrule_lint.semantics.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Trace
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Trace
 
 #: nodes of one graph; what comes after them is left out
 MOST_NODES = 120

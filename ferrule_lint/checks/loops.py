@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.compare import Comparison, Occurrence, issues
-from ferrule_lint.semantics.reach import can_run
-from ferrule_lint.semantics.trace import Loop, Trace, choices_and_loops
+from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
+from ferrule_lint.semantics.divergence.reach import can_run
+from ferrule_lint.semantics.divergence.signatures import issues
+from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops
 
 
 def check(root: Trace, function: str) -> Iterator[Finding]:

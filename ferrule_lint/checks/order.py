@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.compare import Comparison, Occurrence, first_in_order, issues
-from ferrule_lint.semantics.conditions import divergence_of
-from ferrule_lint.semantics.trace import CallTerm, Choice, Event, Loop, Trace, choices_and_loops, parts
+from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
+from ferrule_lint.semantics.divergence.signatures import issues
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, Trace, choices_and_loops, parts
 
 #: by these a rank learns what another one is going to send
 _ANNOUNCING = ("broadcast_object_list", "scatter_object_list", "all_gather_object", "gather_object", "recv_object_list")

@@ -15,11 +15,11 @@ from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
-from ferrule_lint.semantics.conditions import divergence_of
-from ferrule_lint.semantics.group_members import assignments
-from ferrule_lint.semantics.lattice import WORLD, Divergence
-from ferrule_lint.semantics.text import last_name, place_name, render
-from ferrule_lint.semantics.trace import Attempt, Choice, Event, Exit, Trace
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.lattice import WORLD, Divergence
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Event, Exit, Trace
+from ferrule_lint.semantics.groups.group_members import assignments
 
 #: tests that hold on a single rank of a group
 _SINGLE = re.compile(

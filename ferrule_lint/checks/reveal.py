@@ -8,7 +8,7 @@ from ferrule_lint.checks.result import CheckOptions
 from ferrule_lint.facts.types import FileFacts
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.lattice import Value
+from ferrule_lint.semantics.domain.lattice import Value
 
 
 def reveal(

@@ -12,11 +12,11 @@ from ferrule_lint.facts.types import Body, FileFacts
 from ferrule_lint.findings import Confidence, Finding, LintError
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import UNKNOWN_GROUP
-from ferrule_lint.semantics.names import FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.programs import is_test
-from ferrule_lint.semantics.trace import Trace, without_returns
+from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP
+from ferrule_lint.semantics.domain.trace import Trace, without_returns
+from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.walk.frame import Frame
 
 _STACK = 6000
 

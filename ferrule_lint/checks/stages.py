@@ -12,11 +12,11 @@ from ferrule_lint.checks.build import finding
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.compare import Comparison, Occurrence
-from ferrule_lint.semantics.conditions import atoms, divergence_of
-from ferrule_lint.semantics.lattice import Divergence
-from ferrule_lint.semantics.text import position, root_name
-from ferrule_lint.semantics.trace import Choice, Trace, choices_and_loops
+from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
+from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.text import position, root_name
+from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops
 
 _EVERY_AXIS = frozenset({"world"})
 

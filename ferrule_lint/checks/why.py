@@ -15,11 +15,11 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.conditions import divergence_of
-from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.lattice import Divergence, Value
-from ferrule_lint.semantics.text import position, shown
-from ferrule_lint.semantics.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Trace
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.text import position, shown
+from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Trace
+from ferrule_lint.semantics.walk.frame import Frame
 
 #: values shown of one line
 MOST_VALUES = 40

@@ -15,35 +15,30 @@ from collections.abc import Callable, Iterator, Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics import (
-    constructed,
-    decorators,
-    exceptions,
-    forwards,
-    gradient_order,
-    group_use,
-    latent,
-    participation,
-    stage_values,
-    state,
-)
-from ferrule_lint.semantics.accumulators import Accumulators
-from ferrule_lint.semantics.axes import axes_in
-from ferrule_lint.semantics.conditions import atoms, divergence_of
-from ferrule_lint.semantics.expressions import EVALUATORS
-from ferrule_lint.semantics.frame import Frame
-from ferrule_lint.semantics.hierarchy import Hierarchy
-from ferrule_lint.semantics.holders import FULL, Holders, enter
-from ferrule_lint.semantics.instantiate import bind_arguments, contexts_of, instantiate
-from ferrule_lint.semantics.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
-from ferrule_lint.semantics.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
-from ferrule_lint.semantics.seeding import Seeding
-from ferrule_lint.semantics.sharding import Setting, Sharding
-from ferrule_lint.semantics.signals import Signals
-from ferrule_lint.semantics.statements import execute
-from ferrule_lint.semantics.summary import Summary
-from ferrule_lint.semantics.text import last_name, place_name
-from ferrule_lint.semantics.trace import CallTerm, Event, Trace, parts
+from ferrule_lint.semantics.calls import constructed, decorators, forwards
+from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate
+from ferrule_lint.semantics.control import exceptions
+from ferrule_lint.semantics.data.accumulators import Accumulators
+from ferrule_lint.semantics.divergence import latent
+from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
+from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
+from ferrule_lint.semantics.gradients import gradient_order, participation, stage_values
+from ferrule_lint.semantics.groups import group_use
+from ferrule_lint.semantics.groups.axes import axes_in
+from ferrule_lint.semantics.project.hierarchy import Hierarchy
+from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
+from ferrule_lint.semantics.project.seeding import Seeding
+from ferrule_lint.semantics.project.sharding import Setting, Sharding
+from ferrule_lint.semantics.project.signals import Signals
+from ferrule_lint.semantics.walk import state
+from ferrule_lint.semantics.walk.body import execute
+from ferrule_lint.semantics.walk.expressions import EVALUATORS
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.holders import FULL, Holders, enter
+from ferrule_lint.semantics.walk.statements import EXECUTORS
 
 DEEPEST_CALL = 24
 MOST_CONTEXTS = 8
@@ -67,6 +62,7 @@ class Analysis:
         self.models = models
         #: for frames, which cannot import them
         self.evaluators = EVALUATORS
+        self.executors = EXECUTORS
         self.as_state = state.under_tests
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
@@ -281,7 +277,7 @@ class Analysis:
     def _receiver_class(self, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
         owner = function.module.classes.get(function.owner) if function.owner else None
         if receiver is not None and owner is not None:
-            from ferrule_lint.semantics.targets import ClassTarget
+            from ferrule_lint.semantics.domain.targets import ClassTarget
 
             if type(receiver.target) is ClassTarget:
                 return receiver.target.info
@@ -292,8 +288,8 @@ class Analysis:
 
     def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
         """What a call does to the variables that are passed to it."""
-        from ferrule_lint.semantics.calls import Arguments, seen_by_others
-        from ferrule_lint.semantics.modelled import _make_uniform
+        from ferrule_lint.semantics.calls.dispatch import Arguments, seen_by_others
+        from ferrule_lint.semantics.calls.modelled import _make_uniform
 
         function = summary.function
         if call is None or function is None:

@@ -1,0 +1,348 @@
+"""Python's own functions whose meaning the analysis needs: sizes, iteration, callbacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.forwards import runs_nothing
+from ferrule_lint.semantics.data import filters
+from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
+from ferrule_lint.semantics.domain.lattice import (
+    CONTAINED,
+    COUNTED,
+    EMPTY,
+    FLOWS,
+    ITEM,
+    ITERATED,
+    NO_DEPS,
+    UNIFORM,
+    UNKNOWN,
+    WORLD,
+    Deps,
+    Value,
+    computed,
+    join,
+    rounds_of,
+    worse,
+)
+from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
+from ferrule_lint.semantics.domain.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_PURE = frozenset(
+    [
+        "int",
+        "float",
+        "bool",
+        "str",
+        "abs",
+        "sum",
+        "round",
+        "divmod",
+        "pow",
+        "bin",
+        "hex",
+        "ord",
+        "chr",
+        "repr",
+        "format",
+        "complex",
+        "min",
+        "max",
+        "math.ceil",
+        "math.floor",
+        "math.sqrt",
+        "math.log",
+        "math.log2",
+        "math.exp",
+        "math.prod",
+        "math.gcd",
+        "operator.add",
+        "copy.copy",
+        "copy.deepcopy",
+        "os.path.join",
+        "os.path.abspath",
+        "os.path.expanduser",
+    ]
+)
+
+_CONTENT = frozenset({"bool", "int", "float", "any", "all"})
+
+_UNIFORM = frozenset(
+    [
+        "isinstance",
+        "issubclass",
+        "hasattr",
+        "callable",
+        "type",
+        "id",
+        "super",
+        "object",
+        "print",
+        "torch.device",
+        "torch.is_grad_enabled",
+        "torch.cuda.is_available",
+        "torch.cuda.device_count",
+        "platform.system",
+        "os.cpu_count",
+    ]
+)
+
+_PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "itertools.islice", "tqdm.tqdm", "tqdm",
+                      "tqdm.auto.tqdm", "itertools.chain", "collections.OrderedDict", "itertools.cycle",
+                      "typing.cast", "collections.deque", "bytearray", "memoryview",
+                      "numpy.frombuffer"})  # fmt: skip
+
+_RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$")
+
+
+def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
+    """A call of a builtin or standard-library function, or None."""
+    handler = _FUNCTIONS.get(dotted)
+    if handler is not None:
+        return handler(frame, arguments)
+    if dotted in _PURE:
+        return _pure(frame, dotted, arguments)
+    if dotted in _UNIFORM:
+        return UNKNOWN if dotted == "id" else Value(uniform=True)
+    if dotted in _PASS_ON:
+        values = arguments.positional[1:] if dotted == "typing.cast" else arguments.positional
+        if dotted == "dict" and arguments.keywords:
+            return _pass_on(arguments.values)._replace(unordered=None, in_order=False)
+        return _pass_on(values)
+    return None
+
+
+def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.walk.predicates import observe
+
+    joined = computed(arguments.values)
+    if dotted in ("min", "max", "sum") and len(arguments.positional) == 1:
+        only = arguments.positional[0]
+        length = only.length or only.divergence
+        if length is not None:
+            return Value(divergence=length, deps=joined.deps)
+    if dotted in _CONTENT and joined.data is not None:
+        return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
+    if dotted in _CONTENT:
+        joined = joined._replace(shape=None, shape_deps=NO_DEPS)
+    rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
+    return joined._replace(container=False, length=None, rank=rank)
+
+
+def _pass_on(values: tuple[Value, ...]) -> Value:
+    if not values:
+        return Value(uniform=True, container=True)
+    first = values[0]
+    return first._replace(const=None, target=None)
+
+
+def _len(frame: Frame, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    value = arguments.positional[0]
+    if value.types and value.length is None and (own := _own_length(frame, value, arguments.expr.pos)) is not None:
+        return own
+    if value.items is not None and value.length is None:
+        return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
+    divergence = rounds_of(value)
+    if divergence is None and value.divergence is not None and value.divergence.kind in ("data", "structure"):
+        divergence = value.divergence
+    if divergence is not None:
+        divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
+        return Value(divergence=divergence, deps=value.deps)
+    deps = frozenset((p, COUNTED if how == ITERATED else how) for p, how in length_deps(value))
+    # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
+    emptiness = value.emptiness or (None if value.container else value.data)
+    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps | empty_or_not(value))
+
+
+def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
+    """What `__len__` of an instance of a project class says, where that is known to differ."""
+    if len(value.types) > 1:
+        return None
+    method = frame.analysis.names.method(next(iter(value.types)), "__len__")
+    if method is None:
+        return None
+    with frame.recording():
+        result = frame.analysis.call_function(frame, method, value, (), {}, pos)
+    return result if result.divergence is not None else None
+
+
+def empty_or_not(value: Value) -> Deps:
+    """The parameters whose size, or that of whose items, is asked for."""
+    return frozenset((p, EMPTY) for p, how in value.deps if how in (FLOWS, ITEM))
+
+
+def _range(frame: Frame, arguments: Arguments) -> Value:
+    joined = computed(arguments.positional)
+    given = arguments.positional
+    # `range(rank, n, world_size)` deals out n, which every rank gets as much of if it is a multiple
+    dealt = len(given) == 3 and given[1].multiple and given[2].world_size
+    return Value(
+        uniform=joined.uniform,
+        divergence=None,
+        length=None if dealt else joined.divergence,
+        length_deps=NO_DEPS if dealt else frozenset(d for d in joined.deps if d[1] != CONTAINED),
+        multiple=len(given) == 1 and given[0].multiple,
+    )
+
+
+def _unordered(frame: Frame, arguments: Arguments) -> Value:
+    expr = arguments.expr.args[0] if arguments.expr.args else None
+    return made_set(frame, _pass_on(arguments.positional), expr, arguments.expr.pos)
+
+
+def _sorted(frame: Frame, arguments: Arguments) -> Value:
+    value = sorted_value(_pass_on(arguments.positional))
+    before = arguments.positional[0].unordered if arguments.positional else None
+    key = arguments.expression("key", None)
+    if last_name(key) in ("id", "hash"):
+        note = f"`{last_name(key)}` differs in every process, and so does what is sorted by it"
+        return value._replace(unordered=no_order(frame, arguments.expr.pos, note), in_order=False)
+    if before is not None and leaves_ties(frame, key):
+        note = f"`{render(arguments.expr)}` leaves ties as they were"
+        return value._replace(unordered=before.then(frame.step("flow", arguments.expr.pos, note)), in_order=False)
+    return value
+
+
+def _zip(frame: Frame, arguments: Arguments) -> Value:
+    joined = join(arguments.positional)
+    return joined._replace(items=None, const=None, target=None, loader=any(v.loader for v in arguments.positional))
+
+
+def _next(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.control.exceptions import end_of_batches
+    from ferrule_lint.semantics.walk.binding import element_of
+
+    if not arguments.positional:
+        return UNKNOWN
+    value = element_of(frame, arguments.positional[0], arguments.expr.args[0])
+    end = end_of_batches(frame, arguments.expr)
+    return value if end is None else value._replace(presence=worse(value.presence, end))
+
+
+def _any_all(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.walk.predicates import observe
+
+    if not arguments.positional:
+        return UNKNOWN
+    value = arguments.positional[0]
+    if value.length is not None and value.divergence is None:
+        return Value(divergence=value.length)
+    return observe(frame, value, arguments.expr.pos, render(arguments.expr))
+
+
+def _partial(frame: Frame, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    keywords = tuple((k, v) for k, v in arguments.keywords.items() if k != "**")
+    return Value(uniform=True, target=PartialTarget(arguments.positional[0], arguments.positional[1:], keywords))
+
+
+def _getattr(frame: Frame, arguments: Arguments) -> Value:
+    e = arguments.expr
+    name = e.args[1] if len(e.args) > 1 else None
+    if type(name) is f.Const and name.text[1:-1].isidentifier():
+        value = frame.eval(f.Attr(e.args[0], name.text[1:-1], e.pos))
+        # what is looked for by name and may not be there is a method more often than a module
+        return value._replace(const=None, module=value.module and not runs_nothing(name.text[1:-1]))
+    return UNKNOWN
+
+
+def run_in_thread(frame: Frame, arguments: Arguments) -> Value:
+    """`asyncio.to_thread(function, ...)`, `executor.submit(function, ...)`: the function runs with the rest."""
+    from ferrule_lint.semantics.calls.dispatch import Arguments, dispatch
+
+    e = arguments.expr
+    if not arguments.positional:
+        return UNKNOWN
+    inner = Arguments(e._replace(args=e.args[1:]), arguments.positional[1:], arguments.keywords)
+    return dispatch(frame, arguments.positional[0], inner)
+
+
+def _getenv(frame: Frame, arguments: Arguments) -> Value:
+    name = arguments.expr.args[0] if arguments.expr.args else None
+    if type(name) is f.Const and _RANK_VARIABLE.search(name.text.strip("'\"")):
+        note = f"the environment variable {name.text.strip(chr(39))} differs by rank"
+        return Value(divergence=frame.source(WORLD, "rank", arguments.expr.pos, note))
+    return UNIFORM
+
+
+def _map(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.calls.dispatch import Arguments as Args
+    from ferrule_lint.semantics.calls.dispatch import dispatch
+    from ferrule_lint.semantics.walk.binding import element_of, loop_term
+
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    iterable, expr = arguments.positional[1], arguments.expr.args[1]
+    item = element_of(frame, iterable, expr)
+    with frame.recording() as terms:
+        result = dispatch(frame, arguments.positional[0], Args(arguments.expr._replace(args=(expr,)), (item,), {}))
+    if terms:
+        frame.emit(loop_term(frame, iterable, tuple(terms), arguments.expr.pos, expr))
+    return Value(data=result.data, length=iterable.length, unordered=iterable.unordered, element_types=result.types)
+
+
+def _empty(frame: Frame, arguments: Arguments) -> Value:
+    """`defaultdict(list)`: filled from here on."""
+    return Value(uniform=True, container=True)
+
+
+def _type(frame: Frame, arguments: Arguments) -> Value:
+    """`type(x)` of an instance of a class of the project."""
+    types = arguments.positional[0].types if len(arguments.positional) == 1 else frozenset()
+    return Value(uniform=True, target=ClassTarget(next(iter(types)))) if len(types) == 1 else UNKNOWN
+
+
+def _filter(frame: Frame, arguments: Arguments) -> Value:
+    value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
+    length, deps = filters.of_all(frame, value, arguments.expr.pos)
+    return value._replace(items=None, const=None, uniform=False, length=value.length or length, length_deps=deps)
+
+
+def serialised(frame: Frame, arguments: Arguments) -> Value:
+    """`pickle.dumps(x)`: as long as what this rank has to say, unless it says what all do."""
+    if arguments.positional and arguments.positional[0].uniform:
+        return UNIFORM
+    note = f"`{render(arguments.expr)}` is as long as what this rank puts in"
+    length = frame.source(WORLD, "data", arguments.expr.pos, note, Confidence.MEDIUM)
+    return Value(length=length._replace(assumed=True), there=True)
+
+
+_Handler = Callable[["Frame", "Arguments"], Value]
+
+_FUNCTIONS: dict[str, _Handler] = {
+    "len": _len,
+    "range": _range,
+    "set": _unordered,
+    "frozenset": _unordered,
+    "sorted": _sorted,
+    "zip": _zip,
+    "next": _next,
+    "any": _any_all,
+    "all": _any_all,
+    "functools.partial": _partial,
+    "getattr": _getattr,
+    "asyncio.to_thread": run_in_thread,
+    "os.getenv": _getenv,
+    "os.environ.get": _getenv,
+    "map": _map,
+    "filter": _filter,
+    "type": _type,
+    "collections.defaultdict": _empty,
+    "collections.Counter": _empty,
+    "pickle.dumps": serialised,
+    "dill.dumps": serialised,
+    "cloudpickle.dumps": serialised,
+    "json.dumps": serialised,
+    "msgpack.packb": serialised,
+}

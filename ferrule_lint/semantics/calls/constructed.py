@@ -1,0 +1,67 @@
+"""Objects that are built around data and walk it later: `trainer = Trainer(shard); trainer.fit()`.
+
+What an attribute holds is known without its instance, so that how many items it has cannot be told from there. An
+attribute that `__init__` computes from a parameter `p` therefore says that its length depends on `.p`, a parameter of
+the object itself; what was passed for `p` is kept with the instance, and stands for `.p` in the methods called on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.domain.lattice import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, Value, rounds_of
+
+if TYPE_CHECKING:
+    from ferrule_lint.facts import types as f
+    from ferrule_lint.semantics.domain.summary import Summary
+    from ferrule_lint.semantics.project.names import FunctionInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_PREFIX = "."
+_OF_LENGTH = (ITERATED, COUNTED)
+
+
+def held(value: Value, method: FunctionInfo) -> Deps:
+    """How the constructor's parameters decide the length of what it leaves in an attribute."""
+    if method.name != "__init__":
+        return NO_DEPS
+    own = {p.name for p in method.parameters}
+    lengths = {p for p, how in value.length_deps if how in _OF_LENGTH}
+    if not lengths and value.const is None and not value.divergence:
+        lengths = {p for p, how in value.deps if how == FLOWS}
+    return frozenset((_PREFIX + p, COUNTED) for p in lengths & own)
+
+
+def kept(frame: Frame, bound: Mapping[str, Value], pos: f.Pos) -> tuple[tuple[str, Value], ...]:
+    """The arguments of a constructor call that differ in their number of items, or whose callers may let them."""
+    found: list[tuple[str, Value]] = []
+    for name, value in bound.items():
+        if value.types and value.length is None:
+            value = iteration.of_instance(frame, value, pos)
+        length = rounds_of(value)
+        deps = value.length_deps | frozenset((p, ITERATED) for p, how in value.deps if how == FLOWS)
+        if (length is not None or deps) and value.const is None:
+            found.append((name, Value(length=length, length_deps=deps)))
+    return tuple(sorted(found))
+
+
+def bind(frame: Frame, summary: Summary, receiver: Value | None, bound: dict[str, Value]) -> dict[str, Value]:
+    """The arguments of a method call, with those of its object's constructor that the summary asks for."""
+    asked = {p for latent in summary.latents for p, _ in latent.deps if p[0] == _PREFIX}
+    asked |= {p for p, _ in summary.result.length_deps if p[0] == _PREFIX}
+    if not asked:
+        return bound
+    bound = dict(bound)
+    if receiver is None or _is_self(frame, receiver):
+        bound |= {p: Value(length_deps=frozenset([(p, COUNTED)])) for p in asked}
+    else:
+        given = dict(receiver.given)
+        bound |= {p: given[p[1:]] for p in asked if p[1:] in given}
+    return bound
+
+
+def _is_self(frame: Frame, receiver: Value) -> bool:
+    own = frame.env.get(frame.self_name) if frame.self_name else None
+    return own is receiver or (own is not None and not receiver.given and own.types == receiver.types)

@@ -1,0 +1,169 @@
+"""Calls of modules: which of them are forwards of a sharded module, and so issue events without saying so."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import DP, Divergence, Value, worse
+from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.project.programs import of_one_process
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: methods of a module of unknown class that run nothing
+_NO_FORWARD = re.compile(
+    r"(get|set|is|has|load|save|state|named|parameters|modules|children|train|eval|to|cuda|cpu|half|float|bfloat16|"
+    r"register|requires|apply|init|reset|resize|enable|disable|gradient|compile|zero|post|tie|buffers|keys|items|"
+    r"values|append|extend|insert|add|update|numel|weight|fuse|merge|unmerge|num|config|size|double|type|share|print|"
+    r"map|freeze|unfreeze|prepare|prune|dtype|device|no_sync|from|push|create|build|make|check|log|print|bind|can_|supports?_|"
+    r"should_|remove|delete|clear|flush|close|open_|dump|write|read_|validate|verify|assert|convert|export|upload|_|"
+    r"\w+_(configs?|names|specs?|sizes?|shapes?|types?|infos?|counts?|keys|ids|inputs|kwargs)$)"
+)
+
+
+def runs_nothing(name: str) -> bool:
+    """Whether a method of a module of unknown class, by its name, runs no forward (`named_parameters`, `to`)."""
+    return _NO_FORWARD.match(name) is not None
+
+
+def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, result: Value | None) -> Value | None:
+    """A call of a module instance: a hidden event when it is sharded. None when it is not known to be a module."""
+    analysis = frame.analysis
+    model = frame.models.class_(function.external) if function.external else None
+    role = model.role if model is not None else ""
+    modules = [c for c in function.types if analysis.is_module(c)]
+    if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
+        return result
+    if role == "ddp" and analysis.sharding.shares_buffers(modules):
+        note = f"the forward of `{render(arguments.expr.func)}` broadcasts its buffers"
+        emit(frame, arguments, Confidence.MEDIUM, note)
+    # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
+    accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
+    if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
+        confidence = _sharded(frame, function, role)
+        if confidence is not None:
+            emit(frame, arguments, confidence)
+    if result is None and last_name(arguments.expr.func) == "generate":
+        return generated(frame, "generate", arguments)
+    data = _output(frame, arguments)
+    if data is None and role in ("sharded", "ddp") and not all(v.uniform for v in arguments.values):
+        note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
+        data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
+    value = (result or Value())._replace(data=data) if result is None or result.data is None else result
+    return value if role == "leaf" else participation.of_forward(frame, channel(arguments), arguments, value)
+
+
+def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
+    """How sure it is that this module's forward gathers parameters; None: no evidence."""
+    if role == "sharded":
+        return Confidence.HIGH
+    analysis = frame.analysis
+    best: Confidence | None = None
+    for info in function.types:
+        found = analysis.sharding.of_class(info)
+        if found is not None and (best is None or found > best):
+            best = found
+    if best is None and not function.types:
+        owner = frame.self_class
+        if owner is not None and analysis.is_module(owner):
+            # a submodule of unknown class is sharded with the module that owns it
+            return analysis.sharding.of_class(owner)
+        return analysis.sharding.unknown
+    return best
+
+
+def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str = "") -> None:
+    func = arguments.expr.func
+    note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
+    expr = arguments.expr
+    assumed = confidence < Confidence.HIGH
+    confidence = min(
+        confidence, Confidence.LOW if assumed and of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
+    )
+    frame.emit(
+        Event(
+            "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr),
+            assumed,
+        )
+    )  # fmt: skip
+
+
+def channel(arguments: Arguments) -> str:
+    """The module's name in a call of it."""
+    func = arguments.expr.func
+    name = last_name(func if type(func) is not f.Subscript else func.base) or render(func)
+    return (last_name(func.base) or name) if name == "forward" and type(func) is f.Attr else name
+
+
+_STAND_IN = re.compile(r"(^|_)(dummy|fake|placeholder)(_|$)", re.IGNORECASE)
+
+
+def stands_in(call: f.Call) -> bool:
+    """Whether a call is given something that, by its name, only stands in for a real input."""
+    return any(_STAND_IN.search(last_name(v)) for v in (*call.args, *(v for _, v in call.keywords)))
+
+
+def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
+    """What a forward returns is local data if what goes in is."""
+    data: Divergence | None = None
+    for value in arguments.values:
+        data = worse(data, value.data)
+    return data
+
+
+def generated(frame: Frame, name: str, arguments: Arguments) -> Value:
+    """The output of a method of a module; generated sequences are as long as the rank's own longest one."""
+    data = _output(frame, arguments)
+    if name != "generate":
+        return Value(data=data)
+    if data is None:
+        note = f"`{render(arguments.expr.func)}` continues the rank's own prompts"
+        data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
+    note = f"`{render(arguments.expr.func)}` stops at a length that the local batch decides"
+    shape = data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+    return Value(data=data, shape=shape, uneven_last=True)
+
+
+def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
+    """`loss.backward()` of a loss that this rank computed from its own data, in a project that wraps modules."""
+    if loss.data is None and loss.divergence is None:
+        return
+    if not frame.analysis.sharding.reduces_gradients:
+        return
+    participation.at_backward(frame, loss, arguments.expr.pos)
+    note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
+    pos = arguments.expr.pos
+    confidence = Confidence.LOW if of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
+    frame.emit(Event("backward", DP, "", frame.module.path, pos, confidence, True, note))
+
+
+def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:
+    """Forwards that only a name gives away: `model(**batch)`, `self.visual(...)`, a submodule of a library's module."""
+    func = arguments.expr.func
+    sharding = frame.analysis.sharding
+    name = last_name(func)
+    if not name:
+        return None
+    if receiver.module and type(func) is f.Attr and not runs_nothing(name):
+        confidence = (
+            sharding.unknown if frame.self_class is None else sharding.of_class(frame.self_class) or sharding.unknown
+        )
+        if confidence is None:
+            return None
+        emit(frame, arguments, confidence)
+        result = generated(frame, name, arguments)
+        return participation.of_forward(frame, name, arguments, result)
+    if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
+        return None
+    if not arguments.values or (sharding.unknown is None and not frame.gradients):
+        return None
+    if sharding.unknown is not None:  # under DDP alone there is a backward to share, and no forward
+        emit(frame, arguments, sharding.unknown)
+    return participation.of_forward(frame, name, arguments, Value(data=_output(frame, arguments)))

@@ -1,0 +1,250 @@
+"""A summary at a call: parameters bound to arguments, the result in terms of what was passed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics.domain.lattice import (
+    CONTAINED,
+    COUNTED,
+    EMPTY,
+    FLOWS,
+    ITEM,
+    ITERATED,
+    NO_DEPS,
+    OBSERVED,
+    PRESENT,
+    SELECTS,
+    SIZED,
+    UNKNOWN_GROUP,
+    Divergence,
+    Value,
+    contained,
+    join2,
+    rounds_of,
+    worse,
+)
+from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.project.names import FunctionInfo
+from ferrule_lint.semantics.walk.frame import Frame
+
+_CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
+
+
+def bind_arguments(
+    function: FunctionInfo,
+    receiver: Value | None,
+    positional: tuple[Value, ...],
+    keywords: Mapping[str, Value],
+    call: f.Call | None,
+) -> dict[str, Value]:
+    """Parameter name -> argument, for everything that is passed visibly."""
+    bound: dict[str, Value] = {}
+    parameters = list(function.parameters)
+    if (
+        function.owner is not None
+        and not function.is_static
+        and parameters
+        and (receiver is not None or function.is_class_method)
+    ):
+        if receiver is not None:
+            bound[parameters[0].name] = receiver
+        parameters = parameters[1:]
+    normal = [p for p in parameters if p.kind == "normal"]
+    for i, (parameter, value) in enumerate(zip(normal, positional, strict=False)):
+        if call is not None and i < len(call.args) and type(call.args[i]) is f.Starred:
+            break
+        bound[parameter.name] = value
+    names = {p.name for p in parameters if p.kind in ("normal", "keyword")}
+    for name, value in keywords.items():
+        if name in names:
+            bound[name] = value
+    if not _is_open(call):
+        for parameter in parameters:
+            default = parameter.default
+            if parameter.name not in bound and type(default) is f.Const:
+                bound[parameter.name] = Value(uniform=True, const=default.text)
+    return bound
+
+
+def _is_open(call: f.Call | None) -> bool:
+    if call is None:
+        return True
+    return any(type(a) is f.Starred for a in call.args) or any(k is None for k, _ in call.keywords)
+
+
+def contexts_of(
+    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None, models: ModelSet
+) -> tuple[tuple[str, Value], ...]:
+    """What the arguments fix of a function: None, True, False, "a group is given", that an optional one is there,
+    callables; ".x" is an attribute of the receiver."""
+    out: list[tuple[str, Value]] = []
+    for i, parameter in enumerate(function.parameters):
+        if i == 0 and function.owner is not None and not function.is_static:
+            receiver = bound.get(parameter.name)
+            out += [(f".{name}", value) for name, value in receiver.fields] if receiver is not None else []
+            continue
+        value = bound.get(parameter.name)
+        if value is None:
+            continue
+        if value.const in _CONTEXT_CONSTANTS and value.divergence is None:
+            out.append((parameter.name, Value(uniform=True, const=value.const, group=value.group)))
+        elif "group" in parameter.name and value.group is not None and value.divergence is None:
+            # an optional group that is passed on stays optional
+            if not (value.deps and value.const is None and value.group is None):
+                out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))
+        elif type(value.target) in (FunctionTarget, PartialTarget, ClassTarget):
+            out.append((parameter.name, Value(uniform=True, target=value.target)))
+        elif type(value.target) is ExternalTarget:
+            model = models.call(value.target.dotted)
+            if model is not None and model.event is not None:
+                out.append((parameter.name, Value(uniform=True, target=value.target)))
+        elif value.there and value.presence is None and parameter.default == f.Const("None"):
+            out.append((parameter.name, Value(there=True)))
+    return tuple(out)
+
+
+def divergence_through(value: Value, how: str) -> Divergence | None:
+    """The divergence of what a function does with an argument."""
+    if how == OBSERVED:
+        return value.observed
+    if how == PRESENT and value.there:
+        return None
+    if how == PRESENT:
+        found = value.presence or value.divergence
+        return found if found is not None and (found is value.presence or found.kind == "structure") else None
+    if how == CONTAINED:
+        return contained(value).divergence
+    if how in (ITERATED, COUNTED):
+        return rounds_of(value)
+    if how == EMPTY:
+        nothing = value.emptiness or (None if value.container else value.data)
+        return None if nothing is None else nothing._replace(empty=True)
+    if how == SELECTS:
+        return value.data if value.boolean else None if value.uneven_last else value.shape
+    return value.divergence
+
+
+def instantiate(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    """The result of a call: the summary's, with each parameter it depends on replaced by its argument."""
+    return _instantiate(frame, summary.result, summary, bound, pos)
+
+
+def of_parameters(frame: Frame, value: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    """Another value of a function's summary, in terms of what was passed."""
+    return _instantiate(frame, value, summary, bound, pos)
+
+
+def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    value = _with_arguments(frame, result, summary, bound, pos)
+    if result.reach is None and value.reach is None:
+        return value
+    reach = None
+    if result.reach is not None:
+        reach = participation.instantiated(frame, result.reach, summary, bound, pos)
+    return value._replace(reach=reach)
+
+
+def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    items = None
+    if result.items is not None:
+        items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
+    value = _without_guesses(result, bound)
+    if value.entries:
+        entries = tuple([(k, _instantiate(frame, v, summary, bound, pos)) for k, v in value.entries])
+        value = value._replace(entries=entries)
+    if items is not None:
+        value = value._replace(items=items)
+    if result.shape_deps:
+        value = value._replace(shape_deps=NO_DEPS)
+        for name, how in sorted(result.shape_deps):
+            argument = bound.get(name)
+            if argument is not None:
+                passed = frozenset((p, how) for p, h in argument.deps if h != CONTAINED) | (
+                    argument.length_deps if how == COUNTED else NO_DEPS
+                )
+                shape = worse(value.shape, divergence_through(argument, how))
+                value = value._replace(shape=shape, shape_deps=value.shape_deps | passed)
+    if not (result.deps or result.length_deps or value.divergence or value.length):
+        return value
+    step = frame.step("call", pos, f"returned by `{summary.display}`")
+    if result.deps or result.length_deps:
+        # what depends on a parameter of an enclosing function still does at the call of the nested one
+        own = {p.name for p in summary.function.parameters} if summary.function else set()
+        outer = frozenset(d for d in result.deps if d[0] not in own)
+        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own and d[0][0] != ".")
+        value = value._replace(deps=outer, length_deps=outer_lengths)
+    if result.deps:
+        # what the parameter's name suggested inside the function gives way to what is passed
+        for name, how in sorted(result.deps):
+            argument = bound.get(name)
+            if argument is not None:
+                value = join2(value, _through(argument, how))._replace(
+                    target=value.target, const=None, items=items, types=value.types, module=value.module,
+                    there=value.there,
+                )  # fmt: skip
+    if result.in_order:
+        value = value._replace(unordered=None, in_order=True)
+    for name, how in sorted(result.length_deps):
+        argument = bound.get(name)
+        if argument is not None:
+            if how == ITERATED and argument.unordered is not None:
+                value = value._replace(unordered=worse(value.unordered, argument.unordered.then(step)))
+            length = worse(value.length, divergence_through(argument, how))
+            passed = frozenset(
+                (p, how if h == FLOWS or (h == ITEM and how == OBSERVED) else h)
+                for p, h in argument.deps
+                if h != CONTAINED
+            )
+            value = value._replace(length=length, length_deps=value.length_deps | passed | argument.length_deps)
+    if value.divergence is not None:
+        divergence = value.divergence.then(step)
+        if divergence.axes == UNKNOWN_GROUP:
+            divergence = divergence.at_most(Confidence.LOW)  # what group the callee asked is not known out here
+        value = value._replace(divergence=divergence)
+    if value.length is not None:
+        value = value._replace(length=value.length.then(step))
+    return value
+
+
+def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
+    """A result whose divergence rests on the name of a parameter: what is passed there should know of it, too."""
+    data, divergence, length = result.data, result.divergence, result.length
+    if not any(d is not None and d.assumed for d in (data, divergence, length)):
+        return result
+    # (what is passed may be such a guess itself, come back in the next round of a loop)
+    if any(
+        d.confidence > Confidence.LOW for v in bound.values() for d in (v.data, v.divergence, v.length) if d is not None
+    ):
+        return result
+    if data is not None and data.assumed:
+        result = result._replace(data=data.at_most(Confidence.LOW))
+    if divergence is not None and divergence.assumed:
+        result = result._replace(divergence=divergence.at_most(Confidence.LOW))
+    if length is not None and length.assumed:
+        result = result._replace(length=length.at_most(Confidence.LOW))
+    return result
+
+
+def _through(argument: Value, how: str) -> Value:
+    if how == OBSERVED:
+        observed = argument.observed
+        return Value(uniform=argument.uniform, divergence=observed, deps=argument.deps)
+    if how == PRESENT:
+        return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
+    if how == CONTAINED:
+        return contained(argument)._replace(unordered=None, shape=None, padded=None)
+    if how == FLOWS:
+        return argument.plain()
+    if how == SIZED:
+        return argument.plain()._replace(shape=None, padded=None, length=None)
+    if how == ITEM:
+        return argument.plain()._replace(
+            length=None, length_deps=NO_DEPS, uniform=False, unordered=None, shape=None, padded=None
+        )
+    return argument._replace(unordered=None)

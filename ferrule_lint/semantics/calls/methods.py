@@ -1,0 +1,299 @@
+"""Methods of containers, strings and tensors, told by their names: sizes, items, what is put into a list."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, run_in_thread, serialised
+from ferrule_lint.semantics.data import filters, layout
+from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
+from ferrule_lint.semantics.data.selection import MASKS
+from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, UNKNOWN, Value, contained, join, reaching, worse
+from ferrule_lint.semantics.domain.targets import MethodTarget
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+SIZES = frozenset({"numel", "nelement", "size", "__len__"})
+
+
+def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
+    """`x.size(0)`, `x.numel()`: local where the shape is; else what differs is at most whether it is zero."""
+    from ferrule_lint.semantics.walk import attributes
+
+    receiver = target.receiver
+    index = render(arguments.expr.args[0]) if arguments.expr.args else ""
+    if receiver.shape is None:
+        emptiness = receiver.emptiness or receiver.data
+        if index:
+            emptiness = attributes.emptiness_of(emptiness, index)
+        # what a caller passes has no items at most in the first dimension: the others are the model's
+        deps = empty_or_not(receiver) if index in ("", "0") else NO_DEPS
+        return Value(emptiness=emptiness, uniform=receiver.uniform, deps=deps)
+    sizes = receiver._replace(external=attributes.SIZE, target=None)
+    if target.name == "size":
+        if not index:
+            return sizes
+        return attributes.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
+    note = f"`{render(arguments.expr)}` differs"
+    return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
+
+
+def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | None:
+    """A method of a value of unknown type whose meaning does not depend on the type, or None."""
+    name, receiver = target.name, target.receiver
+    if name in ("append", "add", "extend", "insert", "update", "setdefault", "appendleft"):
+        return _fill(frame, arguments, receiver)
+    if name in _SAME_EVERYWHERE:
+        return Value(uniform=receiver.uniform)
+    if name in SET_METHODS and receiver.unordered is not None:
+        return receiver._replace(const=None, target=None, items=None)
+    if name == "resize_":
+        return _resized(frame, arguments, receiver)
+    if name == "sort":
+        _sort_in_place(frame, arguments, receiver)
+        return UNKNOWN
+    if name in ("get", "pop") and arguments.expr.args and _is_key(arguments.expr.args[0], name):
+        return _get(frame, arguments, receiver)
+    if name in ("keys", "values", "items", "copy"):
+        return receiver._replace(const=None, target=None, items=None, emptiness=receiver.emptiness)
+    if (name in ("getvalue", "getbuffer") and not arguments.values) or (name == "encode" and _to_bytes(arguments)):
+        return serialised(frame, arguments.replaced(positional=(receiver,)))
+    if name == "submit" and arguments.positional:
+        return run_in_thread(frame, arguments)
+    if name in _TRANSPARENT:
+        # a device is no part of the value: `x.cuda(rank)`
+        operands = () if name in _MOVES else arguments.positional
+        value = join([receiver, *operands]).plain()
+        dim = arguments.positional[0].const if arguments.positional else None
+        if name == "squeeze" and dim not in (None, "0"):  # a dimension of size 1 is the same everywhere
+            deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+            value = value._replace(shape=None if receiver.uneven_last else value.shape, deps=deps)
+        return value._replace(
+            boolean=receiver.boolean or name in MASKS,
+            layout=layout.after(receiver.layout, name, arguments.expr),
+            uniform=receiver.uniform and value.uniform,
+            presence=None,
+            there=receiver.there,
+            unwrapped=receiver.unwrapped,
+        )
+    return None
+
+
+def _to_bytes(arguments: Arguments) -> bool:
+    """`text.encode()`, `text.encode("utf-8")`: tokenizers have another `encode`."""
+    first = arguments.expr.args[0] if arguments.expr.args else None
+    return first is None or (type(first) is f.Const and re.search("(?i)utf|ascii|latin", first.text) is not None)
+
+
+#: what depends on the program, not on the data
+_SAME_EVERYWHERE = frozenset(
+    "dim ndimension element_size is_floating_point is_contiguous is_complex get_device data_ptr stride".split()
+)
+
+_MOST_SLOTS = 48
+
+_MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
+
+_TRANSPARENT = frozenset(
+    [
+        "to",
+        "cuda",
+        "cpu",
+        "float",
+        "half",
+        "bfloat16",
+        "int",
+        "long",
+        "bool",
+        "contiguous",
+        "detach",
+        "clone",
+        "view",
+        "reshape",
+        "permute",
+        "transpose",
+        "squeeze",
+        "unsqueeze",
+        "flatten",
+        "double",
+        "type",
+        "numpy",
+        "strip",
+        "lower",
+        "upper",
+        "logical_not",
+        "logical_and",
+        "logical_or",
+        "ne",
+        "eq",
+        "lt",
+        "gt",
+        "le",
+        "ge",
+        "npu",
+        "bitwise_not",
+        "type_as",
+    ]
+)
+
+
+def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
+    """Adding to a container: under a divergent condition its length differs from then on."""
+    e = arguments.expr
+    base = e.func.base if type(e.func) is f.Attr else None
+    place = place_name(base)
+    if type(base) is f.Subscript and type(base.index) is not f.Const and place_name(base.base):
+        # `groups[key].append(x)` where the key makes the entry
+        _keyed(frame, base, join(arguments.values))
+        return UNKNOWN
+    if not place:
+        return UNKNOWN
+    if last_name(e.func) == "setdefault" and base is not None and len(e.args) == 2:
+        _keyed(frame, f.Subscript(base, e.args[0], e.pos), arguments.positional[1])
+        return frame.read(place) or UNKNOWN
+    known = frame.read(place) or receiver
+    added = join(arguments.values)
+    length = known.length
+    divergence = frame.path_divergence() or filters.of_round(frame, place, e.pos)
+    slots = _slots(e, known, arguments)
+    if divergence is None or divergence.kind == "rank" or slots is not None:
+        divergence = frame.round_divergence()
+    if last_name(e.func) in ("update", "extend") and added.length is not None and added.length.kind == "rank":
+        length = worse(length, added.length)
+    fills = last_name(e.func) in ("append", "extend") and place.startswith(f"{frame.self_name}.")
+    if divergence is not None and (known.container or (fills and not known.types)):
+        note = f"`{place}` gets items on some ranks only"
+        length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
+    data = worse(known.data, added.data)
+    if added.divergence is not None and added.divergence.kind == "data":
+        data = worse(data, added.divergence)
+    types = added.types | (added.element_types if last_name(e.func) in ("extend", "update") else frozenset())
+    unordered = known.unordered
+    if last_name(e.func) == "add" and any(numbers(a) for a in e.args):
+        unordered = None  # a set of numbers
+    elif known.container:
+        taken = added.unordered if last_name(e.func) in ("extend", "update") else None
+        unordered = unordered or taken or round_order(frame, e.pos, place)
+    merged = known._replace(
+        unordered=unordered,
+        in_order=False,
+        uniform=known.uniform and added.uniform and length is None,
+        data=data,
+        deps=known.deps | contained(added).deps if known.container else known.deps,
+        length=length,
+        length_deps=known.length_deps
+        | (frame.round_deps() | filters.deps_of_round(frame, place, e.pos) if known.container else NO_DEPS),
+        element_types=known.element_types | types,
+        items=None,
+        const=None,
+        shape=worse(known.shape, added.shape),
+        uneven_last=known.uneven_last or added.shape is not None,  # each item has a size of its own
+        reach=reaching(known.reach, added.reach),
+        slots=slots,
+        shape_deps=known.shape_deps | added.shape_deps,
+    )
+    frame.env[place] = merged
+    frame.versions[place] = frame.versions.get(place, 0) + 1
+    if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
+        name = place.partition(".")[2]
+        before = frame.self_writes.get(name)
+        guard = frame.path_divergence()
+        if guard is not None and guard.kind == "rank" and known.container:
+            # other methods see what is left of the guard: on the other ranks there is less of it
+            note = f"`{place}` gets items on some ranks only"
+            merged = merged._replace(length=worse(merged.length, guard.then(frame.step("flow", e.pos, note))))
+        frame.self_writes[name] = merged if before is None else join([before, merged])
+    return UNKNOWN
+
+
+def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:
+    from ferrule_lint.semantics.walk.attributes import store_item
+
+    store_item(frame, target, value)
+
+
+def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | None:
+    """The places of a list or dict after a call that adds to it; None if they cannot be told."""
+    name = last_name(e.func)
+    if known.slots is None or len(known.slots) > _MOST_SLOTS:
+        return None
+    if name in ("append", "appendleft", "insert"):
+        return known.slots | {str(len(known.slots))}
+    added = arguments.positional[0].slots if len(arguments.positional) == 1 else None
+    if name == "update" and added is not None and not arguments.keywords:
+        return known.slots | added
+    if name == "extend" and added is not None:
+        return known.slots | {str(len(known.slots) + i) for i in range(len(added))}
+    if name == "setdefault" and e.args and type(e.args[0]) is f.Const:
+        return known.slots | {e.args[0].text}
+    return None
+
+
+def _resized(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
+    """`x.resize_(n)`: cut or filled up to a size."""
+    func = arguments.expr.func
+    place = place_name(func.base) if type(func) is f.Attr else ""
+    resized = receiver._replace(shape=None, length=None, padded=None, shape_deps=NO_DEPS, layout=None)
+    if place:
+        frame.env[place] = resized
+    return resized
+
+
+def _sort_in_place(frame: Frame, arguments: Arguments, receiver: Value) -> None:
+    """`x.sort()`."""
+    func = arguments.expr.func
+    place = place_name(func.base) if type(func) is f.Attr else ""
+    if place:
+        frame.env[place] = sorted_value(frame.read(place) or receiver)
+
+
+def _is_key(expr: f.Expr, method: str) -> bool:
+    """Whether an argument of `get` or `pop` is a key that is written out; lists are popped by numbers."""
+    return type(expr) is f.Const and (method == "get" or expr.text[:1] in "'\"")
+
+
+def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
+    """`batch.get("key")`."""
+    from ferrule_lint.semantics.walk.attributes import (
+        absent_from_sample,
+        environment_value,
+        field_of_batch,
+        optional_entry,
+    )
+
+    e = arguments.expr
+    base = e.func.base if type(e.func) is f.Attr else e.func
+    environment = environment_value(frame, base, e.args[0], e.pos)
+    if environment is not None:
+        return environment
+    key = e.args[0]
+    assert type(key) is f.Const
+    entry = receiver.entry(key.text) if receiver.entries else None
+    if entry is not None:
+        # where it is not there, it is the default
+        return entry._replace(divergence=worse(entry.divergence, entry.presence), const=None)
+    value = receiver._replace(
+        types=receiver.element_types,
+        items=None,
+        const=None,
+        target=None,
+        length=None,
+        uniform=False,
+        divergence=None,
+        there=False,
+        unordered=None,
+        in_order=False,
+    )
+    name = key.text.strip("'\"")
+    if value.data is not None:
+        value = field_of_batch(frame, value, name, e.pos)
+        if value.presence is None and (absent := absent_from_sample(frame, receiver, render(e), e.pos)) is not None:
+            value = value._replace(presence=absent)
+        return value
+    presence = optional_entry(frame, base, name, e.pos)
+    return value if presence is None else value._replace(presence=presence)

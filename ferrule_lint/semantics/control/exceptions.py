@@ -1,0 +1,464 @@
+"""Exceptions as control flow: what a `raise`, a call that may raise and a handler that carries on do to the trace.
+
+Only exceptions that some rank may have and another may not are followed: raised under a divergent condition, here or in
+a callee; memory that runs out; work on local data inside a `try` whose handler carries on. Where one is caught, an
+`Attempt` holds the handlers, and a choice whose arm ends in a *caught* exit leads there. One that the project catches
+elsewhere, so that it belongs to normal operation, but not here, *leaves* the function.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control.queues import EMPTY, looks_again
+from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.text import dotted_name, last_name, position, shown
+from ferrule_lint.semantics.domain.trace import Choice, Event, Exit
+from ferrule_lint.semantics.project import programs
+from ferrule_lint.semantics.project.names import ClassInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.domain.summary import Summary
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: calls through which an exception is followed
+_DEEPEST = 3
+#: handlers of these expect anything that the data may bring
+_BROAD = frozenset(
+    "Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError ArithmeticError "
+    "ZeroDivisionError JSONDecodeError UnicodeDecodeError UnicodeError UnidentifiedImageError DecodeError "
+    "ParseError".split()
+)
+_MEMORY = frozenset(["OutOfMemoryError"])
+#: exceptions that tell of a moment: an empty queue, nobody who answers in time, a service that is down for one client
+LOCAL = frozenset(
+    "Empty Full QueueEmpty QueueFull TimeoutError Timeout ReadTimeout ConnectTimeout ZMQError Again "
+    "RequestException ConnectionError ConnectionResetError ConnectionRefusedError HTTPError URLError HTTPStatusError "
+    "ClientError ClientConnectorError ServerDisconnectedError RemoteDisconnected APIError APIConnectionError "
+    "APITimeoutError RateLimitError InternalServerError HfHubHTTPError".split()
+)
+#: the end of an iterator
+_EXHAUSTED = frozenset({"StopIteration", "StopAsyncIteration"})
+#: what a condition is called that is such an end
+RUN_DRY = "except StopIteration"
+_OF_BATCHES = re.compile(
+    r"(?i)(data|batch|sample|train|valid|val|eval|test)s?(_?(loader|iter|iterator|stream|dl|set))?s?(_\w+)?$|"
+    r"(^|_)(loader|dl)(_?iter(ator)?)?$|(loader|batch|data)\w*_?iter(ator)?$|^(combined_|train_|data_)?(iter|iterator)$"
+)
+_ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
+
+
+class Escape(NamedTuple):
+    """An exception that leaves a function on some ranks. `info` is its class, if the project defines it."""
+
+    name: str
+    info: ClassInfo | None
+    divergence: Divergence
+    depth: int
+
+
+@dataclass(slots=True)
+class OpenTry:
+    """A `try` whose body is being walked."""
+
+    handlers: tuple[f.Handler, ...]
+    #: lines of the handlers that carry on
+    swallows: frozenset[int]
+    #: what the body does
+    body: f.Body = ()
+    #: lines of the handlers that something in the body leads to
+    reached: set[int] = field(default_factory=set)
+    #: whether a call on local data was seen
+    fallible: bool = False
+
+
+def open_try(s: f.Try) -> OpenTry:
+    return OpenTry(s.handlers, frozenset(h.line for h in s.handlers if carries_on(h.body)), s.body)
+
+
+def carries_on(body: f.Body) -> bool:
+    """Whether a handler's code goes on with the program on some way."""
+    return bool(_ways(body) & {"on", "through"})
+
+
+def _ways(body: f.Body) -> set[str]:
+    """How a block may end: "raise", "on" (it leaves for another place of the function) or "through"."""
+    ways: set[str] = set()
+    for s in body:
+        if type(s) is f.Raise:
+            return ways | {"raise"}
+        if type(s) in (f.Return, f.Continue, f.Break):
+            return ways | {"on"}
+        if type(s) is f.ExprStmt and type(s.value) is f.Call and last_name(s.value.func) in _ENDS:
+            return ways | {"raise"}
+        if type(s) is f.If:
+            inner = _ways(s.body) | _ways(s.orelse)
+            ways |= inner - {"through"}
+            if "through" not in inner:
+                return ways
+    return ways | {"through"}
+
+
+def names_of(handler: f.Handler) -> tuple[str, ...]:
+    """The last names of the classes that a handler catches; nothing for a bare `except`."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    return tuple(last_name(t) for t in types if t is not None)
+
+
+def is_broad(handler: f.Handler) -> bool:
+    """Whether a handler catches whatever may go wrong."""
+    names = names_of(handler)
+    return not names or any(n in _BROAD for n in names)
+
+
+def _matches(frame: Frame, handler: f.Handler, name: str, info: ClassInfo | None) -> bool:
+    """Whether a handler catches exceptions of a class."""
+    caught = names_of(handler)
+    if not caught or "BaseException" in caught or "Exception" in caught or name in caught:
+        return True
+    bases = [c.name for c in frame.analysis.names.mro(info)] if info is not None else []
+    outer = [b.rpartition(".")[2] for b in frame.analysis.names.external_bases(info)] if info is not None else [name]
+    for base in outer:
+        known = getattr(builtins, base, None)
+        if isinstance(known, type):
+            bases += [c.__name__ for c in known.__mro__]
+    return any(b in caught for b in bases)
+
+
+# ---------------------------------------------------------------------- what raises
+def of_raise(frame: Frame, s: f.Raise) -> Exit:
+    """The exit that a `raise` is: into a handler that carries on, or out of the function."""
+    expr = s.value.func if type(s.value) is f.Call else s.value
+    name = last_name(expr)
+    if not name or frame.light:
+        return Exit("raise", s.line)
+    entity = frame.analysis.names.resolve(expr, frame.module)
+    info = entity if isinstance(entity, ClassInfo) else None
+    line = _handler(frame, name, info)
+    if line:
+        return Exit("caught", line)
+    if _found_by_one(frame):
+        return Exit("alone", s.line)
+    divergence = frame.path_divergence()
+    if divergence is not None:
+        pos = (s.line, 1, s.line, 1)
+        divergence = divergence.then(frame.step("flow", pos, f"raises `{name}` there"))
+        frame.escapes[(name, s.line)] = Escape(name, info, divergence, 0)
+    return Exit("raise", s.line)
+
+
+def _found_by_one(frame: Frame) -> bool:
+    """Whether one rank alone looks at its host (a file, most often) and raises by what it finds there.
+
+    Of other tests under a guard for one rank it is taken that they end the job, and are meant to.
+    """
+    guards = [divergence_of(c) for c in frame.conditions]
+    if not guards or guards[-1] is None or guards[-1].kind != "host":
+        return False
+    return any(
+        g is not None and g.kind == "rank" and not g.member and g.confidence > Confidence.LOW for g in guards[:-1]
+    )
+
+
+def _handler(frame: Frame, name: str, info: ClassInfo | None) -> int:
+    """The line of the handler which catches an exception here and carries on, or 0."""
+    for attempt in reversed(frame.attempts):
+        for handler in attempt.handlers:
+            if _matches(frame, handler, name, info):
+                if handler.line not in attempt.swallows or attempt is not frame.attempts[-1]:
+                    return 0
+                attempt.reached.add(handler.line)
+                return handler.line
+    return 0
+
+
+def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
+    """After the events of a call, which are taken to be issued on every rank: what its callee may raise."""
+    for escape in summary.escapes:
+        if escape.depth >= _DEEPEST:
+            continue
+        step = frame.step("call", pos, f"`{summary.display}` raises `{escape.name}`")
+        divergence = escape.divergence.then(step)
+        line = _handler(frame, escape.name, escape.info)
+        text = f"{escape.name} from {summary.display}"
+        if line:
+            _emit(frame, divergence, Exit("caught", line), pos, text)
+            continue
+        if escape.info is not None and _belongs_to_normal_operation(frame, escape):
+            _emit(frame, divergence, Exit("leaves", pos[0]), pos, text)
+        frame.escapes[(escape.name, pos[0])] = escape._replace(divergence=divergence, depth=escape.depth + 1)
+
+
+def _belongs_to_normal_operation(frame: Frame, escape: Escape) -> bool:
+    """Whether an exception tells of the local batch and is survived: what validates raises to end the job."""
+    divergence = escape.divergence
+    if divergence.kind not in ("data", "structure") or divergence.confidence == Confidence.LOW or escape.info is None:
+        return False
+    return frame.analysis.exceptions.is_survived_in(frame.module, escape.info)
+
+
+def told_to_callers(frame: Frame, summary: Summary) -> Iterator[Escape]:
+    """The exceptions that leave a function. What comes from a callee and skips events here is reported here."""
+    reported = any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in summary.events)
+    return (escape for escape in frame.escapes.values() if escape.depth == 0 or not reported)
+
+
+def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) -> None:
+    """A call on local data inside a `try` whose handler carries on: it may fail on one rank only."""
+    if not frame.attempts or frame.light:
+        return
+    attempt = frame.attempts[-1]
+    if attempt.fallible or any(type(t) is Event and not t.hidden for t in frame.terms[before:]):
+        return
+    source = next((d for v in values if (d := v.data or _of_data(v)) is not None), None)
+    own_file = _own_file(e, values) if source is None else None
+    source = source or own_file
+    if source is None or is_harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
+        return
+    for handler in attempt.handlers:
+        about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
+        if handler.line in attempt.swallows and (is_broad(handler) or about_files or _expects_failure(frame, handler)):
+            attempt.fallible = True
+            attempt.reached.add(handler.line)
+            what = "the rank's own data" if own_file is None else "a file of this rank's own"
+            note = f"`{shown(e.func)}` works on {what}, and may fail on one rank only"
+            divergence = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            _emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
+            return
+
+
+def _expects_failure(frame: Frame, handler: f.Handler) -> bool:
+    """Whether a handler names a class that the project raises in place of what a library has raised."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    for expr in types:
+        entity = frame.analysis.names.resolve(expr, frame.module) if expr is not None else None
+        if isinstance(entity, ClassInfo) and frame.analysis.exceptions.translates(entity):
+            return True
+    return False
+
+
+_READS_FILES = frozenset(
+    "open load read_text read_bytes load_file safe_open stat getsize read_csv read_parquet".split()
+)
+
+
+def _own_file(e: f.Call, values: tuple[Value, ...]) -> Divergence | None:
+    """Why a call that reads a file reads another one on every rank."""
+    if last_name(e.func) not in _READS_FILES:
+        return None
+    found = (v.divergence for v in values[:1])
+    return next((d for d in found if d is not None and d.kind == "rank" and d.confidence > Confidence.LOW), None)
+
+
+def _of_data(value: Value) -> Divergence | None:
+    return value.divergence if value.divergence is not None and value.divergence.kind == "data" else None
+
+
+_HARMLESS = frozenset(
+    "len print info debug warning error exception append add extend update isinstance str repr format get items keys "
+    "values item to cuda cpu detach clone size numel set list tuple dict range zip enumerate hasattr getattr".split()
+)
+
+
+def is_harmless(e: f.Call) -> bool:
+    """Whether a call, by its name, hardly ever raises."""
+    return last_name(e.func) in _HARMLESS
+
+
+def _emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> None:
+    atom = Atom(f"exception at {frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
+    choice = Choice(atom, (way,), (), frame.module.path, pos, text, "exception")
+    frame.terms.insert(len(frame.terms) if at is None else at, choice)
+
+
+# ---------------------------------------------------------------------- what a handler says
+def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
+    """What the handlers themselves tell of exceptions in the body that only some ranks have."""
+    for handler in attempt.handlers:
+        if handler.line in attempt.reached or handler.line not in attempt.swallows:
+            continue
+        if EMPTY.issuperset(names_of(handler)) and names_of(handler) and looks_again(frame, handler, attempt.body):
+            continue
+        divergence = _told_by(frame, handler)
+        dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None
+        divergence = divergence or dry
+        if divergence is not None:
+            attempt.reached.add(handler.line)
+            pos = (handler.line, 1, handler.line, 1)
+            text = RUN_DRY if dry is not None else "except " + ", ".join(names_of(handler))
+            atom = _atom(frame, handler, divergence)
+            yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
+
+
+def had_alone(frame: Frame, handler: f.Handler) -> Atom | None:
+    """The condition under which a handler runs, where what it catches tells that one rank may have it alone."""
+    divergence = _by_name(frame, handler)
+    return None if divergence is None else _atom(frame, handler, divergence)
+
+
+def _atom(frame: Frame, handler: f.Handler, divergence: Divergence) -> Atom:
+    return Atom(f"exception at {frame.module.path}:{handler.line}", divergence, NO_DEPS)
+
+
+def _by_name(frame: Frame, handler: f.Handler) -> Divergence | None:
+    """Why only some ranks have what a handler catches, as its name tells."""
+    pos = (handler.line, 1, handler.line, 1)
+    names = names_of(handler)
+    if any(n in _MEMORY for n in names) or ("RuntimeError" in names and _mentions(handler.body, "out of memory")):
+        return frame.source(WORLD, "host", pos, "memory runs out on one rank only", Confidence.MEDIUM)
+    alone = next((n for n in names if n in LOCAL), None)
+    if alone is not None:
+        return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", Confidence.MEDIUM)
+    return None
+
+
+def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
+    if (by_name := _by_name(frame, handler)) is not None:
+        return by_name
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    for expr in types:
+        entity = frame.analysis.names.resolve(expr, frame.module) if expr is not None else None
+        if isinstance(entity, ClassInfo):
+            divergence = frame.analysis.exceptions.raised(entity)
+            if divergence is not None:
+                return divergence.at_most(Confidence.MEDIUM)
+    return None
+
+
+def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:
+    """The end of an iterator over the rank's own batches, caught by hand: who expects it there has no count that the
+    ranks share."""
+    if not _EXHAUSTED.intersection(names_of(handler)):
+        return None
+    for call in walk(body):
+        if type(call) is not f.Call or not call.args or not _gives_batches(frame, call, call.args[0]):
+            continue
+        taken = call.args[0]
+        note = f"`{shown(taken)}` ends when the rank's own data does"
+        here = (handler.line, 1, handler.line, 1)
+        least = Confidence.LOW if _deals_out_evenly(frame) else Confidence.MEDIUM
+        divergence = frame.source(WORLD, "data", position(call) or here, note, least)
+        function = frame.function
+        if function is not None and function.name == "__iter__":
+            return None  # a loader around another one, and loaders are taken to be equally long
+        if function is not None and function.is_generator and _ways(handler.body) == {"on"}:
+            step = frame.step("condition", here, "ends what is yielded here")
+            frame.yielded_length = frame.yielded_length or divergence.then(step)
+        return divergence
+    return None
+
+
+def end_of_batches(frame: Frame, call: f.Call) -> Divergence | None:
+    """Why `next(batches, None)` has nothing to give on some ranks."""
+    if len(call.args) != 2 or call.args[1] != f.Const("None") or not _gives_batches(frame, call, call.args[0]):
+        return None
+    if frame.function is not None and frame.function.name == "__iter__":
+        return None  # as in `_runs_dry`
+    note = f"`{shown(call.args[0])}` ends when the rank's own data does"
+    return frame.source(WORLD, "data", call.pos, note, Confidence.MEDIUM)
+
+
+#: samplers that give every rank as much
+_EVEN = re.compile(r"^Distributed\w*Sampler$")
+
+
+def _deals_out_evenly(frame: Frame) -> bool:
+    """Whether such a sampler is made in the file, or in one that it imports something from."""
+    for module in (frame.module, *programs.imported(frame.analysis, frame.module)):
+        if any(_EVEN.search(name) for name in module.mentions):
+            bodies = (module.body, *(function.body for function in module.functions.values()))
+            nodes = (node for body in bodies for node in walk(body))
+            if any(type(node) is f.Call and _EVEN.search(last_name(node.func)) for node in nodes):
+                return True
+    return False
+
+
+def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
+    made = iteration.definition(frame, taken) if type(taken) is f.Name else taken
+    name = last_name(made.args[0] if type(made) is f.Call and made.args and last_name(made.func) == "iter" else made)
+    if last_name(call.func) == "next":
+        return bool(_OF_BATCHES.search(last_name(taken)) or _OF_BATCHES.search(name))
+    return bool(re.search(r"(?i)iter(ator)?$", last_name(taken)))
+
+
+def _raised_name(s: f.Raise) -> str:
+    return last_name(s.value.func if type(s.value) is f.Call else s.value)
+
+
+def _mentions(node: object, text: str) -> bool:
+    """Whether a string constant somewhere in facts holds a text."""
+    return any(type(item) is f.Const and text in item.text for item in walk(node))
+
+
+class Exceptions:
+    """What the whole project does with its own exception classes, looked up when it is first asked."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        #: name of a class -> the files with a handler that names it and carries on
+        self._survived: dict[str, set[str]] | None = None
+        self._raisers: dict[str, list[tuple[str, str]]] = {}
+        #: names of the classes that are raised in a handler of another exception
+        self._translating: set[str] = set()
+        self._raised: dict[str, Divergence | None] = {}
+
+    def is_survived_in(self, module: ModuleInfo, info: ClassInfo) -> bool:
+        """Whether a handler in a file names the class and carries on: its functions deal with such exceptions."""
+        self._scan()
+        assert self._survived is not None
+        return module.path in self._survived.get(info.name, ())
+
+    def translates(self, info: ClassInfo) -> bool:
+        """Whether the project raises the class in a handler: something has failed, and is called by another name."""
+        self._scan()
+        return info.name in self._translating
+
+    def raised(self, info: ClassInfo) -> Divergence | None:
+        """Why only some ranks raise the class, where the project raises it under a divergent condition."""
+        if info.id not in self._raised:
+            self._raised[info.id] = None
+            self._scan()
+            for path, qualname in self._raisers.get(info.name, ())[:4]:
+                function = self._analysis.names.modules[path].functions[qualname]
+                known = self._analysis.frame_of(function)
+                found = known[1].escapes.values() if known is not None else ()
+                divergence = next((e.divergence for e in found if e.info is info and e.depth == 0), None)
+                if divergence is not None:
+                    self._raised[info.id] = divergence
+                    break
+        return self._raised[info.id]
+
+    def _scan(self) -> None:
+        if self._survived is not None:
+            return
+        survived: dict[str, set[str]] = {}
+        for path, module in self._analysis.names.modules.items():
+            for qualname, function in module.functions.items():
+                stack: list[object] = list(function.body)
+                while stack:
+                    s = stack.pop()
+                    if type(s) is f.Try:
+                        stack += [*s.body, *s.orelse, *s.final]
+                        for handler in s.handlers:
+                            stack += handler.body
+                            self._translating |= {_raised_name(x) for x in handler.body if type(x) is f.Raise}
+                            if carries_on(handler.body):
+                                for name in names_of(handler):
+                                    survived.setdefault(name, set()).add(path)
+                    elif type(s) is f.Raise:
+                        self._raisers.setdefault(_raised_name(s), []).append((path, qualname))
+                    elif type(s) is f.If or type(s) is f.For or type(s) is f.While:
+                        stack += [*s.body, *s.orelse]
+                    elif type(s) is f.With:
+                        stack += s.body
+        self._survived = survived

@@ -1,0 +1,97 @@
+"""Loops that take what a queue holds, in worker threads most often.
+
+How often such a loop looks is no number of collectives: it issues as many as items are put into the queue, and an empty
+queue skips nothing, since the loop looks again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_QUEUE = re.compile(r"(?i)(^|_)(queues?|q|jobs|tasks|inbox|mailbox|buffer)$")
+_TAKES = frozenset({"get", "get_nowait"})
+#: exceptions of a queue that has nothing now
+EMPTY = frozenset({"Empty", "QueueEmpty"})
+
+
+def sets_no_number(frame: Frame, loop: f.While) -> bool:
+    """Whether a loop runs until it is told to stop, and takes an item of a queue in its rounds.
+
+    `while not stop.is_set()`; and `while not queue.empty()` where a thread works off the queue, which leaves the rest.
+    """
+    asked = {last_name(node.func) for node in walk(loop.test) if type(node) is f.Call}
+    if not asked or not asked <= {"is_set", "empty"}:
+        return False
+    return ("is_set" in asked or "Thread" in frame.module.mentions) and _takes(frame, loop.body)
+
+
+def looks_again(frame: Frame, handler: f.Handler, body: f.Body) -> bool:
+    """Whether a handler of an empty queue leads back to taking from it: it ends a round of a `while` loop, or a method
+    that waits for an item and is called in such a loop."""
+    function = frame.function
+    if function is None or not _direct(body):
+        return False
+    for loop, statement, last in _tries(function.body):
+        if handler in statement.handlers and loop is not None:
+            kinds = {type(s) for s in handler.body}
+            return kinds.isdisjoint({f.Return, f.Break, f.Raise}) and (f.Continue in kinds or last)
+    if not _waits(body) or not any(type(s) is f.Return for s in handler.body) or frame.self_class is None:
+        return False
+    methods = [m for c in frame.analysis.names.mro(frame.self_class) for m in c.methods.values()]
+    loops = (node for m in methods for node in walk(m.body) if type(node) is f.While)
+    return any(function.name in _own_calls(loop.body) for loop in loops)
+
+
+def _tries(body: f.Body, loop: f.While | None = None) -> Iterator[tuple[f.While | None, f.Try, bool]]:
+    """Each `try` with the `while` that it is in a round of, and whether it is the last of the round."""
+    for s in body:
+        if type(s) is f.Try:
+            yield loop, s, loop is not None and s is loop.body[-1]
+        for part in ("body", "orelse", "final"):
+            inner = getattr(s, part, None)
+            if isinstance(inner, tuple):
+                yield from _tries(inner, s if type(s) is f.While else None if type(s) is f.For else loop)
+
+
+def _takes(frame: Frame, body: f.Body) -> bool:
+    """Whether a block takes an item of a queue, itself or in a method that it calls."""
+    if _direct(body):
+        return True
+    info = frame.self_class
+    found = (frame.analysis.names.method(info, name) for name in _own_calls(body)) if info is not None else ()
+    return any(method is not None and _direct(method.body) for method in found)
+
+
+def _direct(body: object) -> bool:
+    return any(True for _ in _gets(body))
+
+
+def _waits(body: object) -> bool:
+    return any(name == "timeout" for call in _gets(body) for name, _ in call.keywords)
+
+
+def _gets(body: object) -> Iterator[f.Call]:
+    """Calls that take an item: `queue.get(timeout=1)`; `get(key)` is a dict's."""
+    for node in walk(body):
+        if type(node) is f.Call and type(node.func) is f.Attr and node.func.attr in _TAKES:
+            flags = all(a in (f.Const("True"), f.Const("False")) for a in node.args)
+            if flags and _QUEUE.search(last_name(node.func.base)):
+                yield node
+
+
+def _own_calls(body: object) -> set[str]:
+    """Methods that are called on a bare name, `self` most often."""
+    return {
+        node.func.attr
+        for node in walk(body)
+        if type(node) is f.Call and type(node.func) is f.Attr and type(node.func.base) is f.Name
+    }

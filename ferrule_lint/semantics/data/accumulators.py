@@ -1,0 +1,91 @@
+"""Dicts that get their keys as a rank meets them: `self.sums[name] += value`, `scores[task].append(score)`.
+
+Who meets the keys in another order, or not all of them, walks the dict otherwise. Only attributes that are
+named for what is measured count: buckets of parameters are filled in the same style, from what all ranks share.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.ordering import VIEWS, numbers
+from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.text import last_name, shown
+from ferrule_lint.semantics.project.names import ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_MEASURES = re.compile(
+    r"metric|score|stat(istic)?s?$|result|sum|count|total|mean|loss|logs?$|record|pred|sample|hist|meter|accum|average",
+    re.IGNORECASE,
+)
+_FILLS = frozenset("append extend add update".split())
+
+
+class Accumulators:
+    """The attributes of each file that are filled so, looked up when a file is first asked about."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, f.Subscript]] = {}
+
+    def filled_in(self, module: ModuleInfo) -> dict[str, f.Subscript]:
+        """Names of attributes -> where a key of theirs is met."""
+        known = self._known.get(module.path)
+        if known is None:
+            known = self._known[module.path] = {}
+            for function in module.functions.values():
+                for node in walk(function.body):
+                    place = _filled(node)
+                    if place is not None:
+                        known.setdefault(last_name(place.base), place)
+        return known
+
+
+def _filled(node: object) -> f.Subscript | None:
+    """The item that a statement or call adds to, whatever was there: `x.sums[key]`."""
+    place: object = None
+    if type(node) is f.AugAssign:
+        place = node.target
+    elif type(node) is f.Call and type(node.func) is f.Attr and node.func.attr in _FILLS:
+        place = node.func.base
+    if type(place) is not f.Subscript or type(place.base) is not f.Attr or type(place.index) is f.Const:
+        return None
+    return place if _MEASURES.search(place.base.attr) and not numbers(place.index) else None
+
+
+def order(frame: Frame, iterable: Value, walked: f.Expr) -> Divergence | None:
+    """Why ranks walk what an attribute holds in another order."""
+    attribute = _walked(walked)
+    if (
+        attribute is None
+        or frame.light
+        or iterable.in_order
+        or iterable.uniform
+        or not _MEASURES.search(attribute.attr)
+    ):
+        return None
+    place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
+    if place is None:
+        return None
+    note = f"`{shown(place)}` gets its keys in the order in which this rank meets them"
+    return frame.source(WORLD, "data", place.pos, note, Confidence.MEDIUM)
+
+
+def _walked(expr: f.Expr) -> f.Attr | None:
+    """The attribute of which the items or keys are walked."""
+    while type(expr) is f.Call:
+        if last_name(expr.func) in _WRAPPERS and expr.args:
+            expr = expr.args[0]
+        elif type(expr.func) is f.Attr and expr.func.attr in VIEWS and not expr.args:
+            expr = expr.func.base
+        else:
+            return None
+    return expr if type(expr) is f.Attr else None
+
+
+_WRAPPERS = frozenset("list tuple enumerate tqdm iter".split())

@@ -1,0 +1,121 @@
+"""What is left of a list once a test has been asked of each item: how many that are is decided by the items' content.
+
+The test stands in a comprehension, or around the call that fills another list in a loop.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
+from ferrule_lint.semantics.domain.lattice import (
+    CONTAINED,
+    EMPTY,
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    OBSERVED,
+    PRESENT,
+    Deps,
+    Divergence,
+    Value,
+)
+from ferrule_lint.semantics.domain.text import place_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_ADDS = frozenset({"append", "extend", "add", "update"})
+
+
+def decided_by(conditions: Sequence[Formula], walked: Value, target: f.Expr) -> Deps:
+    """The parameters that decide how many items of `walked` pass: one that is walked by its content."""
+    items = {p for p, how in walked.deps if how in (FLOWS, ITEM)}
+    found: set[tuple[str, str]] = set()
+    for atom in _undecided(conditions):
+        if _names(atom) & _bound(target):
+            found |= {(p, OBSERVED) for p in items}
+        for p, how in atom.deps:
+            if how == EMPTY:
+                found.add((p, EMPTY))
+            if how in (FLOWS, OBSERVED) or (p in items and how in (ITEM, PRESENT, CONTAINED)):
+                found.add((p, OBSERVED))
+    return frozenset(found) or NO_DEPS
+
+
+def left_out(
+    frame: Frame,
+    conditions: Sequence[Formula],
+    walked: Value,
+    target: f.Expr,
+    env: Mapping[str, Value],
+    pos: f.Pos | None,
+) -> Divergence | None:
+    """Why ranks are left with different numbers of items, where what is walked is the rank's own data."""
+    if walked.data is None or walked.items is not None:
+        return None
+    for atom in _undecided(conditions):
+        names = _names(atom)
+        if names & _bound(target) or any((v := env.get(n)) is not None and v.data is not None for n in names):
+            note = "leaves out some of the rank's own items"
+            return walked.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
+    return None
+
+
+def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
+    """The same for what is added to a list in the rounds of the innermost loop."""
+    if not frame.items:
+        return None
+    target, start, body = frame.items[-1]
+    divergence = left_out(frame, frame.conditions[start:], frame.rounds[-1], target, frame.env, pos)
+    return divergence if divergence is not None and not _filled_elsewhere(body, place, pos) else None
+
+
+def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
+    """The parameters that decide in how many rounds of the innermost loop something is added to a list."""
+    if not frame.items:
+        return NO_DEPS
+    target, start, body = frame.items[-1]
+    deps = decided_by(frame.conditions[start:], frame.rounds[-1], target)
+    return deps if deps and not _filled_elsewhere(body, place, pos) else NO_DEPS
+
+
+def _filled_elsewhere(body: f.Body, place: str, pos: f.Pos) -> bool:
+    """Whether a list gets its item in another way of a round as well: then it gets one in each of them."""
+    return any(
+        type(node) is f.Call
+        and type(node.func) is f.Attr
+        and node.func.attr in _ADDS
+        and node.pos != pos
+        and place_name(node.func.base) == place
+        for node in walk(body)
+    )
+
+
+def of_all(frame: Frame, walked: Value, pos: f.Pos) -> tuple[Divergence | None, Deps]:
+    """The same for a test of which nothing is known (`filter(test, items)`)."""
+    item = Atom("item", None, NO_DEPS)
+    target = f.Name("item", pos)
+    return left_out(frame, (item,), walked, target, {}, pos), walked.length_deps | decided_by((item,), walked, target)
+
+
+def _undecided(conditions: Sequence[Formula]) -> list[Atom]:
+    """The tests that are not the same on all ranks for certain; that a key is among some others says little of data."""
+    found = (a for formula in conditions for a in atoms(formula))
+    return [a for a in found if not a.key.startswith("=") and " in " not in a.key]
+
+
+def _names(atom: Atom) -> set[str]:
+    return set(_NAME.findall(atom.key))
+
+
+def _bound(target: f.Expr) -> set[str]:
+    """The name that a loop gives to an item; of several at once (`for i, x in enumerate(items)`) it is not known which
+    of them is the item."""
+    return {target.id} if type(target) is f.Name else set()

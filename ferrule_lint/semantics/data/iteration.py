@@ -1,0 +1,204 @@
+"""How often something is iterated over: instances of the project's own classes, data loaders, shares of a list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import (
+    COUNTED,
+    DP,
+    FLOWS,
+    ITERATED,
+    NO_DEPS,
+    Deps,
+    Divergence,
+    Value,
+    rounds_of,
+    worse,
+)
+from ferrule_lint.semantics.domain.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: arguments of a data loader that decide how many batches it yields, by name and position
+_DECIDING = (("dataset", 0), ("sampler", 3), ("batch_sampler", 4), ("source_datapipe", 0))
+#: methods of data sets that leave as many items as their argument says
+CUTS = frozenset({"select", "take", "head", "limit", "Subset"})
+#: a sampler that gives every rank as many indices, by its name
+_EVEN = "distributed"
+
+#: library classes whose `__iter__` a data loader runs
+_DRAWN = frozenset({"Sampler", "BatchSampler", "IterableDataset"})
+
+
+def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
+    """An instance of a project class with what its `__iter__` tells of the number of rounds."""
+    if not value.types or value.length is not None or value.items is not None or frame.light == 1:
+        return value
+    length, deps = value.length, value.length_deps
+    for info in sorted(value.types, key=lambda c: c.id)[:2]:
+        method = frame.analysis.names.method(info, "__iter__")
+        if method is None or frame.analysis.is_module(info):
+            continue
+        issues, latents = len(frame.issues), len(frame.latents)
+        with frame.recording():
+            place = pos or (frame.line, 1, frame.line, 1)
+            result = frame.analysis.call_function(frame, method, value, (), {}, place)
+        del frame.issues[issues:], frame.latents[latents:]
+        length = worse(length, rounds_of(result))
+        deps |= result.length_deps
+    return value._replace(length=length, length_deps=deps) if length is not None or deps else value
+
+
+def drawn(frame: Frame, body: f.Body) -> Divergence | None:
+    """Why a loop of a sampler, or of an iterable data set, that yields in its rounds takes as many as its rank's loader
+    asks for. Loaders ask ahead of time, and ranks evaluate, resume and run out of data on their own."""
+    function, owner = frame.function, frame.self_class
+    if function is None or owner is None or function.name != "__iter__":
+        return None
+    bases = [base.rpartition(".")[2] for base in frame.analysis.names.external_bases(owner)]
+    if _DRAWN.isdisjoint(bases) or not any(type(node) is f.Yield for node in walk(body)):
+        return None
+    place = (function.line, 1, function.line, 1)
+    note = f"a rank's loader draws from `{owner.name}` as often as this rank needs it"
+    return frame.source(DP, "host", place, note, Confidence.MEDIUM)
+
+
+def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Divergence | None, Deps]:
+    """Why a data loader yields another number of batches on each rank, why its last batch is smaller on some, and the
+    parameters that decide how many there are."""
+    length: Divergence | None = None
+    deps = NO_DEPS
+    for name, position in _DECIDING:
+        value = arguments.keywords.get(name)
+        if value is None and position < len(arguments.positional) and not arguments.is_open:
+            value = arguments.positional[position]
+        if value is None:
+            continue
+        if name == "sampler" and value.const != "None" and value.length is None and not value.types:
+            return None, None, NO_DEPS  # a library's sampler is there to make it even
+        expr = arguments.expression(name, position)
+        found = of_instance(frame, value, arguments.expr.pos)
+        own = rounds_of(found)
+        if own is not None and name.endswith("sampler"):
+            own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
+        length = worse(length, own)
+        deps |= found.length_deps | frozenset((p, ITERATED) for p, how in found.deps if how == FLOWS)
+        if name == "sampler" and _EVEN in last_name(expr).lower():
+            return None, None, NO_DEPS
+    deps = frozenset((p, COUNTED) for p, how in deps if how in (ITERATED, COUNTED))
+    if length is None:
+        return None, None, deps
+    note = f"`{render(arguments.expr.func)}` yields as many batches as this rank has items for"
+    length = length.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+    drops = arguments.keywords.get("drop_last")
+    return length, None if drops is not None and drops.const != "False" else length, deps
+
+
+def by_name(frame: Frame, name: str, whole: Value, arguments: Arguments) -> Value | None:
+    """What a method of a project's own data set does to the number of items, where its name says so:
+    `dataset.shard(world_size, rank)`, `dataset.select(range(n))`."""
+    if name in CUTS and any(v.multiple for v in arguments.values):
+        return Value(multiple=True)
+    if name != "shard" or whole.multiple or not any(v.world_size for v in arguments.values):
+        return None
+    rank = next((v.divergence for v in arguments.values if v.divergence and v.divergence.kind == "rank"), None)
+    if rank is None:
+        return None
+    note = f"`{render(arguments.expr)}` takes another share on every rank"
+    return Value(length=rank.then(frame.step("condition", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
+
+
+# ---------------------------------------------------------------------- shares
+def is_even(frame: Frame, index: f.Op) -> bool:
+    """Whether a slice whose ends differ by rank is as long on each of them: `[rank * n : (rank + 1) * n]`.
+
+    A length that was rounded up leaves less for the last rank.
+    """
+    lower, upper, step = index.operands
+    if step != f.Const("None") or lower == f.Const("None"):
+        return False
+    low, high = definition(frame, lower), definition(frame, upper)
+    length = _beyond(high, lower) or _beyond(high, low) or _times_next(low, high)
+    if length is None or frame.eval(length).divergence is not None:
+        return False
+    return not _rounded_up(definition(frame, length))
+
+
+def is_hidden(frame: Frame, index: f.Op) -> bool:
+    """Whether both ends of a slice come from elsewhere, so that nothing tells if the shares are even."""
+    lower, upper, _ = index.operands
+    return all(type(definition(frame, end)) is f.Subscript for end in (lower, upper))
+
+
+def _beyond(high: f.Expr, low: f.Expr) -> f.Expr | None:
+    """`n` of `low + n`."""
+    if type(high) is not f.Op or high.kind != "Add":
+        return None
+    start = low.operands if type(low) is f.Op and low.kind == "Add" else (low,)
+    for operands in (high.operands, tuple(reversed(high.operands))):
+        if [render(o) for o in operands[: len(start)]] == [render(o) for o in start]:
+            rest = operands[len(start) :]
+            return None if not rest else rest[0] if len(rest) == 1 else f.Op("Add", rest)
+    return None
+
+
+def _times_next(low: f.Expr, high: f.Expr) -> f.Expr | None:
+    """`n` of `rank * n` and `(rank + 1) * n`."""
+    if type(low) is not f.Op or type(high) is not f.Op or low.kind != "Mult" or high.kind != "Mult":
+        return None
+    for operands in (high.operands, tuple(reversed(high.operands))):
+        pairs = [(a, b) for a, b in zip(low.operands, operands, strict=False) if render(a) != render(b)]
+        if len(operands) == len(low.operands) and len(pairs) == 1 and _is_next(pairs[0][1], pairs[0][0]):
+            rest = tuple(o for o in low.operands if o is not pairs[0][0])
+            return rest[0] if len(rest) == 1 else f.Op("Mult", rest)
+    return None
+
+
+def definition(frame: Frame, expr: f.Expr) -> f.Expr:
+    """What a name stands for, if that is known."""
+    if type(expr) is f.Name:
+        known = frame.definitions.get(expr.id)
+        if known is not None and known[1] == frame.version(expr.id):
+            return known[0]
+    return expr
+
+
+def _is_next(expr: f.Expr, base: f.Expr) -> bool:
+    """`rank + 1`."""
+    if type(expr) is not f.Op or expr.kind != "Add":
+        return False
+    return sorted(render(o) for o in expr.operands) == sorted([render(base), "1"])
+
+
+def _rounded_up(expr: f.Expr) -> bool:
+    """`ceil(n / size)`, `-(-n // size)`, `(n + size - 1) // size`, `min(n, size)`."""
+    for item in walk(expr):
+        if type(item) is f.Call and last_name(item.func) in ("ceil", "ceil_div", "cdiv", "divup", "min", "max"):
+            return True
+        divided = item.operands[0] if type(item) is f.Op and item.kind == "FloorDiv" else None
+        if type(divided) is f.Op and divided.kind in ("Add", "Sub", "USub"):
+            return True
+    return False
+
+
+def is_multiple(frame: Frame, expr: f.Op, values: list[Value]) -> bool:
+    """Whether a number was brought down to a multiple of another: `n // size * size`, `n - n % size`."""
+    parts = [definition(frame, o) for o in expr.operands]
+    if expr.kind == "Mult":
+        return any(v.multiple for v in values) or any(type(p) is f.Op and p.kind == "FloorDiv" for p in parts)
+    return len(parts) == 2 and type(parts[1]) is f.Op and parts[1].kind == "Mod"
+
+
+def cut_to_multiple(frame: Frame, index: f.Op) -> bool:
+    """`[:n]` where `n` is a multiple."""
+    lower, upper, step = index.operands
+    return lower == _NOTHING and step == _NOTHING and frame.eval(upper).multiple
+
+
+_NOTHING = f.Const("None")

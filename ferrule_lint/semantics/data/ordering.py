@@ -1,0 +1,169 @@
+"""The order in which a container yields its items: which containers have none that ranks share.
+
+A set of strings is walked in another order by every process, for strings hash differently in each; so is a set of
+objects, which hash by address. Integers hash to themselves: a set of ranks or indices that was built alike is walked
+alike. What is filled while such a container is walked takes its order over.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import COUNTED, FLOWS, ITERATED, WORLD, Deps, Divergence, Value
+from ferrule_lint.semantics.domain.text import last_name, place_name, position
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: names of things that are whole numbers, and of containers of these
+_NUMBERS = re.compile(
+    r"(?i)(^|_)(rank|id|idx|index|indice|num|number|size|len|length|step|stage|port|dim|dimension|offset|count|int|epoch|"
+    r"gpu|shard|position|degree|seed|bit|axis|axe|width|height|resolution|i|j)(e?s)?$"
+)
+_ARITHMETIC = frozenset("Add Sub Mult FloorDiv Mod LShift RShift USub UAdd Invert".split())
+_OF_NUMBERS = frozenset("int len range ord round hash numel size get_rank get_world_size".split())
+_SETS = frozenset("set Set frozenset FrozenSet AbstractSet MutableSet".split())
+_NUMBER_TYPES = frozenset("int bool float".split())
+#: methods of a dict that yield what is in it
+VIEWS = frozenset("items keys values".split())
+_WRAPPERS = frozenset("zip enumerate list tuple tqdm iter".split())
+#: operators that make a set of two sets, or of two views of keys
+SET_OPERATORS = frozenset("Sub BitAnd BitOr BitXor".split())
+SET_METHODS = frozenset("union intersection difference symmetric_difference".split())
+
+
+def numbers(expr: f.Expr | None) -> bool:
+    """Whether an expression is a number or a container of numbers, as far as its text tells."""
+    if type(expr) is f.Const:
+        return expr.text[:1].isdigit() or expr.text[:1] == "-"
+    if type(expr) in (f.Name, f.Attr):
+        return bool(_NUMBERS.search(last_name(expr)))
+    if type(expr) is f.Starred:
+        return numbers(expr.value)
+    if type(expr) is f.Subscript:
+        return numbers(expr.base) or numbers(expr.index)
+    if type(expr) is f.Op:
+        return expr.kind in _ARITHMETIC and any(numbers(o) for o in expr.operands)
+    if type(expr) is f.Call:
+        name = last_name(expr.func)
+        if name in _OF_NUMBERS or bool(_NUMBERS.search(name)):
+            return True
+        return any(numbers(a) for a in expr.args)
+    if type(expr) is f.Comprehension:
+        return _of_generator(expr)
+    if type(expr) in (f.Sequence, f.SetDisplay):
+        return bool(expr.elements) and all(numbers(e) for e in expr.elements)  # type: ignore[union-attr]
+    return False
+
+
+def _of_generator(expr: f.Comprehension) -> bool:
+    element = expr.elements[0] if expr.elements else None
+    if type(element) is f.Sequence:
+        return all(numbers(e) for e in element.elements)
+    for generator in expr.generators:
+        if type(element) is f.Name and type(generator.target) is f.Name and element.id == generator.target.id:
+            return numbers(element) or numbers(generator.iterable)
+    return numbers(element)
+
+
+def dicts_walked(expr: f.Expr) -> frozenset[str]:
+    """The dicts whose views are walked, side by side if it is a `zip`; nothing if something else is walked."""
+    if type(expr) is f.Call and last_name(expr.func) in _WRAPPERS and expr.args:
+        arguments = expr.args if last_name(expr.func) == "zip" else expr.args[:1]
+        walked = [dicts_walked(a) for a in arguments]
+        return frozenset().union(*walked) if all(walked) else frozenset()
+    if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in VIEWS and not expr.args:
+        place = place_name(expr.func.base)
+        return frozenset([place]) if place else frozenset()
+    return frozenset()
+
+
+def no_order(frame: Frame, pos: f.Pos | None, what: str = "a set has no order that processes share") -> Divergence:
+    """The order of a set: strings and objects hash differently in every process."""
+    return frame.source(WORLD, "host", pos, what, Confidence.MEDIUM)
+
+
+def made_set(frame: Frame, value: Value, items: f.Expr | None, pos: f.Pos) -> Value:
+    """A set of the items of `value`, which `items` is the text of."""
+    unordered = None if numbers(items) else no_order(frame, pos)
+    return value._replace(unordered=unordered, items=None, const=None, target=None, in_order=False)
+
+
+def is_set(annotation: f.Expr | None) -> bool:
+    """Whether an annotation says that something is a set of something else than numbers."""
+    if type(annotation) in (f.Name, f.Attr):
+        return last_name(annotation) in _SETS
+    if type(annotation) is f.Subscript:
+        name = last_name(annotation.base)
+        if name in _SETS:
+            return last_name(annotation.index) not in _NUMBER_TYPES
+        return name in ("Optional", "ClassVar", "Final", "Annotated") and is_set(annotation.index)
+    if type(annotation) is f.Op and annotation.kind == "BitOr":
+        return any(is_set(o) for o in annotation.operands)
+    return False
+
+
+def of_operator(frame: Frame, expr: f.Op, values: list[Value]) -> Divergence | None:
+    """The order of `a - b`, `a & b`: that of a set if one of them is a set, or a view of keys."""
+    if expr.kind not in SET_OPERATORS:
+        return None
+    for operand, value in zip(expr.operands, values, strict=True):
+        if value.unordered is not None:
+            return value.unordered
+        if type(operand) is f.Call and type(operand.func) is f.Attr and operand.func.attr == "keys":
+            return no_order(frame, position(operand), "an operation on views of keys makes a set, which has no order")
+    return None
+
+
+def leaves_ties(frame: Frame, key: f.Expr | None) -> bool:
+    """Whether a key for sorting takes so few values that items share them: a test, one of two constants, a length."""
+    if type(key) is not f.Lambda:
+        return type(key) is f.Name and key.id in ("len", "bool")
+    function = frame.module.functions.get(key.qualname)
+    last = function.body[-1] if function is not None and function.body else None
+    value = last.value if type(last) is f.Return else None
+    if type(value) is f.IfExp:
+        return type(value.body) is f.Const and type(value.orelse) is f.Const
+    if type(value) is f.Call:
+        return last_name(value.func) in ("len", "bool", "startswith", "endswith", "isinstance", "hasattr")
+    return type(value) in (f.Compare, f.BoolOp, f.Not)
+
+
+def sorted_value(value: Value) -> Value:
+    """The items of a value in an order that depends on nothing else."""
+    return value._replace(unordered=None, items=None, const=None, target=None, in_order=True)
+
+
+def length_deps(value: Value) -> Deps:
+    """How the parameters decide what iterating a value does: how often, and in which order."""
+    deps = value.length_deps | frozenset((p, ITERATED) for p, how in value.deps if how == FLOWS)
+    if value.in_order:
+        return frozenset((p, COUNTED if how == ITERATED else how) for p, how in deps)
+    return deps
+
+
+def stored_order(frame: Frame, target: f.Subscript, place: str, base: Value, index: Value) -> Divergence | None:
+    """The order of a dict after `place[index] = ...`."""
+    if base.data is None and base.shape is None and (keyed := _keyed_by_data(frame, target, index, place)) is not None:
+        return keyed
+    return round_order(frame, target.pos, place) if base.container else None
+
+
+def _keyed_by_data(frame: Frame, target: f.Subscript, index: Value, place: str) -> Divergence | None:
+    """The order of a dict whose keys are read from the local data: that in which this rank has seen them."""
+    source = index.data or (index.divergence if index.divergence and index.divergence.kind == "data" else None)
+    if source is None or type(target.index) is f.Const or numbers(target.index):
+        return None
+    note = f"`{place}` gets its keys from the rank's own data"
+    return source.then(frame.step("flow", target.pos, note)).at_most(Confidence.MEDIUM)
+
+
+def round_order(frame: Frame, pos: f.Pos | None, place: str) -> Divergence | None:
+    """The order that something takes over which is filled in the rounds of the enclosing loops."""
+    for value in frame.rounds:
+        if value.unordered is not None:
+            return value.unordered.then(frame.step("flow", pos, f"`{place}` is filled in that order"))
+    return None

@@ -1,0 +1,68 @@
+"""Selections: items of a tensor that are chosen by the content of another, so that their number is the data's doing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, OBSERVED, SELECTS, Deps, Divergence, Value
+from ferrule_lint.semantics.domain.text import last_name, shown
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: calls that make a mask of something
+MASKS = frozenset(
+    "bool logical_not logical_and logical_or logical_xor isfinite isnan isinf isin ne eq lt gt le ge not_equal "
+    "greater less greater_equal less_equal bitwise_not".split()
+)
+
+
+class Selected(NamedTuple):
+    shape: Divergence | None
+    shape_deps: Deps
+
+
+def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selected | None:
+    """The size of `base[index]` where a mask, or positions of a local number, select; None if neither does."""
+    expr = e.index
+    if type(expr) is f.Sequence and expr.elements:
+        expr = expr.elements[0]
+        index = frame.eval(expr)
+    if type(expr) is f.Const or (type(expr) is f.Op and expr.kind == "Slice"):
+        return None
+    if index.length is not None and (index.container or type(definition(frame, expr)) is f.Comprehension):
+        note = f"`{shown(e)}` keeps as many items as there are in `{shown(expr)}`"
+        return Selected(index.length.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
+    if index.shape is not None and not index.uneven_last and index.length is None:
+        return Selected(index.shape, index.shape_deps)
+    if index.shape_deps:
+        return Selected(None, index.shape_deps)
+    if not _is_mask(expr, index):
+        deps = frozenset((p, SELECTS) for p, how in index.deps if how == FLOWS) if type(expr) is f.Name else NO_DEPS
+        return Selected(None, deps) if deps else None
+    if index.data is not None and base.data is not None:
+        note = f"`{shown(e)}` keeps a local number of items"
+        return Selected(index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
+    if index.data is not None:
+        note = f"`{shown(e)}` keeps as many items as the local data says"
+        return Selected(index.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
+    return Selected(None, by_content(index)) if index.deps else None
+
+
+def by_content(value: Value) -> Deps:
+    """The parameters whose content decides how much is selected by a value."""
+    return frozenset((p, OBSERVED) for p, how in value.deps if how in (FLOWS, ITEM, OBSERVED))
+
+
+def _is_mask(expr: f.Expr, value: Value) -> bool:
+    """Whether an index selects by truth, which keeps a number of items that its content decides."""
+    if value.boolean or type(expr) is f.Compare:
+        return True
+    if value.divergence is not None and value.data is not None:
+        return True
+    if type(expr) is f.Call:
+        return last_name(expr.func) in MASKS
+    return "mask" in last_name(expr) and value.data is not None

@@ -1,0 +1,351 @@
+"""What torch's own functions do to the facets of tensors: content, shape, padding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import layout
+from ferrule_lint.semantics.domain.arithmetic import remainder
+from ferrule_lint.semantics.domain.lattice import (
+    COUNTED,
+    FLOWS,
+    ITEM,
+    ITERATED,
+    NO_DEPS,
+    OBSERVED,
+    SIZED,
+    Deps,
+    Divergence,
+    Value,
+    computed,
+    join,
+    worse,
+)
+from ferrule_lint.semantics.domain.text import last_name, render, root_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_OF_SIZE = frozenset(
+    [
+        "zeros",
+        "ones",
+        "empty",
+        "full",
+        "arange",
+        "randn",
+        "rand",
+        "randint",
+        "eye",
+        "linspace",
+        "new_zeros",
+        "new_ones",
+        "new_empty",
+        "new_full",
+    ]
+)
+#: of these not all positional arguments are sizes
+_SIZE_ARGUMENTS = {"full": slice(0, 1), "new_full": slice(0, 1), "randint": slice(-1, None), "linspace": slice(2, 3)}
+#: of the size of their argument, whatever is in it
+_LIKE = frozenset({"zeros_like", "ones_like", "empty_like", "full_like"})
+_OF_CONTENT = frozenset(
+    [
+        "tensor",
+        "as_tensor",
+        "asarray",
+        "FloatTensor",
+        "LongTensor",
+        "IntTensor",
+        "BoolTensor",
+        "from_numpy",
+        "frombuffer",
+        "from_buffer",
+        "_from_buffer",
+        "ByteTensor",
+        "CharTensor",
+        "scalar_tensor",
+    ]
+)
+_JOINED = frozenset(["cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack"])
+_REDUCING = frozenset(
+    [
+        "sum",
+        "mean",
+        "max",
+        "min",
+        "any",
+        "all",
+        "prod",
+        "norm",
+        "amax",
+        "amin",
+        "std",
+        "var",
+        "logsumexp",
+        "nanmean",
+        "nansum",
+        "median",
+        "count_nonzero",
+        "argmax",
+        "argmin",
+    ]
+)
+#: kinds of conditions under which a tensor may be made longer on some ranks only
+_LOCAL = ("data", "structure", "rank")
+
+
+def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
+    """The value of a torch function or tensor method called `name`, or None when it is none of those known here."""
+    value = _call(frame, name, arguments, receiver)
+    if value is None:
+        return None
+    return value._replace(
+        there=True, layout=layout.of_call(name, arguments.expr, arguments.positional, receiver is not None)
+    )
+
+
+def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
+    if name in _OF_SIZE:
+        return _of_size(frame, name, arguments)
+    if name in _LIKE and receiver is None and arguments.positional:
+        return arguments.positional[0]._replace(
+            data=None, divergence=None, presence=None, const=None, target=None, items=None, rank="", boolean=False
+        )
+    if name in _OF_CONTENT and receiver is None:
+        return _of_content(arguments) if "size" not in arguments.keywords else _of_size(frame, name, arguments)
+    if name in _JOINED and receiver is None:
+        return _joined(frame, name, arguments)
+    if name == "pad":
+        return _padded(frame, arguments, receiver)
+    if name == "pad_sequence":
+        return _to_longest(frame, arguments)
+    if name in _REDUCING:
+        return _reduced(arguments, receiver)
+    return None
+
+
+def _flat(value: Value) -> Value:
+    """A value with what its items hold brought up."""
+    if not value.items:
+        return value
+    joined = computed(_flat(v) for v in value.items)
+    return value._replace(divergence=worse(value.divergence, joined.divergence), data=worse(value.data, joined.data))
+
+
+def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
+    given = [*arguments.positional, *(v for k, v in arguments.keywords.items() if k in ("size", "steps"))]
+    sizes = [_flat(v) for v in given[_SIZE_ARGUMENTS.get(name, slice(None))]]
+    if name == "arange" and len(arguments.positional) == 2:
+        left = remainder(arguments.expr.args[1], arguments.expr.args[0])
+        sizes = sizes if left is None else [_flat(frame.eval(e)) for e in left]
+    divergence = next((v.divergence for v in sizes if v.divergence is not None), None)
+    uniform = all(v.uniform for v in sizes) and not name.startswith("rand")
+    by_name = [v for k, v in arguments.expr.keywords if k == "size"]
+    filled = any(_is_rest(a) for a in (*arguments.expr.args, *by_name))
+    if divergence is None:
+        return Value(uniform=uniform, filled=filled)
+    agreed = any(v.agreed or any(i.agreed for i in v.items or ()) for v in sizes)
+    return Value(shape=_ragged(frame, arguments, divergence), filled=filled, agreed=agreed)
+
+
+def _is_rest(size: f.Expr) -> bool:
+    """Whether a size is what is missing to a length: `most - n`, or named `pad_len`."""
+    if type(size) is f.Sequence:
+        return any(_is_rest(s) for s in size.elements)
+    return ((type(size) is f.Op and size.kind == "Sub") or "pad" in last_name(size)) and not _rounds_up(size)
+
+
+def _rounds_up(expr: object) -> bool:
+    """Whether an amount is what is missing to a multiple, which leaves uneven lengths uneven."""
+    if type(expr) is f.Op and expr.kind == "Mod":
+        return True
+    return isinstance(expr, tuple) and any(map(_rounds_up, expr))
+
+
+def _up_to_length(frame: Frame, arguments: Arguments) -> bool:
+    """Whether what is added is what the tensor itself lacks to a length: one that the ranks agreed on, or any, if its
+    own size is what the amount is reckoned from. A test around that only asks if something is missing."""
+    if frame.path_divergence() is None:
+        return True
+    amounts = arguments.expr.args if arguments.expr.args else ()
+    if any(v.agreed for value in arguments.positional for v in value.items or (value,)) or any(
+        _agreed(frame, a) for a in amounts
+    ):
+        return True
+    tensor = root_name(
+        amounts[0].elements[0] if amounts and type(amounts[0]) is f.Sequence else next(iter(amounts), None)
+    )
+    return any(_lacks(a, tensor) for a in amounts)
+
+
+def _agreed(frame: Frame, expr: object) -> bool:
+    if type(expr) is f.Name or type(expr) is f.Attr:
+        return frame.eval(expr).agreed
+    return isinstance(expr, tuple) and any(_agreed(frame, part) for part in expr)
+
+
+def _lacks(expr: object, tensor: str) -> bool:
+    """`length - tensor.size(0)` anywhere in an expression."""
+    if type(expr) is f.Op and expr.kind == "Sub" and root_name(expr.operands[1]) == tensor:
+        return True
+    return isinstance(expr, tuple) and any(_lacks(part, tensor) for part in expr)
+
+
+def _ragged(frame: Frame, arguments: Arguments, divergence: Divergence) -> Divergence:
+    note = f"the size of `{render(arguments.expr)}` differs between ranks"
+    return divergence.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+
+
+def _of_content(arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return Value()
+    value = _flat(arguments.positional[0])
+    display = arguments.expr.args[0] if arguments.expr.args else None
+    written = type(display) is f.Sequence and all(type(e) is not f.Starred for e in display.elements)
+    return Value(
+        uniform=value.uniform and not value.divergence,
+        divergence=value.divergence,
+        data=value.data,
+        shape=None if written else worse(value.shape, value.length),
+        deps=_of_known_length(value.deps) if written else value.deps,
+        shape_deps=NO_DEPS if written else value.shape_deps | counted(value),
+    )
+
+
+def counted(value: Value) -> Deps:
+    """The parameters that decide how many items a list has that a tensor is made of."""
+    return frozenset((p, COUNTED if how in (ITERATED, FLOWS) else how) for p, how in value.length_deps)
+
+
+def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
+    if not arguments.positional:
+        return None
+    value = _flat(arguments.positional[0])
+    parts = join(value.items) if value.items else value
+    padded = worse(value.padded, parts.padded)
+    local = frame.path_divergence()
+    several = name != "stack" and value.items is not None and len(value.items) > 1
+    filled = several and parts.filled
+    if several and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):
+        note = f"`{last_name(arguments.expr.func)}` makes it longer on some ranks only"
+        padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, note)))
+    return Value(
+        uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
+        deps=_of_known_length(value.deps) if filled else value.deps | parts.deps,
+        shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
+        shape_deps=NO_DEPS if padded or filled else value.shape_deps | counted(value) | parts.shape_deps,
+        agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
+    )  # fmt: skip
+
+
+def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value:
+    source = arguments.positional[0] if arguments.positional else receiver or Value()
+    padded = source.padded
+    local = frame.path_divergence()
+    if local is not None and local.kind in _LOCAL and not _up_to_length(frame, arguments):
+        padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, "padded on some ranks only")))
+    if _rounds_up(arguments.expr.args):
+        return source._replace(padded=padded, const=None, items=None, presence=None)
+    target = _local_target(frame, arguments)
+    if target is not None:
+        note = "padded to a length that only this rank knows"
+        padded = worse(padded, target.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
+    if local is None and target is None and _agreed_target(frame, arguments):
+        deps = frozenset((p, SIZED if how == FLOWS else how) for p, how in source.deps)
+        return source._replace(
+            shape=None,
+            padded=None,
+            length=None,
+            length_deps=NO_DEPS,
+            shape_deps=NO_DEPS,
+            deps=deps,
+            const=None,
+            items=None,
+            presence=None,
+            filled=True,
+        )
+    return source._replace(
+        shape=None,
+        shape_deps=NO_DEPS,
+        padded=padded,
+        const=None,
+        items=None,
+        presence=None,
+        filled=True,
+        deps=_of_known_length(source.deps),
+    )
+
+
+def _to_longest(frame: Frame, arguments: Arguments) -> Value | None:
+    """`pad_sequence(items)`: as long as the longest of the rank's own items."""
+    if not arguments.positional:
+        return None
+    value = _flat(arguments.positional[0])
+    shape = value.shape
+    if shape is None and value.data is not None:
+        note = f"`{render(arguments.expr)}` is as long as the rank's own longest item"
+        shape = value.data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+    by = frozenset((p, OBSERVED) for p, how in value.deps if how in (FLOWS, ITEM)) if shape is None else NO_DEPS
+    return Value(data=value.data, shape=shape, uneven_last=True, shape_deps=by, deps=_of_known_length(value.deps))
+
+
+def _of_known_length(deps: Deps) -> Deps:
+    """What is filled up to a length has the shape of its parameter no longer."""
+    return frozenset((p, ITEM if how == FLOWS else how) for p, how in deps)
+
+
+def _local_target(frame: Frame, arguments: Arguments) -> Divergence | None:
+    """`pad(x, (0, target - x.size(0)))`: the divergence of the target, not that of the difference."""
+    for expr in _targets(arguments):
+        target = frame.eval(expr)
+        if target.divergence is not None and target.divergence.kind in ("data", "structure"):
+            return target.divergence
+    return None
+
+
+def _agreed_target(frame: Frame, arguments: Arguments) -> bool:
+    """Whether what is padded is brought to sizes that nothing local decides, nor a caller.
+
+    A size that was reduced over a group of which nothing is known is one of those.
+    """
+    targets = [frame.eval(expr) for expr in _targets(arguments)]
+    return bool(targets) and all(one.uniform or not (one.observed or one.shape or one.deps) for one in targets)
+
+
+def _targets(arguments: Arguments) -> list[f.Expr]:
+    """What sizes are subtracted from, in the amounts of a padding."""
+    stack: list[f.Expr] = list(arguments.expr.args[1:])
+    found: list[f.Expr] = []
+    while stack:
+        expr = stack.pop()
+        if type(expr) is f.Sequence:
+            stack += expr.elements
+        elif type(expr) is f.Op and expr.kind == "Sub":
+            found.append(expr.operands[0])
+        elif type(expr) is f.Op and expr.kind == "Add":
+            stack += expr.operands
+        elif type(expr) is f.Op and expr.kind == "Mult":
+            # `[0, 0] * n + [0, target - size]`; how often is no size
+            stack += [operand for operand in expr.operands if type(operand) is f.Sequence]
+    return found
+
+
+def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
+    """A reduction: of everything, or of one dimension; the uneven one is taken to be the first."""
+    operands = [receiver] if receiver is not None else list(arguments.positional[:1])
+    if not operands:
+        return None
+    value = join(operands)
+    dims = arguments.positional if receiver is not None else arguments.positional[1:]
+    dim = next((arguments.keywords[k] for k in ("dim", "axis") if k in arguments.keywords), dims[0] if dims else None)
+    keeps = dim is not None and dim.const is not None and (dim.const == "0") == value.uneven_last
+    # of a parameter one does not know which of its dimensions is the uneven one
+    deps = value.deps if keeps and value.shape is not None else _of_known_length(value.deps)
+    return Value(
+        uniform=value.uniform, divergence=value.divergence, data=value.data, deps=deps,
+        shape=value.shape if keeps else None, shape_deps=value.shape_deps if keeps else NO_DEPS,
+        uneven_last=value.uneven_last, agreed=value.agreed,
+    )  # fmt: skip

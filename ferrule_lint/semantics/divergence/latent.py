@@ -1,0 +1,191 @@
+"""Latent findings: what comes true when a divergent argument is passed.
+
+A parameter is a symbolic condition. A choice on it whose arms issue different events is nothing to report in the
+function itself, and a finding at the call that passes something divergent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.instantiate import divergence_through
+from ferrule_lint.semantics.calls.modelled import meets, selected_by_content, shape_message, shape_problems
+from ferrule_lint.semantics.data.ordering import length_deps
+from ferrule_lint.semantics.divergence.compare import (
+    Comparison,
+    Effort,
+    Occurrence,
+    branch_code,
+    difference,
+    first_in_order,
+)
+from ferrule_lint.semantics.divergence.signatures import issues
+from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
+from ferrule_lint.semantics.domain.lattice import (
+    COUNTED,
+    FLOWS,
+    ITEM,
+    ITERATED,
+    NO_DEPS,
+    PRESENT,
+    UNKNOWN_GROUP,
+    WORLD,
+    Divergence,
+    Value,
+    overlap,
+)
+from ferrule_lint.semantics.domain.summary import Latent, Summary
+from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
+from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops
+from ferrule_lint.semantics.walk.frame import CallIssue, Frame
+
+MOST_LATENTS = 24
+DEEPEST = 5
+_ANY = Divergence(WORLD, "rank", (), Confidence.HIGH)
+
+
+def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]:
+    """The latent findings of a function's own trace; `count` is told what a budget leaves out."""
+    out: list[Latent] = []
+    effort = Effort(count)
+    for term in choices_and_loops(trace):
+        if len(out) >= MOST_LATENTS:
+            count("latent findings of a function")
+            break
+        if type(term) is Choice:
+            own = {a.key: a._replace(divergence=_ANY) for a in atoms(term.formula) if a.deps and a.divergence is None}
+            if not own or len(own) > 3:
+                continue
+            found = difference(trace, term, own, _ANY, Confidence.MEDIUM, effort=effort)
+            if found is None:
+                continue
+            event = found.occurrences[0].event
+            code = "FER103" if found.after_exit else branch_code(found.occurrences, "")
+            deps = frozenset().union(*(a.deps for a in own.values()))
+            call = found.occurrences[0].call
+            out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event, call))
+        elif type(term) is Loop and term.deps and term.trip is None:
+            comparison = Comparison(WORLD, Confidence.MEDIUM, True)
+            if issues(comparison.signature(term.body, (), {})):
+                occurrences: list[Occurrence] = []
+                comparison.occurrences(term.body, {}, occurrences)
+                if occurrences:
+                    event = occurrences[0].event
+                    call = occurrences[0].call
+                    out.append(Latent("FER104", "trips", term.deps, term.path, term.pos, term.text, event, call))
+    return (*out, *_of_order(trace))
+
+
+def _of_order(trace: Trace) -> Iterator[Latent]:
+    """Loops with events over what a parameter decides the order of."""
+    for term in choices_and_loops(trace):
+        if type(term) is not Loop or term.order is not None:
+            continue
+        deps = frozenset(d for d in term.deps if d[1] == ITERATED)
+        event = first_in_order(term.body, Confidence.MEDIUM) if deps else None
+        if event is not None:
+            yield Latent("FER106", "order", deps, term.path, term.pos, term.text, event.event, event.call)
+
+
+def of_context(
+    trace: Trace, context: Mapping[str, Value], count: Callable[[str], None]
+) -> tuple[tuple[Divergence, Latent], ...]:
+    """Divergent choices around calls of a callable that was passed in: nobody but the caller can be told."""
+    passed = {id(t.function) for v in context.values() if (t := _function_of(v)) is not None}
+    if not passed:
+        return ()
+    out: list[tuple[Divergence, Latent]] = []
+    effort = Effort(count)
+    for term in choices_and_loops(trace):
+        if type(term) is not Choice or len(out) >= MOST_LATENTS:
+            continue
+        divergence = divergence_of(term.formula)
+        if divergence is None:
+            continue
+        own = {a.key: a for a in atoms(term.formula) if a.divergence is not None}
+        found = difference(trace, term, own, divergence, Confidence.MEDIUM, effort=effort)
+        calls = [o for o in found.occurrences if o.call and id(o.call.summary.function) in passed] if found else []
+        if found is not None and calls:
+            event = calls[0].event
+            code = "FER103" if found.after_exit else branch_code(calls[:1], divergence.kind)
+            out.append((divergence, Latent(code, "condition", NO_DEPS, term.path, term.pos, term.text, event)))
+    return tuple(out)
+
+
+def _function_of(value: Value) -> FunctionTarget | None:
+    target = value.target
+    while type(target) is PartialTarget:
+        target = target.target.target
+    return target if type(target) is FunctionTarget else None
+
+
+def raise_or_pass_on(
+    frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos, confidence: Confidence
+) -> None:
+    """At a call: report the callee's latent findings that this call makes true, pass on those it leaves open.
+
+    `confidence`: how sure it is that this function is the one that is called.
+    """
+    for divergence, latent in summary.in_context:
+        message = f"`{summary.display}` calls what it is given on some ranks only, and that issues {latent.event.op}"
+        frame.issues.append(CallIssue(latent.code, pos, divergence, latent.event, message, latent))
+    for latent in summary.latents:
+        if confidence < latent.event.confidence:
+            latent = replace(latent, event=latent.event._replace(confidence=confidence))
+        for name, how in sorted(latent.deps):
+            value = bound.get(name)
+            if value is None:
+                continue
+            if latent.needs == "shape":
+                _shape(frame, summary, latent, value, how, pos)
+                continue
+            if how == PRESENT and value.there:
+                continue
+            found = value.unordered if latent.needs == "order" else divergence_through(value, how)
+            if found is not None:
+                if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
+                    op = latent.event.op
+                    what = name.lstrip(".")
+                    message = f"`{summary.display}` issues {op} depending on `{what}`, which differs between ranks"
+                    if latent.needs == "order":
+                        message = f"`{summary.display}` issues {op} in the order of `{name}`, which ranks do not share"
+                    code = "FER107" if latent.code == "FER101" and found.kind == "structure" else latent.code
+                    frame.issues.append(CallIssue(code, pos, found, latent.event, message, latent))
+            elif (value.deps or value.length_deps) and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
+                passed = frozenset((p, how if how != FLOWS else h) for p, h in value.deps)
+                if how == ITERATED:
+                    passed = length_deps(value)
+                elif how == COUNTED:
+                    passed = frozenset((p, COUNTED if h == ITERATED else h) for p, h in length_deps(value))
+                if latent.needs == "order":
+                    passed = frozenset(d for d in passed if d[1] == ITERATED)
+                    if not passed:
+                        continue
+                frame.latents.append(replace(latent, deps=passed, depth=latent.depth + 1))
+
+
+def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: str, pos: f.Pos) -> None:
+    """`how` the parameter decides the shape: it has it, or its content or number of items makes it."""
+    if frame.of_one_size:
+        return
+    problems = shape_problems(value)
+    if how == FLOWS and not problems and (own := selected_by_content(frame, value, latent.event, pos)) is not None:
+        problems = [("FER201", own)]
+    if how != FLOWS:
+        found = divergence_through(value, how)
+        problems = [("FER201", found.at_most(Confidence.MEDIUM))] if found is not None else []
+        value = value._replace(uneven_last=False)
+    for code, divergence in problems:
+        if meets(value, divergence, latent.event.axes):
+            message = shape_message(code, latent.event.op, divergence)
+            frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
+    direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
+    if how == COUNTED:
+        direct = frozenset((p, COUNTED if h == ITERATED else h) for p, h in length_deps(value))
+    elif how != FLOWS:
+        direct = frozenset((p, how) for p, h in value.deps if h in (FLOWS, ITEM))
+    if not problems and direct and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
+        frame.latents.append(replace(latent, deps=direct, depth=latent.depth + 1))

@@ -1,0 +1,153 @@
+"""Signatures: what a trace issues under given answers, as tuples that can be compared."""
+
+from __future__ import annotations
+
+LONGEST_CALL_SIGNATURE = 60
+
+_MOST_WAYS = 32
+
+#: shared choices within each other whose arms are compared one by one
+MOST_NESTED = 6
+
+Signature = tuple[object, ...]
+
+#: the signature of a way that ends in an exception: comparable with anything
+RAISES: Signature = ("raises",)
+
+#: what has no order to mix up: any barrier pairs with any other
+ALIKE = ("barrier", "monitored_barrier")
+
+
+def issues(signature: Signature) -> bool:
+    """Whether an event is in a signature."""
+    return mentions(signature, "event")
+
+
+def mentions(signature: Signature, kind: str) -> bool:
+    """Whether an event, or an exit of this kind, is in a signature."""
+    stack: list[object] = [signature]
+    seen: set[int] = set()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple) and item and id(item) not in seen:
+            if item[0] == kind:
+                return True
+            seen.add(id(item))
+            stack.extend(item)
+    return False
+
+
+def size_of(signature: Signature) -> int:
+    count = 0
+    stack: list[object] = [signature]
+    while stack and count <= LONGEST_CALL_SIGNATURE * 6:
+        item = stack.pop()
+        if isinstance(item, tuple):
+            stack.extend(item)
+        else:
+            count += 1
+    return count // 3
+
+
+def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool:
+    """Whether two ranks issue the same, whatever way of the choices they share they take."""
+    shorter, before, after = min(len(x), len(y)), 0, 0
+    while before < shorter and x[before] is y[before]:
+        before += 1
+    while after < shorter - before and x[-1 - after] is y[-1 - after]:
+        after += 1
+    told = any(str(op).startswith("broadcast") for op, *_ in _events(x[:before]))
+    x, y = x[before : len(x) - after], y[before : len(y) - after]
+    if x == y or _same_ways(x, y, told) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
+        return True
+    if depth >= MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
+        return False
+    return all(alike(a, b, by_presence, depth + 1) for a, b in zip(_arms(x[0]), _arms(y[0]), strict=True))
+
+
+def _is_either(token: object) -> bool:
+    return isinstance(token, tuple) and bool(token) and token[0] == "either"
+
+
+def _arms(token: object) -> tuple[Signature, Signature]:
+    assert isinstance(token, tuple)
+    return token[1], token[2]
+
+
+def _same_modules(x: Signature, y: Signature) -> bool:
+    """Whether what differs are forwards on either rank, and those of the same modules."""
+    left, right = _events(x), _events(y)
+    if (
+        left != right
+        or any(op != "forward" for op, *_ in left)
+        or any(mentions(s, k) for s in (x, y) for k in ("return", "break"))
+    ):
+        return False
+    return bool(_events(x, surely=True) and _events(y, surely=True))
+
+
+def _take_turns(x: Signature, y: Signature) -> bool:
+    """Whether two ranks issue the same barriers in another order, one before the other's work and one after."""
+    if len(x) != len(y) or sorted(map(id, x)) != sorted(map(id, y)):
+        return False
+    if any(mentions(x, kind) for kind in ("return", "break")):
+        return False
+    events = _events(x)
+    return len(events) == 1 and all(op in ALIKE for op, *_ in events)
+
+
+def _events(signature: Signature, surely: bool = False) -> set[tuple[object, ...]]:
+    """The different events of a signature; with `surely` not those that only one arm of a choice issues."""
+    found: set[tuple[object, ...]] = set()
+    stack: list[object] = [signature]
+    seen: set[int] = set()
+    while stack:
+        item = stack.pop()
+        if isinstance(item, tuple) and item and id(item) not in seen:
+            seen.add(id(item))
+            if item[0] == "event":
+                found.add(item[1:])
+            elif not (surely and item[0] == "either"):
+                stack.extend(item)
+    return found
+
+
+def _same_ways(x: Signature, y: Signature, told: bool) -> bool:
+    """Whether two ranks may issue the same sequences, each by choices of its own: a sender tells how much follows.
+
+    Each has to issue something in any case, since the choices that both share are not told apart here. `told`: a
+    broadcast came before, so that loops may go over what it told of.
+    """
+    if not (mentions(x, "either") and mentions(y, "either")):
+        return False
+    known: dict[int, frozenset[Signature] | None] = {}
+    a, b = _ways(x, known, told, 0), _ways(y, known, told, 0)
+    return a is not None and a == b and () not in a
+
+
+def _ways(
+    signature: Signature, known: dict[int, frozenset[Signature] | None], told: bool, depth: int
+) -> frozenset[Signature] | None:
+    """Every sequence that a signature stands for; None if they are many. `known`: those of parts met before; `told`:
+    loops go by the sequences of a round."""
+    found: set[Signature] = {()}
+    for token in signature:
+        if isinstance(token, tuple) and token and token[0] == "either":
+            if id(token) not in known:
+                left = _ways(token[1], known, told, depth + 1) if depth < _MOST_WAYS else None
+                right = _ways(token[2], known, told, depth + 1) if left is not None else None
+                known[id(token)] = left | right if left is not None and right is not None else None
+            ways = known[id(token)]
+            if ways is None:
+                return None
+            found = {(*before, *way) for before in found for way in ways}
+        else:
+            if isinstance(token, tuple) and token[0] == "loop":
+                # a long one is known by its identity: to hash it takes as long as to go all ways through it
+                long = size_of(token) > LONGEST_CALL_SIGNATURE
+                rounds = _ways(token[1], known, told, depth + 1) if told and not long else None
+                token = id(token) if long else ("loop", rounds or token[1])
+            found = {(*before, token) for before in found}
+        if len(found) > _MOST_WAYS:
+            return None
+    return frozenset(found)

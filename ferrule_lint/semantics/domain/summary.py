@@ -1,0 +1,69 @@
+"""What a caller has to know of a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts.types import Pos
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Axes, Deps, Divergence, Value
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace
+from ferrule_lint.semantics.project.names import FunctionInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.control.exceptions import Escape
+
+
+@dataclass(frozen=True, slots=True)
+class Latent:
+    """A finding that comes true when a divergent argument is passed.
+
+    `needs` is "condition", "trips", "order" or "shape".
+    """
+
+    code: str
+    needs: str
+    deps: Deps
+    path: str
+    pos: Pos
+    text: str
+    event: Event
+    #: the call in that function which leads to the event, if it is not its own
+    call: CallTerm | None = None
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class Summary:
+    """A function's trace, its result in terms of its parameters, and what it leaves to its callers.
+
+    Mutable only while it is being computed; `busy` until then, and a busy summary says nothing.
+    """
+
+    function: FunctionInfo | None
+    trace: Trace = ()
+    result: Value = UNKNOWN
+    latents: tuple[Latent, ...] = ()
+    #: divergences that only this context's callables bring: (divergence, latent)
+    in_context: tuple[tuple[Divergence, Latent], ...] = ()
+    #: parameter -> axes along which it holds the same value afterwards
+    made_uniform: dict[str, Axes] = field(default_factory=dict)
+    #: attributes of the instance that a method sets: what depends on its parameters, or differs
+    self_writes: dict[str, Value] = field(default_factory=dict)
+    #: attributes of the instance -> axes along which they hold the same value afterwards
+    self_uniform: dict[str, Axes] = field(default_factory=dict)
+    #: parameters that something in here may shard
+    wraps: frozenset[str] = frozenset()
+    #: an item of each kind of event that the function may issue, itself or through calls
+    events: tuple[Event, ...] = ()
+    #: exceptions that leave the function on some ranks
+    escapes: tuple[Escape, ...] = ()
+    #: what it does to gradients; see `gradient_order`
+    gradient_kinds: tuple[str, ...] = ()
+    busy: bool = True
+    #: signatures for callers, by axes and least confidence
+    signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
+
+    @property
+    def display(self) -> str:
+        return self.function.qualname if self.function else "<module>"

@@ -1,0 +1,214 @@
+"""The events of a piece of code as a tree: event, choice, loop, call, exit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from ferrule_lint.facts.types import Pos
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.conditions import Formula
+from ferrule_lint.semantics.domain.lattice import Axes, Deps, Divergence
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.domain.summary import Summary
+
+
+class Event(NamedTuple):
+    """A collective issued at a place. `channel` tells apart events that pair only with their like (a module's name)."""
+
+    op: str
+    axes: Axes
+    channel: str
+    path: str
+    pos: Pos
+    confidence: Confidence
+    #: issued without saying so: a sharded forward, backward, optimizer step
+    hidden: bool
+    note: str
+    #: "send", "recv" or ""
+    p2p: str = ""
+    #: of an input that only stands in for a real one: it is there to keep the ranks together
+    dummy: bool = False
+    #: of a module that need not be the one which the project shards
+    assumed: bool = False
+
+
+class Choice(NamedTuple):
+    """`form` is "if", "short circuit", "conditional expression", "filter", "except", "loop else" or "decorator"."""
+
+    formula: Formula
+    body: Trace
+    orelse: Trace
+    path: str
+    pos: Pos
+    text: str
+    form: str
+
+
+class Loop(NamedTuple):
+    """`trip` says why the number of rounds differs; `order` why the order of its items does."""
+
+    body: Trace
+    trip: Divergence | None
+    order: Divergence | None
+    deps: Deps
+    path: str
+    pos: Pos
+    text: str
+    key: str
+    #: the dicts of whose views it walks the items, if nothing else
+    dicts: frozenset[str] = frozenset()
+
+
+class CallTerm(NamedTuple):
+    summary: Summary
+    path: str
+    pos: Pos
+    confidence: Confidence
+    dummy: bool = False
+
+
+class Exit(NamedTuple):
+    """`kind` is "return", "break", "continue" or "raise"; "caught" goes on at the handler in `line`, "leaves" is an
+    exception which somebody further up survives, "alone" one that a single rank raises by what it alone has found."""
+
+    kind: str
+    line: int
+
+
+class Attempt(NamedTuple):
+    """A `try` some of whose handlers are reached by caught exits in its body; `handlers` by their lines."""
+
+    body: Trace
+    handlers: tuple[tuple[int, Trace], ...]
+
+
+Term: TypeAlias = Event | Choice | Loop | CallTerm | Exit | Attempt
+Trace: TypeAlias = tuple[Term, ...]
+
+
+def every_term(trace: Trace) -> Iterator[Term]:
+    """Every term of a trace, outer ones first, calls not entered."""
+    stack = list(reversed(trace))
+    while stack:
+        term = stack.pop()
+        yield term
+        stack.extend(reversed(parts(term)))
+
+
+def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
+    """Every choice and loop of a trace, outer ones first, calls not entered."""
+    for term in every_term(trace):
+        if type(term) is Choice or type(term) is Loop:
+            yield term
+
+
+def without_returns(trace: Trace) -> Trace:
+    """A trace that is followed by something: what comes after a `return` in one arm of a choice goes to the other."""
+    out: list[Term] = []
+    for i, term in enumerate(trace):
+        if type(term) is Exit and term.kind == "return":
+            break
+        if type(term) is Choice:
+            rest = trace[i + 1 :]
+            body, orelse = _returns(term.body), _returns(term.orelse)
+            if body or orelse:
+                arms = (term.body if body else (*term.body, *rest), term.orelse if orelse else (*term.orelse, *rest))
+                out.append(term._replace(body=without_returns(arms[0]), orelse=without_returns(arms[1])))
+                break
+        out.append(term)
+    return tuple(out)
+
+
+def _returns(trace: Trace) -> bool:
+    """Whether an arm ends in a `return`."""
+    return bool(trace) and type(trace[-1]) is Exit and trace[-1].kind == "return"
+
+
+def parts(term: Term) -> Trace:
+    """The terms within a term, calls not entered."""
+    if type(term) is Choice:
+        return (*term.body, *term.orelse)
+    if type(term) is Loop:
+        return term.body
+    if type(term) is Attempt:
+        return (*term.body, *(t for _, handler in term.handlers for t in handler))
+    return ()
+
+
+def weakened(trace: Trace, which: Callable[[Event], bool] = lambda e: e.op != "new_group") -> Trace:
+    """A trace whose events are guesses, those of a kind; by default all but those that create groups."""
+    out: list[Term] = []
+    for term in trace:
+        if (type(term) is Event and which(term)) or (type(term) is CallTerm and all(map(which, term.summary.events))):
+            term = term._replace(confidence=Confidence.LOW)
+        elif type(term) is Choice:
+            term = term._replace(body=weakened(term.body, which), orelse=weakened(term.orelse, which))
+        elif type(term) is Loop:
+            term = term._replace(body=weakened(term.body, which))
+        elif type(term) is Attempt:
+            handlers = tuple((line, weakened(handler, which)) for line, handler in term.handlers)
+            term = Attempt(weakened(term.body, which), handlers)
+        out.append(term)
+    return tuple(out)
+
+
+def without(trace: Trace, op: str) -> Trace:
+    """A trace without the events of one operation, calls not entered."""
+    out: list[Term] = []
+    for term in trace:
+        if type(term) is Event and term.op == op:
+            continue
+        if type(term) is Choice:
+            term = term._replace(body=without(term.body, op), orelse=without(term.orelse, op))
+        elif type(term) is Loop:
+            term = term._replace(body=without(term.body, op))
+        elif type(term) is Attempt:
+            term = Attempt(without(term.body, op), tuple((line, without(h, op)) for line, h in term.handlers))
+        out.append(term)
+    return tuple(out)
+
+
+def has_exit(trace: Trace) -> str:
+    """The kind of an exit that some way through the trace takes out of the enclosing block, or "".
+
+    An exception is no exit here: FER105 is about those.
+    """
+    for term in trace:
+        if type(term) is Exit:
+            return "" if term.kind == "raise" else term.kind
+        if type(term) is Choice:
+            found = has_exit(term.body) or has_exit(term.orelse)
+            if found:
+                return found
+        if type(term) is Loop and has_exit(term.body) == "return":
+            return "return"
+        if type(term) is Attempt:
+            found = has_exit(term.body)
+            found = has_exit(parts(term)[len(term.body) :]) if found in ("", "caught") else found
+            if found:
+                return found
+    return ""
+
+
+def caught_at(trace: Trace) -> list[int]:
+    """The lines of the handlers that exits of a trace lead to."""
+    found: list[int] = []
+    for term in trace:
+        if type(term) is Exit and term.kind == "caught":
+            found.append(term.line)
+        found += caught_at(parts(term))
+    return found
+
+
+def ends(trace: Trace) -> bool:
+    """Whether no way through the trace reaches its end."""
+    for term in trace:
+        if type(term) is Exit:
+            return True
+        if type(term) is Choice and ends(term.body) and ends(term.orelse):
+            return True
+        if type(term) is Attempt and ends(term.body) and all(ends(handler) for _, handler in term.handlers):
+            return True
+    return False

@@ -1,0 +1,186 @@
+"""The ranks that a new group is made of: every rank has to give the same ones.
+
+`new_group` is entered by all ranks of the default group, with the same list. A list that is worked out from this
+rank's own number, or read off a group that this rank is in, is another one on the ranks of the other groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.walk.frame import CallIssue
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.domain.trace import Event
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_DEEPEST = 6
+#: what lists the members of a group
+_LISTING = ("get_process_group_ranks",)
+_LISTS = frozenset("list tuple sorted range set".split())
+_COPIES = frozenset("list tuple sorted tensor".split())
+
+
+def check(frame: Frame, arguments: Arguments, event: Event) -> None:
+    """An issue at a `new_group` whose list of ranks is the calling rank's own."""
+    expr = arguments.expression("ranks", 0)
+    if event.op != "new_group" or expr is None or frame.light:
+        return
+    local = arguments.keywords.get("use_local_synchronization")
+    if local is not None and local.const != "False":
+        return
+    issues, latents = len(frame.issues), len(frame.latents)
+    with frame.recording():
+        divergence = _own_ranks(frame, expr, 0)
+        place = _place_among(frame, expr) if divergence is None else None
+    del frame.issues[issues:], frame.latents[latents:]
+    if place is not None:
+        message = (
+            "the ranks of a new group are ranks of the whole job, but a place in a group is looked for among these:"
+            " convert the places of the group into ranks first"
+        )
+        frame.issues.append(CallIssue("FER402", arguments.expr.pos, place, event, message))
+    if divergence is not None:
+        message = (
+            f"`{event.op}` is called with other ranks on the ranks of another group, but every rank has to create every"
+            " group, with the same list and in the same order"
+        )
+        frame.issues.append(CallIssue("FER401", arguments.expr.pos, divergence, event, message))
+
+
+def _place_among(frame: Frame, expr: f.Expr) -> Divergence | None:
+    """`place in ranks`, where `ranks` is what the new group is made of: why the place is none of the job's ranks."""
+    text = place_name(expr)
+    if not text:
+        return None
+    body = frame.function.body if frame.function is not None else frame.module.body
+    for node in walk(body):
+        if type(node) is not f.Compare or node.ops != ("in",) or place_name(node.rights[0]) != text:
+            continue
+        divergence = frame.eval(node.left).divergence
+        if divergence is None or divergence.kind != "rank" or divergence.confidence < Confidence.HIGH:
+            continue
+        if not divergence.axes & {"world", "?"}:
+            return divergence.then(frame.step("flow", node.pos, f"`{shown(node.left)}` is looked for in `{text}`"))
+    return None
+
+
+def literal_ranks(expr: f.Expr | None) -> str:
+    """The text of a list or range of ranks that is written out: it tells apart groups made in two arms of a test."""
+    if type(expr) is f.Sequence and all(type(e) is f.Const for e in expr.elements):
+        return shown(expr)
+    while (
+        type(expr) is f.Call and len(expr.args) == 1 and last_name(expr.func) in ("list", "tuple", "sorted", "tensor")
+    ):
+        expr = expr.args[0]
+    if type(expr) is f.Call and last_name(expr.func) in ("range", "arange"):
+        return shown(expr)
+    return ""
+
+
+def _own_ranks(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
+    """Why a list of ranks is another one on other ranks, or None."""
+    if depth > _DEEPEST:
+        return None
+    if type(expr) is f.Name or type(expr) is f.Attr:
+        return _assigned(frame, expr, depth)
+    if type(expr) is f.Sequence:
+        # of a group of its own for each rank (`[rank]`): nobody is to be met
+        alone = len(expr.elements) == 1
+        by_rank = (_by_rank(frame, e, frame.eval(e)) for e in expr.elements if not alone)
+        of_items = (_own_ranks(frame, e, depth + 1) for e in expr.elements if type(e) in (f.Subscript, f.Name))
+        return next((d for d in (*by_rank, *of_items) if d is not None), None)
+    if type(expr) is f.Comprehension:
+        frame.eval(expr)
+        inner = [*expr.elements, *(c for g in expr.generators for c in g.conditions)]
+        found = next((d for e in inner if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
+        return found or _own_ranks(frame, expr.generators[0].iterable, depth + 1)
+    if type(expr) is f.Subscript:
+        by_index = _by_rank(frame, expr.index, frame.eval(expr.index))
+        return by_index or _item_of_group(frame, expr) or _own_ranks(frame, expr.base, depth + 1)
+    if type(expr) is f.Call:
+        if last_name(expr.func) in _LISTING:
+            return _members(frame, expr)
+        if last_name(expr.func) in _LISTS:
+            by_rank = (_by_rank(frame, a, frame.eval(a)) for a in expr.args)
+            of_items = (_own_ranks(frame, a, depth + 1) for a in expr.args)
+            return next((d for d in (*by_rank, *of_items) if d is not None), None)
+        return None
+    if type(expr) is f.Op:
+        return next((d for o in expr.operands if (d := _own_ranks(frame, o, depth + 1)) is not None), None)
+    return None
+
+
+def _by_rank(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
+    divergence = value.divergence
+    if divergence is None or divergence.kind != "rank" or divergence.confidence == Confidence.LOW:
+        return None
+    return divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}` chooses this rank's own group"))
+
+
+def _members(frame: Frame, call: f.Call) -> Divergence | None:
+    """The members of a group: another list on the ranks of the other groups, if there are any."""
+    if not call.args and not call.keywords:
+        return None
+    expr = call.args[0] if call.args else call.keywords[0][1]
+    axes = frame.eval(expr).group or frame.axes_in(shown(expr))
+    if axes is None or "world" in axes or "?" in axes:
+        return None
+    note = f"`{shown(call)}` lists the group that this rank is in"
+    return frame.source(WORLD, "rank", call.pos, note, frame.least_of_tests)
+
+
+def _item_of_group(frame: Frame, expr: f.Subscript) -> Divergence | None:
+    """`grid.pp_group[0]`: what is called a group along an axis and has items lists the ranks of this rank's own."""
+    name = last_name(expr.base)
+    if type(expr.base) is not f.Attr or not name.endswith("_group") or frame.eval(expr.base).items is not None:
+        return None
+    axes = frame.axes_in(name)
+    if not axes or "world" in axes or "private" in axes:
+        return None
+    return frame.source(WORLD, "rank", expr.pos, f"`{shown(expr.base)}` lists the group that this rank is in",
+                        frame.least_of_tests)  # fmt: skip
+
+
+def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
+    """The same for what a name or attribute was set to in this function."""
+    place = place_name(expr)
+    body = frame.function.body if frame.function is not None else frame.module.body
+    for value, tests in assignments(body, place, ()):
+        for test in tests:
+            if type(test) is f.Compare and test.ops == ("in",) and shown(test.rights[0]) == shown(value):
+                divergence = _by_rank(frame, test.left, frame.eval(test.left))
+                if divergence is not None:
+                    return divergence
+        divergence = _own_ranks(frame, value, depth + 1)
+        if divergence is not None:
+            return divergence
+    return None
+
+
+def assignments(body: f.Body, place: str, tests: tuple[f.Expr, ...]) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:
+    """What is assigned to a place, with the tests that it stands under."""
+    for s in body:
+        if type(s) is f.Assign and s.value is not None:
+            for target in s.targets:
+                if place_name(target) == place:
+                    yield s.value, tests
+                elif type(target) is f.Sequence and type(s.value) is f.Sequence:
+                    pairs = zip(target.elements, s.value.elements, strict=False)
+                    yield from ((v, tests) for t, v in pairs if place_name(t) == place)
+        elif type(s) is f.If:
+            yield from assignments(s.body, place, (*tests, s.test))
+            yield from assignments(s.orelse, place, tests)
+        elif type(s) is f.For or type(s) is f.While:
+            yield from assignments((*s.body, *s.orelse), place, tests)
+        elif type(s) is f.With:
+            yield from assignments(s.body, place, tests)
+        elif type(s) is f.Try:
+            yield from assignments((*s.body, *s.orelse, *s.final), place, tests)

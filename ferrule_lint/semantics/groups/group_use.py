@@ -1,0 +1,200 @@
+"""A group that a function was given, and that one of its collectives leaves out.
+
+Without a group a collective runs over all ranks, while only the members of the group are here. That is visible in two
+ways: the function has a parameter for the group, uses it elsewhere (or nowhere), and not at this call, nor at one of a
+function that takes it under the same name; or the buffers of a gather are as many as the group has ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.domain.conditions import atoms
+from ferrule_lint.semantics.domain.lattice import PRESENT, WORLD, Axes, Value
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
+from ferrule_lint.semantics.groups.group_members import assignments
+from ferrule_lint.semantics.project.names import External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.walk.frame import CallIssue
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_DEEPEST = 3
+#: names of a group that tell nothing of it but that it is one
+_OF_ALL = re.compile(r"(torch_|dist_|comm_|parallel_|reduce_|gather_|sync_)?(process_)?group|(dist_)?pg|communicator")
+#: calls that ask about a group and do not run over it
+_ASKS = frozenset("get_rank get_world_size get_group_rank get_global_rank get_process_group_ranks get_backend".split())
+_MEETINGS = ("barrier", "monitored_barrier")
+_GATHERS = ("all_gather", "all_gather_object")
+#: without a mesh of several axes, data parallelism is the whole job
+_PARTS: Axes = frozenset({"tp", "pp", "cp", "ep"})
+
+
+def collective(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> None:
+    """An issue at a collective over all ranks that leaves out the group it is about."""
+    if frame.light or model.group is None or event.axes != WORLD or event.p2p or arguments.is_open or model.hidden:
+        return
+    if arguments.expression(model.group.name, model.group.position) is not None or event.op in _MEETINGS:
+        return
+    if event.op in _GATHERS and model.makes_uniform:
+        slots = model.makes_uniform[0]
+        group = _counted(frame, arguments.expression(slots.name, slots.position), 0)
+        if group:
+            message = f"`{event.op}` runs over all ranks, but gets as many buffers as `{group}` has: pass the group"
+            _issue(frame, arguments.expr.pos, group, event, message)
+            return
+    name = next((n for n in _group_parameters(frame) if _is_meant(frame, n)), None)
+    if name is not None:
+        message = f"`{event.op}` runs over all ranks, but this function was given `{name}`: pass it on"
+        _issue(frame, arguments.expr.pos, name, event, message)
+
+
+def forwarded(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None) -> None:
+    """An issue at a call of a project function that leaves out the group which the caller was given."""
+    if call is None or frame.light or any(k is None for k, _ in call.keywords):
+        return
+    for name in _group_parameters(frame):
+        parameter = next((p for p in function.parameters if p.name == name), None)
+        if parameter is None or parameter.default != f.Const("None"):
+            continue
+        value = bound.get(name)
+        if value is None or value.const != "None" or any(k == name for k, _ in call.keywords):
+            continue
+        if not _runs_over(frame, function, name) or not _is_meant(frame, name):
+            continue
+        event = _an_event(frame, function)
+        if event is not None:
+            message = f"`{function.name}` runs over all ranks here, but this function was given `{name}`: pass it on"
+            _issue(frame, call.pos, name, event, message)
+
+
+def _group_parameters(frame: Frame) -> Iterator[str]:
+    """Parameters that are the group of all that the function does: `group`; `tp_group` is for a part of it."""
+    if frame.function is None:
+        return
+    for parameter in frame.function.parameters:
+        if parameter.kind in ("normal", "keyword") and _OF_ALL.fullmatch(parameter.name):
+            yield parameter.name
+
+
+def _is_meant(frame: Frame, name: str) -> bool:
+    """Whether the function communicates over its parameter elsewhere, and this is no place where it has none."""
+    assert frame.function is not None
+    for formula in frame.conditions:
+        if any((name, PRESENT) in atom.deps or name in atom.key for atom in atoms(formula)):
+            return False
+    value = frame.env.get(name)
+    if value is None or value.const == "None" or frame.version(name):
+        return False
+    return _runs_over(frame, frame.function, name) or not _is_read(frame.function.body, name)
+
+
+def _is_read(body: f.Body, name: str) -> bool:
+    return any(type(node) is f.Name and node.id == name for node in walk(body))
+
+
+def _runs_over(frame: Frame, function: FunctionInfo, name: str) -> bool:
+    """Whether a name is passed as a group to something that is not just asking about it."""
+    for node in walk(function.body):
+        if type(node) is not f.Call or last_name(node.func) in _ASKS:
+            continue
+        if any(_is_group(k) and type(v) is f.Name and v.id == name for k, v in node.keywords if k is not None):
+            return True
+        place = next((i for i, a in enumerate(node.args) if type(a) is f.Name and a.id == name), None)
+        if place is not None and _takes_group(frame, function.module, node, place):
+            return True
+    return False
+
+
+def _takes_group(frame: Frame, module: ModuleInfo, call: f.Call, place: int) -> bool:
+    """Whether a call takes a group at a place among its arguments: a collective, or a function of the project."""
+    entity = frame.analysis.names.resolve(call.func, module)
+    if isinstance(entity, FunctionInfo):
+        normal = [p for p in entity.parameters if p.kind == "normal"]
+        return place < len(normal) and _is_group(normal[place].name) and not _only_asks(entity.body, normal[place].name)
+    model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
+    return model is not None and model.event is not None and model.group is not None and model.group.position == place
+
+
+def _only_asks(body: f.Body, name: str) -> bool:
+    """Whether a function does no more with a group than to ask about it."""
+    calls = [n for n in walk(body) if type(n) is f.Call]
+    given = [c for c in calls for a in (*c.args, *(v for _, v in c.keywords)) if type(a) is f.Name and a.id == name]
+    return all(last_name(c.func) in _ASKS for c in given)
+
+
+def _is_group(name: str) -> bool:
+    return "group" in name or name in ("pg", "mesh", "comm")
+
+
+def _an_event(frame: Frame, function: FunctionInfo) -> Event | None:
+    """What a callee issues over all ranks: read off its summary, or off this function where it calls itself."""
+    stack = list(frame.terms)
+    if function is not frame.function:
+        stack = [t for t in frame.terms[-1:] if type(t) is CallTerm and t.summary.function is function]
+    while stack:
+        term = stack.pop(0)
+        if type(term) is Event and term.op not in _MEETINGS:
+            return term
+        if type(term) is CallTerm:
+            found = [e for e in term.summary.events if e.op not in _MEETINGS and e.axes == WORLD]
+            if found:
+                return found[0]
+        stack.extend(parts(term))
+    return None
+
+
+def _counted(frame: Frame, expr: f.Expr | None, depth: int) -> str:
+    """The group that is smaller than the job and whose ranks a list of buffers counts, as text; or ""."""
+    if expr is None or depth > _DEEPEST:
+        return ""
+    if type(expr) is f.Comprehension and len(expr.generators) == 1:
+        iterable = expr.generators[0].iterable
+        if type(iterable) is f.Call and last_name(iterable.func) == "range" and len(iterable.args) == 1:
+            return _of_number(frame, iterable.args[0], depth)
+    if type(expr) is f.Op and expr.kind == "Mult":
+        numbers = [o for o in expr.operands if type(o) is not f.Sequence]
+        return _of_number(frame, numbers[0], depth) if len(numbers) == 1 else ""
+    if type(expr) is f.Name:
+        return _assigned(frame, expr, depth, _counted)
+    return ""
+
+
+def _of_number(frame: Frame, expr: f.Expr, depth: int) -> str:
+    if type(expr) is f.Call and last_name(expr.func) == "get_world_size":
+        group = next((v for k, v in expr.keywords if k == "group"), expr.args[0] if expr.args else None)
+        if group is None:
+            return ""
+        value = frame.eval(group)
+        axes = value.group or frame.axes_in(render(group))
+        given = type(group) is f.Name and group.id in _group_parameters(frame)
+        known = axes is not None and axes <= _PARTS and bool(axes)
+        if value.const == "None" or (type(group) is f.Name and frame.version(group.id)):
+            return ""
+        return render(group) if known or given else ""
+    name = last_name(expr)
+    if name.endswith("_size") and frame.models.convention("uniform", name) is not None:
+        axes = frame.axes_in(name)
+        if axes and axes <= _PARTS:
+            return render(expr)
+    return _assigned(frame, expr, depth, _of_number) if type(expr) is f.Name else ""
+
+
+def _assigned(frame: Frame, expr: f.Name, depth: int, ask: Callable[[Frame, f.Expr, int], str]) -> str:
+    body = frame.function.body if frame.function is not None else frame.module.body
+    found = {ask(frame, value, depth + 1) for value, _ in assignments(body, place_name(expr), ())}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _issue(frame: Frame, pos: f.Pos, group: str, event: Event, message: str) -> None:
+    note = f"the ranks of `{group}` are here, the others may be elsewhere"
+    divergence = frame.source(WORLD, "rank", pos, note, Confidence.MEDIUM, member=True)
+    frame.issues.append(CallIssue("FER403", pos, divergence, event, message))

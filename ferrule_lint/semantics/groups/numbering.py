@@ -1,0 +1,127 @@
+"""Places in a group, told from how a function (or the methods of its class) makes and compares them.
+
+A rank's place in its group is what `get_rank(group)` answers, what is worked out from it, and what it is compared
+with: `if get_rank(group) == src` says that `src` is counted in the group. That needs no knowledge of the group but its
+name, which is followed over one assignment (`self.group = group`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.lattice import Axes
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.groups.group_members import assignments
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_DEEPEST = 3
+#: functions that answer with the caller's, or another rank's, place in the group they are given first
+_ASKS = ("get_rank", "get_group_rank")
+_ARITHMETIC = ("Add", "Sub", "Mod", "Mult", "FloorDiv")
+
+
+class Places:
+    """The places in one group, as one function sees them."""
+
+    def __init__(self, frame: Frame, group: f.Expr, axes: Axes | None) -> None:
+        """`axes`: of the group, if it is known to be smaller than the job."""
+        self._frame = frame
+        self._axes = axes
+        self._own: f.Body = frame.function.body if frame.function is not None else frame.module.body
+        self._prefix = f"{frame.self_name}." if frame.self_name else ""
+        self._made: list[f.Expr] = [group, *(v for v, _ in self._assigned(group, self._own) if type(v) is not f.Const)]
+        self._names = frozenset(map(render, self._made))
+
+    def derived(self, expr: f.Expr) -> f.Expr | None:
+        """The question for the place from which an expression is worked out, if it surely is."""
+        return self._derived(expr, self._own, 0)
+
+    def _derived(self, expr: f.Expr, body: f.Body, depth: int) -> f.Expr | None:
+        if type(expr) is f.Call:
+            return expr if self._asks(expr, body) else None
+        if type(expr) is f.Op and expr.kind in _ARITHMETIC:
+            return next((q for o in expr.operands if (q := self._derived(o, body, depth)) is not None), None)
+        if depth >= _DEEPEST:
+            return None
+        found = [self._derived(value, scope, depth + 1) for value, scope in self._assigned(expr, body)]
+        return found[0] if found and all(x is not None for x in found) else None
+
+    def compared(self, expr: f.Expr) -> f.Compare | None:
+        """The comparison by which an expression (a name, a written number) is counted in the group."""
+        if type(expr) is f.Const:
+            return self._comparison(self._own, expr.text)
+        place = place_name(expr)
+        if not place:
+            return None
+        for body in self._bodies(place, self._own):
+            values = [value for value, _ in assignments(body, place, ())]
+            if not all(type(v) is f.Name or (type(v) is f.Const and v.text.isdigit()) for v in values):
+                return None  # it is made from something else, which may have converted it
+            for text in (place, *(v.id for v in values if type(v) is f.Name)):
+                found = self._comparison(body, text)
+                if found is not None:
+                    return found
+        return None
+
+    def _comparison(self, body: f.Body, text: str) -> f.Compare | None:
+        for node in walk(body):
+            if type(node) is not f.Compare or node.ops not in (("==",), ("!=",)):
+                continue
+            for one, other in ((node.left, node.rights[0]), (node.rights[0], node.left)):
+                if render(one) != text:
+                    continue
+                if self._derived(other, body, 0) is not None or (body is self._own and self._is_rank_along(other)):
+                    return node
+        return None
+
+    def _is_rank_along(self, expr: f.Expr) -> bool:
+        """Whether something is, as far as this function sees, a rank along the group's axes."""
+        if self._axes is None or type(expr) is f.Const:
+            return False
+        divergence = self._frame.eval(expr).divergence
+        return divergence is not None and divergence.kind == "rank" and divergence.axes == self._axes
+
+    def _asks(self, call: f.Call, body: f.Body) -> bool:
+        name = last_name(call.func)
+        if name in _ASKS:
+            group = next((v for k, v in call.keywords if k == "group"), call.args[0] if call.args else None)
+            return group is not None and type(group) is not f.Const and self._is_group(group, body)
+        if type(call.func) is not f.Attr:
+            return False
+        if name == "rank" and not call.args:
+            return render(call.func.base) in self._names
+        dimension = [render(call.func.base), *map(render, call.args)]
+        return name == "get_local_rank" and any(_dimension(made) == dimension for made in self._made)
+
+    def _is_group(self, expr: f.Expr, body: f.Body) -> bool:
+        """Whether an expression is the group under one of its names: its own, or what its place is assigned from."""
+        made = (value for value, _ in self._assigned(expr, body))
+        return not self._names.isdisjoint(map(render, (expr, *made)))
+
+    def _assigned(self, expr: f.Expr, body: f.Body) -> list[tuple[f.Expr, f.Body]]:
+        """What a place is set to, and the function it is set in; `body`: the function that names it."""
+        place = place_name(expr)
+        if not place:
+            return []
+        return [(value, scope) for scope in self._bodies(place, body) for value, _ in assignments(scope, place, ())]
+
+    def _bodies(self, place: str, body: f.Body) -> Iterator[f.Body]:
+        """Where a place can be set: the function that names it, for an attribute of the instance all its methods."""
+        owner = self._frame.self_class
+        if owner is None or not self._prefix or not place.startswith(self._prefix):
+            yield body
+            return
+        for method in owner.methods.values():
+            yield method.body
+
+
+def _dimension(made: f.Expr) -> list[str]:
+    """The mesh and the dimension of `mesh.get_group(dimension)`, as text."""
+    if type(made) is not f.Call or type(made.func) is not f.Attr or made.func.attr != "get_group":
+        return []
+    return [render(made.func.base), *map(render, made.args)]

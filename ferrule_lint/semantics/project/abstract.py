@@ -1,0 +1,62 @@
+"""Methods that only subclasses define: `gang.barrier()`, where `gang` is known as the abstract `Gang`.
+
+Which subclass it is, is decided elsewhere, so the call is any of their methods. One that does nothing (the stand-in for
+a single process) never runs beside others; if all others communicate, the call does (class hierarchy analysis, Dean,
+Grove, Chambers 1995).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.conditions import Atom
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join
+from ferrule_lint.semantics.domain.targets import FunctionTarget
+from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.trace import Choice, Trace
+from ferrule_lint.semantics.project.hierarchy import says_nothing
+from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | None:
+    """Call whichever implementations of an abstract method communicate; None if it is not abstract, or none does."""
+    function, receiver = target.function, target.receiver
+    if frame.light or receiver is None or not receiver.types or function.owner is None or not says_nothing(function):
+        return None
+    func = arguments.expr.func
+    if type(func) is f.Attr and type(func.base) is f.Name and func.base.id == frame.self_name:
+        return None  # an inherited method is analysed for each subclass
+    found = frame.analysis.hierarchy.implementations(function, receiver.types)
+    communicating = [(sub, method) for sub, method in found if _communicates(frame, sub, method)]
+    if not communicating:
+        return None
+    # if some do other work instead, the call may be theirs
+    confidence = Confidence.MEDIUM if len(communicating) == len(found) else Confidence.LOW
+    results: list[Value] = []
+    trace: Trace = ()
+    for i, (sub, method) in enumerate(communicating):
+        with frame.recording() as terms:
+            value = frame.analysis.call_function(
+                frame, method, receiver._replace(types=frozenset({sub})), arguments.positional, arguments.keywords,
+                arguments.expr.pos, call=arguments.expr, confidence=confidence,
+            )  # fmt: skip
+        results.append(value)
+        if i and tuple(terms) != trace:
+            atom = Atom(f"implementation{i} of {frame.key(func)} at {arguments.expr.pos}", None, NO_DEPS)
+            pos = arguments.expr.pos
+            trace = (Choice(atom, tuple(terms), trace, frame.module.path, pos, render(func), "dispatch"),)
+        else:
+            trace = tuple(terms)
+    frame.terms.extend(trace)
+    return join(results)
+
+
+def _communicates(frame: Frame, sub: ClassInfo, method: FunctionInfo) -> bool:
+    known = frame.analysis.summary(method, (), sub, None, frame.depth + 1)
+    return known is not None and any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in known[0].events)

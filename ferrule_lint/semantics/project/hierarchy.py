@@ -1,0 +1,149 @@
+"""Inherited methods that mean something else for a subclass: template methods, hooks, abstract steps.
+
+What a method calls on its own instance is looked up in the instance's class. So a method that a subclass inherits, and
+that calls (through others, maybe) something which the subclass overrides with a method that communicates, is analysed
+for the subclass too: this is class hierarchy analysis (Dean, Grove, Chambers 1995), one concrete class at a time, since
+two overrides of different subclasses never run together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: subclasses for which one inherited method is analysed
+MOST_SUBCLASSES = 4
+#: implementations of one abstract method; one with more is no interface for communication
+MOST_IMPLEMENTATIONS = 6
+_DEEPEST = 6
+
+
+def says_nothing(function: FunctionInfo) -> bool:
+    """Whether a body is `pass`, `...`, `raise NotImplementedError`, or hands back a constant or an argument."""
+    return all(_is_empty(s) for s in function.body)
+
+
+def _is_empty(s: f.Stmt) -> bool:
+    if type(s) is f.ExprStmt:
+        return type(s.value) is f.Const
+    if type(s) is f.Raise:
+        return last_name(s.value.func if type(s.value) is f.Call else s.value) == "NotImplementedError"
+    return type(s) is f.Return and (s.value is None or type(s.value) in (f.Const, f.Name))
+
+
+class Hierarchy:
+    """Subclasses of the project's classes, and what they change of inherited methods; looked up when first asked."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._below: dict[str, list[ClassInfo]] | None = None
+        self._asked: dict[str, frozenset[str]] = {}
+        self._implementations: dict[str, list[tuple[ClassInfo, FunctionInfo]]] = {}
+
+    def below(self, info: ClassInfo) -> list[ClassInfo]:
+        """The classes of the project that inherit from a class, in the order of their files."""
+        if self._below is None:
+            self._below = {}
+            names = self._analysis.names
+            for path in sorted(names.modules):
+                for sub in names.modules[path].classes.values():
+                    for base in names.mro(sub)[1:]:
+                        self._below.setdefault(base.id, []).append(sub)
+        return self._below.get(info.id, [])
+
+    def implementations(
+        self, function: FunctionInfo, types: frozenset[ClassInfo]
+    ) -> list[tuple[ClassInfo, FunctionInfo]]:
+        """The methods that do something for an abstract one, each with a class that has it, below `types`."""
+        known = self._implementations.get(function.id)
+        if known is None:
+            found: dict[str, tuple[ClassInfo, FunctionInfo]] = {}
+            owner = function.module.classes.get(function.owner) if function.owner else None
+            for sub in self._implementers(owner) if owner is not None else ():
+                method = self._analysis.names.method(sub, function.name)
+                if method is not None and not says_nothing(method):
+                    found.setdefault(method.id, (sub, method))
+            if len(found) > MOST_IMPLEMENTATIONS:
+                self._analysis.count("implementations of an abstract method")
+                found = {}
+            known = self._implementations[function.id] = list(found.values())
+        names = self._analysis.names
+        owner = function.module.classes.get(function.owner or "")
+        return [(sub, m) for sub, m in known if owner in types or any(info in names.mro(sub) for info in types)]
+
+    def _implementers(self, owner: ClassInfo) -> list[ClassInfo]:
+        """The subclasses of a class; of a protocol, the classes that have all of its methods as well."""
+        found = self.below(owner)
+        names = self._analysis.names
+        if owner.methods and any(b.rpartition(".")[2] == "Protocol" for b in names.external_bases(owner)):
+            first = next(iter(owner.methods))
+            classes = (m.module.classes.get(m.owner or "") for m in names.methods_by_name.get(first, ()))
+            found = [*found, *(c for c in classes if c and c not in found and c.methods.keys() >= owner.methods.keys())]
+        return [c for c in found if c is not owner]
+
+    def contexts(self, function: FunctionInfo) -> list[ClassInfo]:
+        """Subclasses for which an inherited method issues other events than for the class that defines it."""
+        owner = function.module.classes.get(function.owner) if function.owner else None
+        if owner is None or function.is_static or function.is_class_method or function.parent is not None:
+            return []
+        found: list[ClassInfo] = []
+        seen: set[frozenset[str]] = set()
+        for sub in self.below(owner):
+            if self._analysis.names.method(sub, function.name) is not function:
+                continue
+            changed = self._changed(function, owner, sub)
+            key = frozenset(m.id for m in changed)
+            if changed and key not in seen:
+                seen.add(key)
+                if any(self._communicates(m, sub) for m in changed):
+                    found.append(sub)
+            if len(found) >= MOST_SUBCLASSES:
+                self._analysis.count("subclasses of an inherited method")
+                break
+        return found
+
+    def _changed(self, function: FunctionInfo, owner: ClassInfo, sub: ClassInfo) -> list[FunctionInfo]:
+        """What the subclass overrides of the methods that a method reaches through its own instance."""
+        names = self._analysis.names
+        changed: dict[str, FunctionInfo] = {}
+        seen = {function.id}
+        level = [function]
+        for _ in range(_DEEPEST):
+            following: list[FunctionInfo] = []
+            for method in level:
+                for name in self._asked_of_self(method):
+                    mine, inherited = names.method(sub, name), names.method(owner, name)
+                    if mine is None or mine.id in seen:
+                        continue
+                    seen.add(mine.id)
+                    if mine is inherited:
+                        following.append(mine)
+                    else:
+                        changed[mine.id] = mine
+            level = following
+        return list(changed.values())
+
+    def _asked_of_self(self, method: FunctionInfo) -> frozenset[str]:
+        """The attributes that a method takes of its own instance."""
+        known = self._asked.get(method.id)
+        if known is None:
+            receiver = method.parameters[0].name if method.parameters else ""
+            known = frozenset(
+                node.attr
+                for node in walk(method.body)
+                if type(node) is f.Attr and type(node.base) is f.Name and node.base.id == receiver
+            )
+            self._asked[method.id] = known
+        return known
+
+    def _communicates(self, method: FunctionInfo, sub: ClassInfo) -> bool:
+        known = self._analysis.summary(method, (), sub, None, 0)
+        return known is not None and any(e.confidence >= Confidence.MEDIUM for e in known[0].events)

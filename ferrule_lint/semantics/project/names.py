@@ -1,0 +1,378 @@
+"""All facts of a project -> modules, classes and functions that can be looked up by name.
+
+Imports, re-exports, aliases, relative and star imports are resolved across files. An absolute import may only start
+at a source root, that is a directory which is not itself a package: else a vendored `third_party/torch/__init__.py`
+would capture `import torch` for everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeAlias
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import dotted_name, last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.domain.lattice import Value
+    from ferrule_lint.semantics.sources.admissions import Admission
+
+_DEEPEST_REEXPORT = 16
+
+
+class External:
+    """Something outside the project, by its full dotted name."""
+
+    __slots__ = ("dotted",)
+
+    def __init__(self, dotted: str) -> None:
+        self.dotted = dotted
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, External) and other.dotted == self.dotted
+
+    def __hash__(self) -> int:
+        return hash(self.dotted)
+
+
+class GlobalName:
+    """A module-level variable."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: ModuleInfo, name: str) -> None:
+        self.module = module
+        self.name = name
+
+
+class FunctionInfo:
+    """A function or method of the project."""
+
+    __slots__ = (
+        "admissions", "body", "called_on",
+        "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "is_property", "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
+    )  # fmt: skip
+
+    def __init__(self, module: ModuleInfo, facts: f.FunctionFacts) -> None:
+        self.module = module
+        self.qualname = facts.qualname
+        self.name = facts.qualname.rpartition(".")[2].partition("@")[0]
+        self.line = facts.line
+        self.parameters = facts.parameters
+        self.decorators = facts.decorators
+        self.body = facts.body
+        self.returns = facts.returns
+        self.is_generator = facts.is_generator
+        self.is_async = facts.is_async
+        self.owner = facts.owner
+        self.parent = facts.parent
+        self.id = f"{module.path}:{facts.qualname}"
+        #: (name, method) for each method that is called on a name here, once somebody has asked
+        self.called_on: frozenset[tuple[str, str]] | None = None
+        #: what it reduces or gathers, once somebody has asked; see `semantics.sources.admissions`
+        self.admissions: dict[str, Admission] | None = None
+        names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
+        self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
+        self.is_static = "staticmethod" in names
+        self.is_class_method = "classmethod" in names or self.name in ("__init_subclass__", "__class_getitem__")
+        self.is_context_manager = not names.isdisjoint({"contextmanager", "asynccontextmanager"})
+
+    def calls_on(self, name: str) -> Iterator[str]:
+        """The methods that the function calls on what a name holds."""
+        if self.called_on is None:
+            funcs = (node.func for node in walk(self.body) if type(node) is f.Call)
+            self.called_on = frozenset(
+                (func.base.id, func.attr) for func in funcs if type(func) is f.Attr and type(func.base) is f.Name
+            )
+        return (method for known, method in self.called_on if known == name)
+
+    @property
+    def display(self) -> str:
+        """The function's dotted name as people write it."""
+        return f"{self.module.name}.{self.qualname}".replace("@2", "").lstrip(".")
+
+
+class ClassInfo:
+    """A class of the project."""
+
+    __slots__ = ("attributes", "bases", "decorators", "external_bases", "id", "line", "methods", "module", "name",
+                 "own_mro", "qualname")  # fmt: skip
+
+    def __init__(self, module: ModuleInfo, facts: f.ClassFacts) -> None:
+        self.module = module
+        self.qualname = facts.qualname
+        self.name = facts.qualname.rpartition(".")[2].partition("@")[0]
+        self.line = facts.line
+        self.bases = facts.bases
+        self.decorators = facts.decorators
+        self.methods: dict[str, FunctionInfo] = {}
+        self.attributes: dict[str, f.Assign] = {}
+        self.own_mro: tuple[ClassInfo, ...] | None = None
+        self.external_bases: tuple[str, ...] = ()
+        self.id = f"{module.path}:{facts.qualname}"
+        for statement in facts.body:
+            if type(statement) is f.Assign:
+                for target in statement.targets:
+                    if type(target) is f.Name:
+                        self.attributes[target.id] = statement
+
+
+class ModuleInfo:
+    """A file of the project."""
+
+    __slots__ = ("alone", "body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings",
+                 "mentions", "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
+
+    def __init__(self, path: str, facts: f.FileFacts) -> None:
+        self.path = path
+        parts = path[: -len(".py")].split("/") if path.endswith(".py") else path.split("/")
+        self.is_package = parts[-1] == "__init__"
+        self.parts = tuple(parts[:-1] if self.is_package else parts)
+        self.name = ".".join(self.parts)
+        self.body = facts.body
+        #: every identifier that stands in an expression of the file
+        self.mentions = frozenset(facts.names)
+        self.imports: dict[str, tuple[str, bool]] = {}
+        self.stars: list[tuple[str, bool]] = []
+        self.classes: dict[str, ClassInfo] = {}
+        self.functions: dict[str, FunctionInfo] = {}
+        self.global_assigns: dict[str, list[f.Expr]] | None = None
+        #: qualified names of the functions that others are nested in
+        self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
+        #: what names have been found to mean at module level
+        self.meanings: dict[str, Entity | None] = {}
+        #: whether it is a program of one process, once somebody has asked; see `semantics.project.programs`
+        self.alone: bool | None = None
+        #: values of the names that no assignment binds, once they have been asked for
+        self.values: dict[str, Value] = {}
+        for imported in facts.imports:
+            self._add_import(imported)
+
+    def _add_import(self, i: f.Import) -> None:
+        if i.name is None:
+            bound = i.alias or i.module.partition(".")[0]
+            self.imports.setdefault(bound, (i.module if i.alias else bound, False))
+            return
+        target, relative = i.module, False
+        if i.level:
+            base = list(self.parts if self.is_package else self.parts[:-1])
+            if i.level > 1:
+                base = base[: len(base) - (i.level - 1)]
+            target, relative = ".".join([*base, *([i.module] if i.module else [])]), True
+        if i.name == "*":
+            self.stars.append((target, relative))
+        else:
+            full = f"{target}.{i.name}" if target else i.name
+            self.imports.setdefault(i.alias or i.name, (full, relative))
+
+    def assigned(self, name: str) -> list[f.Expr]:
+        """Every expression assigned to a module-level name, also inside module-level `if` and `try`."""
+        if self.global_assigns is None:
+            self.global_assigns = {}
+            for statement in _flat(self.body):
+                if type(statement) is f.Assign and statement.value is not None:
+                    for target in statement.targets:
+                        if type(target) is f.Name:
+                            self.global_assigns.setdefault(target.id, []).append(statement.value)
+        return self.global_assigns.get(name, [])
+
+
+Entity: TypeAlias = ClassInfo | FunctionInfo | ModuleInfo | External | GlobalName
+
+
+def _flat(body: f.Body) -> Iterator[f.Stmt]:
+    """The statements of a body, also those inside `if`, `try` and `with`."""
+    for s in body:
+        yield s
+        if type(s) is f.If:
+            yield from _flat(s.body)
+            yield from _flat(s.orelse)
+        elif type(s) is f.Try:
+            yield from _flat(s.body)
+            for handler in s.handlers:
+                yield from _flat(handler.body)
+            yield from _flat(s.orelse)
+        elif type(s) is f.With:
+            yield from _flat(s.body)
+
+
+class Names:
+    """Name resolution over all files of a project."""
+
+    def __init__(self, files: Mapping[str, f.FileFacts]) -> None:
+        self.modules: dict[str, ModuleInfo] = {}
+        self._by_suffix: dict[str, list[ModuleInfo]] = {}
+        self._packages: set[str] = set()
+        self.methods_by_name: dict[str, list[FunctionInfo]] = {}
+        for path in sorted(files):
+            self._add(path, files[path])
+
+    def _add(self, path: str, facts: f.FileFacts) -> None:
+        module = ModuleInfo(path, facts)
+        self.modules[path] = module
+        if module.is_package:
+            self._packages.add(module.name)
+        for class_facts in facts.classes:
+            module.classes[class_facts.qualname] = ClassInfo(module, class_facts)
+        for function_facts in facts.functions:
+            function = FunctionInfo(module, function_facts)
+            module.functions[function.qualname] = function
+            self._add_method(module, function)
+        for start in range(len(module.parts)):
+            self._by_suffix.setdefault(".".join(module.parts[start:]), []).append(module)
+
+    def _add_method(self, module: ModuleInfo, function: FunctionInfo) -> None:
+        if function.owner is None or function.owner not in module.classes:
+            return
+        methods = module.classes[function.owner].methods
+        decorators = {last_name(d) for d in function.decorators}
+        if function.name in methods and not decorators.isdisjoint({"setter", "deleter", "overload"}):
+            return
+        methods[function.name] = function
+        self.methods_by_name.setdefault(function.name, []).append(function)
+
+    # ------------------------------------------------------------------ modules
+    def module_named(self, dotted: str, near: ModuleInfo, exact: bool) -> ModuleInfo | None:
+        candidates = self._by_suffix.get(dotted)
+        if not candidates:
+            return None
+        if exact:
+            return next((m for m in candidates if m.name == dotted), None)
+        length = dotted.count(".") + 1
+        roots = [
+            m
+            for m in candidates
+            if len(m.parts) == length or ".".join(m.parts[: len(m.parts) - length]) not in self._packages
+        ]
+        if not roots:
+            return None
+        return max(roots, key=lambda m: (_shared(m.parts, near.parts), -len(m.parts), m.path))
+
+    def lookup(self, module: ModuleInfo, name: str, seen: frozenset[tuple[str, str]] = frozenset()) -> Entity | None:
+        """What a name means at module level, or None."""
+        if not seen:
+            if name not in module.meanings:
+                module.meanings[name] = self._lookup(module, name, seen)
+            return module.meanings[name]
+        return self._lookup(module, name, seen)
+
+    def _lookup(self, module: ModuleInfo, name: str, seen: frozenset[tuple[str, str]]) -> Entity | None:
+        key = (module.path, name)
+        if key in seen or len(seen) > _DEEPEST_REEXPORT:
+            return None
+        seen = seen | {key}
+        if name in module.classes:
+            return module.classes[name]
+        if name in module.functions:
+            return module.functions[name]
+        if name in module.imports:
+            dotted, relative = module.imports[name]
+            found = self._absolute(dotted, module, relative, seen)
+            if not isinstance(found, GlobalName) or found.module.assigned(found.name):
+                return found
+        if module.assigned(name):
+            return GlobalName(module, name)
+        for dotted, relative in module.stars:
+            starred = self.module_named(dotted, module, relative)
+            found = self.lookup(starred, name, seen) if starred else None
+            if found is not None:
+                return found
+        if name in module.imports:
+            return External(module.imports[name][0])
+        return None
+
+    def _absolute(self, dotted: str, near: ModuleInfo, exact: bool, seen: frozenset[tuple[str, str]]) -> Entity | None:
+        module = self.module_named(dotted, near, exact)
+        head, _, last = dotted.rpartition(".")
+        rest: list[str] = []
+        owner = self.module_named(head, near, exact) if head else None
+        if owner is not None and (last in owner.classes or last in owner.functions):
+            return owner.classes.get(last) or owner.functions.get(last)
+        if module is not None:
+            return module
+        while head:
+            owner = self.module_named(head, near, exact)
+            if owner is not None:
+                found = self.lookup(owner, last, seen) or GlobalName(owner, last)
+                for attribute in rest:
+                    member = self.member(found, attribute)
+                    if member is None:
+                        return None
+                    found = member
+                return found
+            rest.insert(0, last)
+            head, _, last = head.rpartition(".")
+        return External(dotted)
+
+    def member(self, entity: Entity, attribute: str) -> Entity | None:
+        """What `entity.attribute` means where entity is a module, class or external name."""
+        if isinstance(entity, ModuleInfo):
+            found = self.lookup(entity, attribute)
+            if found is not None:
+                return found
+            submodule = self.module_named(f"{entity.name}.{attribute}", entity, True)
+            return submodule or GlobalName(entity, attribute)
+        if isinstance(entity, ClassInfo):
+            nested = entity.module.classes.get(f"{entity.qualname}.{attribute}")
+            return self.method(entity, attribute) or nested
+        if isinstance(entity, External):
+            return External(f"{entity.dotted}.{attribute}")
+        return None
+
+    def resolve(self, expr: f.Expr | None, module: ModuleInfo) -> Entity | None:
+        """What a chain of names means at module scope."""
+        if type(expr) is f.Name:
+            return self.lookup(module, expr.id)
+        if type(expr) is f.Attr:
+            base = self.resolve(expr.base, module)
+            return self.member(base, expr.attr) if base is not None else None
+        if type(expr) is f.Subscript:
+            return self.resolve(expr.base, module)
+        return None
+
+    # ------------------------------------------------------------------ classes
+    def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
+        """The class and its project bases, depth first, first seen wins; fills `external_bases`."""
+        if info.own_mro is None:
+            info.own_mro = (info,)  # a cyclic base sees the class alone
+            order: dict[str, ClassInfo] = {info.id: info}
+            external: list[str] = []
+            for base in info.bases:
+                entity = self.resolve(base, info.module)
+                if isinstance(entity, ClassInfo) and entity is not info:
+                    for c in self.mro(entity):
+                        order.setdefault(c.id, c)
+                    external += entity.external_bases
+                elif isinstance(entity, External):
+                    external.append(entity.dotted)
+                else:
+                    external.append(dotted_name(base) or "?")
+            info.own_mro, info.external_bases = tuple(order.values()), tuple(external)
+        return info.own_mro
+
+    def method(self, info: ClassInfo, name: str) -> FunctionInfo | None:
+        for c in self.mro(info):
+            if name in c.methods:
+                return c.methods[name]
+        return None
+
+    def method_after(self, info: ClassInfo, owner: ClassInfo, name: str) -> FunctionInfo | None:
+        """What `super().name` means in `owner` for an instance of `info`."""
+        chain = self.mro(info)
+        start = next((i for i, c in enumerate(chain) if c is owner), -1)
+        return next((c.methods[name] for c in chain[start + 1 :] if name in c.methods), None)
+
+    def external_bases(self, info: ClassInfo) -> tuple[str, ...]:
+        self.mro(info)
+        return info.external_bases
+
+
+def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
+    n = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        n += 1
+    return n

@@ -1,0 +1,61 @@
+"""What a file is: a test, or a program that a single process runs.
+
+Tests run on the ranks they were written for, and one that hangs is found by running it. A script that can be started
+and that speaks of no ranks, of nothing that wraps a module and of nothing that starts processes is run by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.project.names import ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+_OF_SEVERAL = re.compile(
+    r"(?i)(^|_|\.)(ranks?|world|dist|distributed|[fd]sdp|hsdp|ddp|deepspeed|accelerate|accelerator|fabric|\w*trainer|"
+    r"lightning\w*|\w*parallel\w*|mesh|shard\w*|fully|torchrun|launch\w*|spawn|ray|megatron\w*|mpu|horovod|hvd|dtensor)"
+    r"(_|\.|$)|fsdp|ddp|[a-z]Rank|DataParallel|Accelerat|Trainer|Sharded"
+)
+
+
+def is_test(path: str) -> bool:
+    """Whether a file is a module of tests, by pytest's names."""
+    folders, _, name = path.rpartition("/")
+    return name.startswith("test_") or name.endswith("_test.py") or not {"test", "tests"}.isdisjoint(folders.split("/"))
+
+
+def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file can be started, nothing in it speaks of more than one process, and no file that it imports
+    something from wraps modules or makes a process group."""
+    if module.alone is None:
+        names = (*module.mentions, *(dotted for dotted, _ in module.imports.values()))
+        module.alone = (
+            any(_starts(s) for s in module.body)
+            and not any(_OF_SEVERAL.search(name) for name in names)
+            and not any(_joins(analysis, imported) for imported in imported(analysis, module))
+        )
+    return module.alone
+
+
+def imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:
+    """The files of the project that a file imports something from; one may come several times."""
+    for name in module.imports:
+        entity = analysis.names.lookup(module, name)
+        found = entity if type(entity) is ModuleInfo else getattr(entity, "module", None)
+        if isinstance(found, ModuleInfo):
+            yield found
+
+
+def _joins(analysis: Analysis, module: ModuleInfo) -> bool:
+    return "init_process_group" in module.mentions or not module.mentions.isdisjoint(analysis.models.wrapping)
+
+
+def _starts(s: f.Stmt) -> bool:
+    """`if __name__ == "__main__":`"""
+    test = s.test if type(s) is f.If else None
+    return type(test) is f.Compare and type(test.left) is f.Name and test.left.id == "__name__"

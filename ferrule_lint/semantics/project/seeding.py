@@ -1,0 +1,111 @@
+"""Is randomness the same on every rank? Not where the project seeds a generator with something that differs by rank.
+
+Without that evidence random numbers are a `low` source: most programs seed all ranks alike.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.lattice import NO_AXES, WORLD, Axes
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.sharding import walk_calls
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: functions that seed -> the generators they seed; by their last name where they are no function of these libraries
+_SEEDS = {
+    "random.seed": frozenset({"random"}),
+    "numpy.random.seed": frozenset({"numpy"}),
+    "torch.manual_seed": frozenset({"torch"}),
+    "torch.random.manual_seed": frozenset({"torch"}),
+}
+_ALL = frozenset({"random", "numpy", "torch"})
+_SEED_ALL = frozenset(
+    {"set_seed", "seed_everything", "seed_all", "set_random_seed", "fix_seed", "setup_seed", "init_seeds"}
+)
+#: functions that seed the processes of a data loader
+_WORKER = re.compile(r"worker", re.IGNORECASE)
+_NAMES = _SEED_ALL | {"seed", "manual_seed"}
+
+
+class Seeding:
+    """Along which axes the generators of `random`, `numpy` and `torch` differ; gathered on first use."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        #: generator -> (axes, the class whose method seeds it)
+        self._seeds: dict[str, list[tuple[Axes, ClassInfo | None]]] | None = None
+
+    def axes(self, library: str, user: ClassInfo | None) -> Axes:
+        """Along which axes a generator differs in a method of `user`; what another class does about it for itself (a
+        trainer that samples) is no evidence."""
+        if self._seeds is None:
+            self._seeds = {}
+            for path in sorted(self._analysis.names.modules):
+                module = self._analysis.names.modules[path]
+                if module.mentions.isdisjoint(_NAMES):
+                    continue
+                for function in module.functions.values():
+                    self._look(module, function)
+        names = self._analysis.names
+        found = NO_AXES
+        for axes, owner in self._seeds.get(library, ()):
+            if owner is None or (user is not None and (owner in names.mro(user) or user in names.mro(owner))):
+                found |= axes
+        return found
+
+    def _look(self, module: ModuleInfo, function: FunctionInfo) -> None:
+        assert self._seeds is not None
+        if _WORKER.search(function.name):
+            return
+        owner = module.classes.get(function.owner) if function.owner else None
+        for call in walk_calls(function.body):
+            name = last_name(call.func)
+            if name not in _NAMES:
+                continue
+            entity = self._analysis.names.resolve(call.func, module)
+            dotted = entity.dotted if isinstance(entity, External) else ""
+            libraries = _ALL if name in _SEED_ALL else _SEEDS.get(dotted, frozenset())
+            axes = self._of_arguments(function, call) if libraries else NO_AXES
+            for library in libraries if axes else ():
+                self._seeds.setdefault(library, []).append((axes, owner))
+
+    def _of_arguments(self, function: FunctionInfo, call: f.Call) -> Axes:
+        if ("device_specific", f.Const("True")) in call.keywords:
+            return WORLD
+        found = NO_AXES
+        for expr in (*call.args[:1], *(v for k, v in call.keywords if k == "seed")):
+            found |= self._of_rank(expr)
+            if type(expr) is f.Name:
+                for value in _assigned(function.body, expr.id):
+                    found |= self._of_rank(value)
+        return found
+
+    def _of_rank(self, expr: object) -> Axes:
+        """Axes of the ranks that an expression names."""
+        found = NO_AXES
+        for item in walk(expr):
+            if type(item) is f.Name or type(item) is f.Attr or type(item) is f.Call:
+                name = last_name(item.func if type(item) is f.Call else item)
+                axes = self._analysis.models.convention("rank", name) if name else None
+                if axes is not None:
+                    found |= frozenset(axes) or WORLD
+        return found
+
+
+def _assigned(body: object, name: str) -> list[object]:
+    out: list[object] = []
+    for item in walk(body):
+        if (
+            type(item) is f.Assign
+            and item.value is not None
+            and any(type(t) is f.Name and t.id == name for t in item.targets)
+        ) or (type(item) is f.AugAssign and type(item.target) is f.Name and item.target.id == name):
+            out.append(item.value)
+    return out

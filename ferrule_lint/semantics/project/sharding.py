@@ -1,0 +1,284 @@
+"""Which module classes are sharded: the evidence is in another file than the module's.
+
+A class is sharded when an instance of it is passed to something that shards (`fully_shard`, FSDP, `prepare`, ...), or
+when it inherits from, or is a submodule of, such a class. If some wrapped object's class cannot be told (a factory,
+a parameter annotated `nn.Module`), any module of the project may be the one: medium confidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project import parameters, training
+from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.models.types import CallModel
+    from ferrule_lint.semantics.analysis import Analysis
+
+Setting = bool | str | tuple[str, ...]
+
+_HINT = re.compile(
+    r"fsdp|fully_?shard|deepspeed|accelerat|lightning\.fabric|DistributedDataParallel|ddp|nn\.parallel|^torch$|"
+    r"transformers|^trl",
+    re.I,
+)
+_DEEPEST_SUBMODULE = 4
+
+
+class Sharding:
+    """Evidence over the whole project, gathered on first use. `setting`: "auto", True, False or class patterns."""
+
+    def __init__(self, analysis: Analysis, setting: Setting) -> None:
+        self._analysis = analysis
+        self._setting = setting
+        self._classes: dict[str, Confidence] | None = None
+        #: how sure it is that any module may be one that is sharded
+        self._generic: Confidence | None = None
+        self._data_parallel = False
+        self._tolerant = False
+        #: classes that DDP wraps, their submodules included; whether it wraps some whose class cannot be told
+        self._reduced: dict[str, Confidence] = {}
+        self._reduces_any = False
+        self._gathering = False
+        #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
+        self._buffered: dict[str, bool] = {}
+        self._keeps_buffers = False
+        #: whether classes have no parameters, once they have been asked for
+        self._bare: dict[str, bool] = {}
+
+    @property
+    def reduces_gradients(self) -> bool:
+        """Whether some module is wrapped so that its backward reduces gradients over data-parallel ranks."""
+        self._gather()
+        return self._data_parallel
+
+    def needs_every_output(self, info: ClassInfo | None) -> bool:
+        """Whether a part of this module, or of any, that has no backward on some ranks keeps the others waiting: its
+        gradients are reduced, and nobody asks DDP to look for unused parameters."""
+        if self._gathering:
+            return False  # asked for while the evidence is being gathered
+        if not self.reduces_gradients or self._tolerant:
+            return False
+        if self._reduces_any or (info is None and self._reduced):
+            return True
+        if info is None:
+            return self.unknown is not None
+        # a loss without parameters of its own decides on those of others
+        return self.of_class(info, bare=True) is not None or any(
+            c.id in self._reduced for c in self._analysis.names.mro(info)
+        )
+
+    def is_surely_wrapped(self, info: ClassInfo) -> bool:
+        """Whether instances of this very class are seen to be sharded or passed to DDP, and not just some module."""
+        classes = self._gather()
+        return any(c.id in classes or c.id in self._reduced for c in self._analysis.names.mro(info))
+
+    def shares_buffers(self, classes: Iterable[ClassInfo]) -> bool:
+        """Whether DDP's forward of an instance broadcasts buffers, in evaluation too: some class has them, and nobody
+        passes `broadcast_buffers=False`.
+
+        https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+        """
+        self._gather()
+        return not self._keeps_buffers and any(self._has_buffers(info, 0) for info in classes)
+
+    def _has_buffers(self, info: ClassInfo, depth: int) -> bool:
+        """Whether a module registers buffers, or one of its parts does, or makes a layer of running statistics."""
+        known = self._buffered.get(info.id)
+        if known is not None or depth > _DEEPEST_SUBMODULE:
+            return known or False
+        self._buffered[info.id] = False
+        for c in self._analysis.names.mro(info):
+            for call in (call for m in c.methods.values() for call in walk_calls(m.body)):
+                part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
+                if _makes_buffer(call) or (type(part) is ClassInfo and self._has_buffers(part, depth + 1)):
+                    self._buffered[info.id] = True
+                    return True
+        return False
+
+    @property
+    def unknown(self) -> Confidence | None:
+        """How sure it is that a module of unknown class is sharded."""
+        if self._setting is True:
+            return Confidence.HIGH
+        if self._setting != "auto":
+            return None
+        found = {min(c, Confidence.MEDIUM) for c in self._gather().values()}
+        return max(found if self._generic is None else {*found, self._generic}, default=None)
+
+    def of_class(self, info: ClassInfo, bare: bool = False) -> Confidence | None:
+        """How sure it is that instances of this class are sharded; None without evidence, or without parameters unless
+        `bare` asks for the modules around."""
+        if isinstance(self._setting, tuple):
+            matched = any(re.fullmatch(p, info.name) for p in self._setting)
+            return Confidence.HIGH if matched else None
+        if self._setting is True:
+            return Confidence.HIGH
+        if self._setting is False or not self._analysis.is_module(info):
+            return None
+        classes = self._gather()
+        if info.id not in self._bare:
+            self._bare[info.id] = parameters.has_none(self._analysis, info)
+        if self._bare[info.id] and not bare:
+            return None
+        for c in self._analysis.names.mro(info):
+            if c.id in classes:
+                return classes[c.id]
+        if self._generic is not None and any(c.id in self._reduced for c in self._analysis.names.mro(info)):
+            return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
+        return self._generic
+
+    def _gather(self) -> dict[str, Confidence]:
+        if self._classes is None:
+            self._classes = {}
+            self._gathering = True
+            modules = self._analysis.names.modules
+            wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
+            trained = training.trains(modules.values())
+            for path in sorted(modules):
+                module = modules[path]
+                if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
+                    for owner, call in _calls(module):
+                        serves = not trained and training.without_gradients(module, owner)
+                        self._consider(module, owner, call, serves)
+            self._gathering = False
+        return self._classes
+
+    def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, serves: bool) -> None:
+        self._tolerant = self._tolerant or any(
+            k == "find_unused_parameters" and v == f.Const("True") for k, v in call.keywords
+        )
+        self._keeps_buffers = self._keeps_buffers or any(
+            k == "broadcast_buffers" and v == f.Const("False") for k, v in call.keywords
+        )
+        entity = self._analysis.names.resolve(call.func, module)
+        dotted = entity.dotted if isinstance(entity, External) else ""
+        model = self._analysis.models.call(dotted) if dotted else None
+        if model is None and type(call.func) is f.Attr:
+            model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
+        if model is not None and not serves and _tells_sharding(model, call):
+            self._any_module(serves)
+            self._data_parallel = True
+        self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps) and not serves)
+        if model is None or not model.wraps:
+            return
+        argument = model.wrapped
+        name, position = (argument.name, argument.position) if argument else ("module", 0)
+        expr = next((v for k, v in call.keywords if k == name), None)
+        exprs = (
+            [expr]
+            if expr is not None
+            else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
+        )
+        for wrapped in exprs:
+            self._wrapped(module, owner, wrapped, model.wraps == "shards", serves)
+        if not exprs and model.wraps == "shards":
+            self._any_module(serves)
+        elif not exprs:
+            self._reduces_any = True
+
+    def _any_module(self, serves: bool) -> None:
+        self._generic = max(self._generic or Confidence.LOW, Confidence.LOW if serves else Confidence.MEDIUM)
+
+    def _wrapped(
+        self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, shards: bool, serves: bool
+    ) -> None:
+        assert self._classes is not None
+        classes = self._analysis.classes_of(module, owner, expr)
+        if not classes and shards:
+            self._any_module(serves)
+        elif not classes:
+            self._reduces_any = True
+        for info in classes:
+            confidence = Confidence.LOW if serves else Confidence.HIGH
+            self._add(self._classes if shards else self._reduced, info, confidence, 0)
+
+    def _add(self, found: dict[str, Confidence], info: ClassInfo, confidence: Confidence, depth: int) -> None:
+        if (info.id in found and found[info.id] >= confidence) or depth > _DEEPEST_SUBMODULE:
+            return
+        if not self._analysis.is_module(info):
+            return
+        found[info.id] = confidence
+        for base in self._analysis.names.mro(info)[1:]:
+            self._add(found, base, confidence, depth)
+        for submodule in self._analysis.attribute_classes(info):
+            self._add(found, submodule, confidence, depth + 1)
+
+
+#: a configuration of DeepSpeed that, by its name, leaves parameters whole
+_WHOLE = re.compile(r"(zero|z|stage)[-_]?[012](?!\d)", re.I)
+_NOTHING = ("None", "False", "''", '""')
+
+
+def _tells_sharding(model: CallModel, call: f.Call) -> bool:
+    """Whether a call is given what makes its library shard modules (`TrainingArguments(fsdp="full_shard")`)."""
+    for argument in model.shards_by:
+        given = next((v for k, v in call.keywords if k == argument.name), None)
+        if given is None and argument.position is not None and argument.position < len(call.args):
+            given = call.args[argument.position]
+        text = given.text if type(given) is f.Const else ""
+        if given is not None and text not in _NOTHING and not _WHOLE.search(text):
+            return True
+    return False
+
+
+def _also_renamed(names: frozenset[str], modules: Iterable[ModuleInfo]) -> frozenset[str]:
+    """Names, and those that imports anywhere in the project give them (`import fully_shard as shard`)."""
+    renamed = [
+        (dotted.rpartition(".")[2], bound)
+        for module in modules
+        for bound, (dotted, _) in module.imports.items()
+        if bound != dotted.rpartition(".")[2]
+    ]
+    while True:
+        more = names.union(bound for name, bound in renamed if name in names)
+        if more == names:
+            return names
+        names = more
+
+
+def _mentions_sharding(module: ModuleInfo) -> bool:
+    if any(_HINT.search(dotted) for dotted, _ in module.imports.values()):
+        return True
+    return any(_HINT.search(name) for name in module.functions)
+
+
+def _calls(module: ModuleInfo) -> Iterator[tuple[FunctionInfo | None, f.Call]]:
+    for call in walk_calls(module.body):
+        yield None, call
+    for function in module.functions.values():
+        for call in walk_calls(function.body):
+            yield function, call
+
+
+#: layers that keep running statistics
+_STATISTICS = re.compile(r"(Lazy)?(Sync)?BatchNorm(\dd)?")
+
+
+def _makes_buffer(call: f.Call) -> bool:
+    """`self.register_buffer(name, tensor)`; a buffer of None is none."""
+    name = last_name(call.func)
+    if name == "register_buffer":
+        return len(call.args) < 2 or call.args[1] != f.Const("None")
+    return _STATISTICS.fullmatch(name) is not None
+
+
+def walk_calls(node: Any) -> Iterator[f.Call]:
+    """Every call below a node."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is f.Call:
+            yield item
+        if kind is f.Name or kind is f.Const:
+            continue
+        for child in item:
+            if isinstance(child, tuple):
+                stack.append(child)

@@ -1,0 +1,46 @@
+"""What signal handlers set: each process gets its signal when the operating system gets to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.project.names import External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.sharding import walk_calls
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+
+class Signals:
+    """The functions of the project that are passed to `signal.signal`; gathered on first use."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._handlers: set[str] | None = None
+
+    def handles(self, function: FunctionInfo) -> bool:
+        if self._handlers is None:
+            self._handlers = set()
+            for module in self._analysis.names.modules.values():
+                if any(dotted.partition(".")[0] == "signal" for dotted, _ in module.imports.values()):
+                    for owner in module.functions.values():
+                        self._look(module, owner)
+        return function.id in self._handlers
+
+    def _look(self, module: ModuleInfo, owner: FunctionInfo) -> None:
+        assert self._handlers is not None
+        for call in walk_calls(owner.body):
+            entity = self._analysis.names.resolve(call.func, module)
+            if not isinstance(entity, External) or entity.dotted != "signal.signal" or len(call.args) < 2:
+                continue
+            handler = call.args[1]
+            if type(handler) is f.Attr and owner.owner is not None:
+                info = module.classes.get(owner.owner)
+                found = self._analysis.names.method(info, handler.attr) if info is not None else None
+            elif type(handler) is f.Name:
+                found = module.functions.get(f"{owner.qualname}.{handler.id}") or module.functions.get(handler.id)
+            else:
+                found = None
+            if found is not None:
+                self._handlers.add(found.id)

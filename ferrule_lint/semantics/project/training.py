@@ -1,0 +1,61 @@
+"""Does a project train?
+
+What is sharded in a project that never does is sharded for inference, to make a model fit. The ranks that hold the
+parts serve the same request, so no batch of a rank's own parts them; and there is no backward that a rank could miss.
+A project trains if some file other than a test makes an optimizer or calls `loss.backward()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.programs import is_test
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+
+#: what only training code speaks of
+_TRAINING = frozenset(
+    "zero_grad optim Optimizer AdamW Adam SGD GradScaler training_step configure_optimizers lr_scheduler Trainer "
+    "TrainingArguments LightningModule manual_backward optimizer optimizers".split()
+)
+#: what turns gradients off for a function
+_WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
+
+
+def trains(modules: Iterable[ModuleInfo]) -> bool:
+    """Whether some file makes an optimizer, hands a model to a trainer or runs a backward pass; tests do not count."""
+    return any(not is_test(m.path) and (not m.mentions.isdisjoint(_TRAINING) or _runs_backward(m)) for m in modules)
+
+
+def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:
+    """Whether a function that wraps runs without gradients, or its file turns them off for parameters for good."""
+    decorators = (d.func if type(d) is f.Call else d for d in (owner.decorators if owner is not None else ()))
+    if any(last_name(d) in _WITHOUT_GRADIENT for d in decorators):
+        return True
+    if module.mentions.isdisjoint({"requires_grad", "requires_grad_"}):
+        return False
+    return any(_freezes(node) for function in module.functions.values() for node in walk(function.body))
+
+
+def _freezes(node: object) -> bool:
+    """`parameter.requires_grad = False`, `model.requires_grad_(False)`"""
+    if type(node) is f.Assign:
+        return node.value == f.Const("False") and any(last_name(t) == "requires_grad" for t in node.targets)
+    return type(node) is f.Call and last_name(node.func) == "requires_grad_" and node.args == (f.Const("False"),)
+
+
+def _runs_backward(module: ModuleInfo) -> bool:
+    """`loss.backward()`; a call that is given a gradient is a benchmark's, or a part of a backward pass."""
+    if "backward" not in module.mentions:
+        return False
+    bodies = (module.body, *(function.body for function in module.functions.values()))
+    return any(
+        type(node) is f.Call and not node.args and type(node.func) is f.Attr and last_name(node.func) == "backward"
+        for body in bodies
+        for node in walk(body)
+    )

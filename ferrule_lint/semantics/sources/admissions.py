@@ -1,0 +1,181 @@
+"""What a function reduces or gathers, it takes to differ between ranks: that is what reducing it is for.
+
+So a parameter, or a variable of which nothing is known, is local data up to the place where it is reduced or gathered,
+and a test of it before that place may come out differently on each rank. What is broadcast says nothing of the kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.domain.lattice import DP, NO_AXES, WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.project.names import External, FunctionInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_OPERATIONS = frozenset("all_reduce reduce all_gather all_gather_object gather gather_object".split())
+#: names without which no file is looked at
+_WORDS = frozenset(
+    "all_reduce reduce all_gather all_gather_object all_gather_into_tensor gather gather_object allreduce allgather "
+    "Allreduce Allgather".split()
+)
+#: calls and methods that hand on the content of what they are given, or a function of it
+_SAME = frozenset(
+    "tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int pow square".split()
+)
+#: operators that make a number of one other number
+_ARITHMETIC = frozenset(["Pow", "Mult", "Div", "Add", "Sub", "USub"])
+_EVERYWHERE = DP | WORLD
+_SIZES = frozenset("len size shape numel nelement".split())
+
+
+class Admission(NamedTuple):
+    """Where a name is reduced or gathered."""
+
+    pos: f.Pos
+    op: str
+
+
+def of_parameter(frame: Frame, name: str, value: Value) -> Value:
+    """A parameter that is reduced or gathered in the function."""
+    admitted = _admitted(frame, name, value) if frame.function is not None else value
+    # nobody may pass anything that differs: for callers it is no more than the name of a parameter
+    if admitted is value or admitted.data is None:
+        return value
+    data = admitted.data._replace(assumed=True)
+    return admitted._replace(data=data, length=data if admitted.length is not None else None)
+
+
+def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
+    """A variable of the function that is reduced or gathered later, where nothing is known of what it is assigned."""
+    if type(target) is not f.Name or frame.function is None or value.uniform:
+        return value
+    if value.emptiness is not None and value.divergence is None:
+        return _exchanged(frame, target.id, value, value.emptiness)
+    if type(source) is not f.Call:
+        return value
+    if any((type(n) is f.Name or type(n) is f.Attr) and last_name(n) in _SIZES for n in walk(source)):
+        return value  # lengths are exchanged to pad by them
+    return _admitted(frame, target.id, value)
+
+
+def _exchanged(frame: Frame, name: str, value: Value, size: Divergence) -> Value:
+    """A size of local data that is gathered later: ranks ask for it since it differs, and not only in being zero."""
+    admission = None if frame.light else admissions(frame).get(name)
+    if admission is None:
+        return value
+    step = frame.step("flow", admission.pos, f"`{name}` goes into `{admission.op}` there, so it differs between ranks")
+    return value._replace(divergence=size._replace(empty=False).then(step), emptiness=None)
+
+
+def _admitted(frame: Frame, name: str, value: Value) -> Value:
+    if frame.light or not _is_open(value):
+        return value
+    admission = admissions(frame).get(name)
+    if admission is None:
+        return value
+    note = f"`{name}` goes into `{admission.op}` there, so it differs between ranks before"
+    data = frame.source(DP, "data", admission.pos, note, Confidence.MEDIUM)
+    return value._replace(data=data, length=data if admission.op.endswith("_object") else None)
+
+
+def _is_open(value: Value) -> bool:
+    known = (value.divergence, value.data, value.const, value.items, value.group, value.external, value.length)
+    holds = value.types or value.module or value.loader or value.agreed or value.world_size or value.container
+    return not holds and all(v is None for v in known)
+
+
+def admissions(frame: Frame) -> dict[str, Admission]:
+    """The names that a function reduces or gathers, each with the first place."""
+    function = frame.function
+    assert function is not None
+    if function.admissions is None:
+        function.admissions = {}
+        if not _WORDS.isdisjoint(frame.module.mentions):
+            function.admissions = _found_in(frame, function)
+    return function.admissions
+
+
+def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Admission]:
+    found: dict[str, Admission] = {}
+    assigned: dict[str, f.Expr | None] = {}
+    groups: dict[str, set[str]] = {}
+    for node in walk(function.body):
+        if type(node) is f.Call:
+            model = _model(frame, node)
+            if model is None:
+                continue
+            group = _group(model, node)
+            if group not in ("", "None") and not (frame.axes_in(group) or NO_AXES) & _EVERYWHERE:
+                continue  # it differs within that group, and along which axes the others are asked is open
+            for name in _names(_payload(model, node)):
+                known = found.get(name)
+                groups.setdefault(name, set()).add(group)
+                if known is None or node.pos < known.pos:
+                    found[name] = Admission(node.pos, model.event or "")
+        elif type(node) is f.Assign and len(node.targets) == 1 and type(node.targets[0]) is f.Name:
+            name = node.targets[0].id
+            assigned[name] = None if name in assigned else node.value
+    for name in [name for name, met in groups.items() if len(met) > 1]:
+        del found[name]  # reduced group by group, by one setting or another: along which axes it differs is open
+    for name, admission in list(found.items()):
+        # `count = torch.tensor([n])`
+        source = assigned.get(name)
+        if (type(source) is f.Call and last_name(source.func) in _SAME) or type(source) is f.Op:
+            for inner in _names(source):
+                found.setdefault(inner, admission)
+    return found
+
+
+def _model(frame: Frame, call: f.Call) -> CallModel | None:
+    entity = frame.analysis.names.resolve(call.func, frame.module)
+    model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
+    if model is None and type(call.func) is f.Attr:
+        model = frame.models.method(call.func.attr, last_name(call.func.base))
+    return model if model is not None and model.event in _OPERATIONS and not model.hidden else None
+
+
+def _group(model: CallModel, call: f.Call) -> str:
+    group = model.group
+    for keyword, value in call.keywords:
+        if group is not None and keyword == group.name:
+            return render(value)
+    place = group.position if group is not None else None
+    return render(call.args[place]) if place is not None and place < len(call.args) else ""
+
+
+def _payload(model: CallModel, call: f.Call) -> f.Expr | None:
+    """The argument of a call that holds this rank's part."""
+    if model.same_shape:
+        name, position = model.same_shape[0].name, model.same_shape[0].position
+    else:
+        name, position = "obj", int(any(a.position == 0 for a in model.makes_uniform))
+    for keyword, value in call.keywords:
+        if keyword in (name, "obj", "object", "tensor"):
+            return value
+    if position is None or position >= len(call.args) or any(type(a) is f.Starred for a in call.args):
+        return None
+    return call.args[position]
+
+
+def _names(expr: f.Expr | None) -> list[str]:
+    """The names whose content an expression hands on: `x`, `x.detach()`, `torch.tensor([n, m])`."""
+    if type(expr) is f.Name:
+        return [expr.id]
+    if type(expr) is f.Attr and expr.attr == "data":
+        return _names(expr.base)
+    if type(expr) is f.Sequence:
+        return [name for element in expr.elements for name in _names(element)]
+    if type(expr) is f.Op and expr.kind in _ARITHMETIC:
+        made_of = [operand for operand in expr.operands if type(operand) is not f.Const]
+        return _names(made_of[0]) if len(made_of) == 1 else []
+    if type(expr) is f.Call and last_name(expr.func) in _SAME:
+        made = _names(expr.args[0]) if expr.args else []
+        return made or (_names(expr.func.base) if type(expr.func) is f.Attr else [])
+    return []

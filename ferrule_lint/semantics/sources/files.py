@@ -1,0 +1,83 @@
+"""Files that one rank writes and all ranks look for, in one function.
+
+By itself a test of a file is a weak source: most of the time all ranks see the same disk. Where the same code writes
+files under a rank guard, ranks may look before or after. Once a collective came after the write all of them look after.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Step
+from ferrule_lint.semantics.domain.text import last_name, render
+
+#: calls that write files, by name
+_WRITES = frozenset(
+    "mkdir makedirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile copytree "
+    "rmtree symlink snapshot_download hf_hub_download extractall".split()
+)
+#: calls whose names do not tell what is written: only the path that is looked for counts
+_WRITES_TO = frozenset("save savez save_file open write remove unlink replace move copy".split())
+#: calls that save something, by their names
+_SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
+_TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
+
+
+def may_write(call: f.Call) -> bool:
+    """Whether a call by its name writes files."""
+    name = last_name(call.func)
+    return name in _WRITES or name in _WRITES_TO
+
+
+class Files:
+    """What a function tests and writes."""
+
+    def __init__(self) -> None:
+        #: sources, each with what the tested path is made of
+        self._tests: list[tuple[Step, frozenset[str]]] = []
+        self._paths: set[str] = set()
+        self._something = False
+        self._waited_for = False
+        #: tests before which all ranks have met since
+        self._apart = 0
+        self._raced: set[Step] = set()
+
+    def test(self, name: str, call: f.Call, source: tuple[Step, ...], meaning: Callable[[f.Expr], f.Expr]) -> None:
+        """A call that asks about the file system; `meaning` tells what a name was last assigned."""
+        if name not in _TESTS or self._waited_for:
+            return
+        path = call.args[0] if call.args else call.func.base if type(call.func) is f.Attr else None
+        if path is None:
+            return
+        made = meaning(path)
+        parts = (path, made, *(made.args if type(made) is f.Call else ()))
+        texts = frozenset(render(p) for p in parts if type(p) is not f.Const)
+        self._tests.extend((step, texts) for step in source)
+
+    def write(self, call: f.Call) -> None:
+        """A call under a rank guard."""
+        name = last_name(call.func)
+        if name in _WRITES:
+            self._something, self._waited_for = True, False
+        if name in _WRITES or name in _WRITES_TO:
+            self._paths.update(render(a) for a in call.args)
+            self._waited_for = False
+
+    def save(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
+        """A call that all ranks make to save something together: who comes late finds what the others have saved."""
+        if self._tests and _SAVES.search(last_name(call.func)):
+            arguments = (*call.args, *(value for _, value in call.keywords))
+            saved = {render(e) for a in arguments for e in (a, meaning(a)) if type(e) is not f.Const}
+            self._raced.update(step for step, made in self._tests[self._apart :] if not saved.isdisjoint(made))
+
+    def collective(self) -> None:
+        """Ranks have waited for each other."""
+        self._waited_for = self._something or bool(self._paths)
+        self._apart = len(self._tests)
+
+    def suspicious(self) -> frozenset[Step]:
+        """The tests whose outcome the function's own writes may change."""
+        written = (step for step, made in self._tests if self._something or not self._paths.isdisjoint(made))
+        return frozenset((*written, *self._raced))

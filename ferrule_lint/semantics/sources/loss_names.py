@@ -1,0 +1,42 @@
+"""The loss of a step by its name: `loss, metrics = forward_step(data_iterator, model)`.
+
+What a call makes of a model or of data and is called a loss is the rank's own, unless a name says that the ranks have
+met over it. Asked where nothing is known of the call.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import DP, Value
+from ferrule_lint.semantics.domain.text import last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_LOSS = re.compile(r"(\w+_)?loss(es)?", re.IGNORECASE)
+#: it is no step's, or no rank's own
+_SHARED = re.compile(
+    r"avg|average|mean|reduce|gather|sync|global|all_|epoch|(^|_)val|eval|test|best|prev|last|running|broadcast|agg",
+    re.IGNORECASE,
+)
+_OF_STEP = re.compile(r"batch|(^|_)data(_|$)|inputs?(_|$)|samples?(_|$)|model|iterator|loader", re.IGNORECASE)
+
+
+def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
+    """What a name is bound to: a local loss, if its name says so and nothing else is known of the value."""
+    if type(target) is not f.Name or type(source) is not f.Call or not _LOSS.fullmatch(target.id):
+        return value
+    known = (value.divergence, value.data, value.const, value.items, value.group, value.target, value.presence)
+    if frame.light or value.uniform or value.agreed or value.types or any(v is not None for v in known):
+        return value
+    if _SHARED.search(target.id) or _SHARED.search(last_name(source.func)):
+        return value
+    arguments = (*source.args, *(v for _, v in source.keywords))
+    if not any(_OF_STEP.search(last_name(a)) for a in arguments):
+        return value
+    note = f"`{target.id}` is the loss of the rank's own batch"
+    return value._replace(data=frame.source(DP, "data", target.pos, note, Confidence.MEDIUM))

@@ -1,0 +1,51 @@
+"""Variables that by their names hold the rank: `rank, world_size = setup()`, `is_master = ...`.
+
+Asked where nothing is known of what they are assigned. `rank` alone also stands for other things (of a matrix, of an
+adapter), so there what it is assigned from has to speak of processes too. Loop variables go over all ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import WORLD, Value
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.sources import first_rank
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_BARE = re.compile(r"_?rank", re.IGNORECASE)
+_OF_PROCESSES = re.compile(r"rank|dist|setup|world|slurm|mpi(_|$)|process|(^|_)init|(^|_)ddp", re.IGNORECASE)
+_OF_MATRICES = re.compile(r"matrix|lora|tensor_rank|adapter", re.IGNORECASE)
+
+
+def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
+    """What a name is bound to: the rank, if its name says so and nothing else is known of the value."""
+    if type(target) is not f.Name or type(source) is not f.Call or not _is_unknown(value):
+        return value
+    axes = frame.models.convention("rank", target.id)
+    if axes is None:
+        return value
+    callee = last_name(source.func)
+    speaks = _OF_PROCESSES.search(callee) is not None and not _OF_MATRICES.search(callee)
+    if not speaks and (value.uniform or _BARE.fullmatch(target.id)):
+        return value
+    if value.uniform and _is_of_project(frame, source.func):
+        return value
+    note = f"`{target.id}` is a rank, by its name"
+    divergence = frame.source(frozenset(axes) or WORLD, "rank", target.pos, note, Confidence.MEDIUM)
+    return first_rank.named(Value(divergence=divergence), target.id)
+
+
+def _is_unknown(value: Value) -> bool:
+    known = (value.divergence, value.data, value.presence, value.const, value.items, value.group, value.external)
+    return all(v is None for v in known) and not (value.types or value.module or value.agreed or value.world_size)
+
+
+def _is_of_project(frame: Frame, func: f.Expr) -> bool:
+    return isinstance(frame.analysis.names.resolve(func, frame.module), FunctionInfo | ClassInfo)

@@ -1,0 +1,40 @@
+"""What a tokenizer makes of texts: rows that are filled up to the longest of them, which is another one on each rank.
+
+https://huggingface.co/docs/transformers/pad_truncation
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.selection import by_content
+from ferrule_lint.semantics.domain.lattice import Value, computed
+from ferrule_lint.semantics.domain.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_TOKENIZER = re.compile(r"(\w+_)?(tokenizer|processor|processing_class)")
+_METHODS = frozenset({"pad", "batch_encode_plus", "apply_chat_template"})
+_TO_LONGEST = ("True", "'longest'", '"longest"')
+
+
+def call(frame: Frame, arguments: Arguments) -> Value | None:
+    """The tokens of the texts that a call is given, if it fills them up to their longest; None if it does not."""
+    e = arguments.expr
+    maker = e.func.base if type(e.func) is f.Attr and e.func.attr in _METHODS else e.func
+    padding = next((v for k, v in e.keywords if k == "padding"), None)
+    if type(padding) is not f.Const or padding.text not in _TO_LONGEST or not arguments.positional:
+        return None
+    if _TOKENIZER.fullmatch(last_name(maker)) is None:
+        return None
+    texts = computed(arguments.positional[:1])
+    if texts.data is None:
+        return Value(deps=texts.deps, shape_deps=by_content(texts), uneven_last=True, uniform=texts.uniform)
+    note = f"`{render(e.func)}` fills up to the longest of the rank's own texts"
+    shape = texts.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+    return Value(data=texts.data, shape=shape, uneven_last=True)

@@ -1,0 +1,105 @@
+"""Two arms of a test -> one value: what they share, and what differs as the test does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import layout
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
+from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, WORLD, Divergence, Value, join2, settled, worse
+from ferrule_lint.semantics.gradients import participation, stage_values, surgery
+
+
+def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
+    """What a place holds where two arms meet (sync dependence): divergent arms that set different constants diverge."""
+    if a is b:
+        return a
+    joined = join2(a, b)
+    if a.reach is not None or b.reach is not None:
+        joined = joined._replace(reach=participation.met(formula, a, b))
+    if a.filled is not b.filled:
+        # filled up to a length in one arm: in the other it has that length already
+        joined = joined._replace(
+            shape=None, deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in joined.deps)
+        )
+    divergence = divergence_of(formula)
+    if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
+        filled = divergence
+        if divergence.kind == "rank" and any(s[:1] in "'\"" for s in a.slots ^ b.slots):
+            filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
+        joined = joined._replace(length=worse(joined.length, filled), uniform=False)
+    if divergence is not None:
+        joined = _made_apart(joined, a, b, divergence)
+    if divergence is None and (one := settled(a, b)) is not None:
+        return one
+    deps = NO_DEPS
+    for atom in atoms(formula):
+        deps |= atom.deps
+    differ = a.const != b.const and (a.const is not None or b.const is not None)
+    if divergence is not None and divergence.kind == "rank" and (told := _told(a, b)) is not None:
+        return told
+    if divergence is not None and differ and "None" in (a.const, b.const):
+        # present on some ranks only; what it holds there is not known to differ otherwise
+        return joined._replace(
+            uniform=False, presence=worse(joined.presence, divergence),
+            divergence=worse(joined.divergence, divergence), const=None,
+        )  # fmt: skip
+    if divergence is not None:
+        if differ:
+            return joined._replace(uniform=False, divergence=worse(joined.divergence, divergence), const=None)
+        of_world = divergence.kind == "rank" and divergence.axes == WORLD
+        if of_world and (a.uniform or b.uniform) and _is_plain(a) and _is_plain(b) and a.const is None:
+            # the others keep what was the same everywhere (the best loss so far)
+            kept = divergence.at_most(Confidence.MEDIUM)
+            return joined._replace(uniform=False, divergence=worse(joined.divergence, kept))
+        if a != b:
+            return stage_values.merged(joined._replace(uniform=False), a, b, divergence)
+    if joined.divergence is not None and (a.uniform or b.uniform):
+        joined = joined._replace(divergence=joined.divergence._replace(partial=True))
+    if deps and a != b:
+        return joined._replace(uniform=False, deps=joined.deps | deps)
+    if not (a.uniform and b.uniform) or not is_uniform(formula):
+        joined = joined._replace(uniform=False) if a != b else joined
+    return joined
+
+
+def _told(a: Value, b: Value) -> Value | None:
+    """Of what two arms of a test of the rank hold, one value that was read out of something received: it is what the
+    other arm, the sender's, has told. None if it is not so."""
+    for received, own in ((a, b), (b, a)):
+        if received.agreed and not own.agreed and not (received.divergence or received.data or received.length):
+            return received._replace(const=None, items=None, deps=NO_DEPS)
+    return None
+
+
+def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Value:
+    """What two arms of a divergent test make, each for its own ranks: of one size, or not."""
+    words = layout.conflict(a.layout, b.layout)
+    if words:
+        last = divergence.why[-1]
+        step = replace(last, role="flow", note=f"the ranks make it differently: {words}")
+        return joined._replace(shape=divergence.then(step).at_most(Confidence.MEDIUM), uneven_last=False)
+    if a.shape is not None and b.shape is not None and surgery.both(a.shape, b.shape, divergence):
+        return joined._replace(shape=None)
+    for one, other in ((a, b), (b, a)):
+        if divergence.kind in ("rank", "structure") and _is_empty(one) and not _is_empty(other) and other.const is None:
+            joined = joined._replace(length=worse(joined.length, divergence.at_most(Confidence.MEDIUM)))
+        if divergence.kind == "rank" and one.shape is not None and other.shape is None and other.uniform:
+            joined = joined._replace(shape=None)  # the receivers' buffer, of a size that they were told
+    return joined
+
+
+def _is_empty(value: Value) -> bool:
+    return value.const in ("''", '""', "b''", 'b""') or (value.slots is not None and not value.slots)
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether a value may be a number, as far as is known."""
+    holds = value.types or value.element_types or value.module or value.container
+    known = (value.items, value.target, value.external, value.group, value.data, value.shape, value.presence)
+    return not holds and all(k is None for k in known)
+
+
+def is_uniform(formula: Formula) -> bool:
+    return all(a.key.startswith("=") for a in atoms(formula))

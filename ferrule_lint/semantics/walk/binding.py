@@ -1,0 +1,127 @@
+"""What a loop or an assignment binds its targets to."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import accumulators, selection
+from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
+from ferrule_lint.semantics.domain.lattice import DP, FLOWS, ITEM, NO_DEPS, UNKNOWN, Deps, Value, join, rounds_of
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.domain.trace import Loop
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.sources import admissions, loss_names, rank_names
+from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk.frame import Frame
+
+
+def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, expr: f.Expr) -> Loop:
+    trip = rounds_of(iterable)
+    if trip is None and iterable.divergence is not None:
+        # that an object differs is no evidence about its length
+        trip = iterable.divergence.at_most(Confidence.LOW)
+    order = None if numbers(expr) else iterable.unordered or accumulators.order(frame, iterable, expr)
+    return Loop(
+        body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
+        dicts_walked(expr),
+    )  # fmt: skip
+
+
+def of_items(deps: Deps) -> Deps:
+    return frozenset([(p, ITEM if how == FLOWS else how) for p, how in deps]) if deps else NO_DEPS
+
+
+#: wrappers around an iterable that show how far it is
+_SHOWS_PROGRESS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
+
+
+def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
+    """What iterating a value yields."""
+    while type(expr) is f.Call and expr.args and last_name(expr.func) in _SHOWS_PROGRESS:
+        expr = expr.args[0]
+    if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":
+        return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
+    if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr == "items" and not expr.args:
+        return Value(items=(UNKNOWN, element_of(frame, iterable, expr.func.base)))
+    if (
+        type(expr) is f.Call
+        and last_name(expr.func) == "zip"
+        and len(expr.args) > 1
+        and all(map(place_name, expr.args))
+    ):
+        return Value(items=tuple([_beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]))
+    if iterable.items:
+        joined = join(iterable.items)
+        if joined.target is not None or joined.const is not None:
+            joined = joined._replace(const=None)
+        return joined
+    value = Value(
+        uniform=iterable.uniform,
+        divergence=None,
+        data=iterable.data,
+        deps=of_items(iterable.deps),
+        types=iterable.element_types,
+        module=iterable.module,
+        group=iterable.group,
+        agreed=iterable.agreed,
+        reach=iterable.reach,
+    )
+    if iterable.loader or attributes.is_loader(frame, expr):
+        note = f"`{shown(expr)}` yields the rank's own batches"
+        value = value._replace(
+            uniform=False, data=frame.source(DP, "data", position(expr), note, Confidence.MEDIUM), loader=False
+        )
+        if iterable.shape is not None:
+            value = value._replace(shape=iterable.shape)
+    elif value.data is not None and not _PARTS.search(last_name(expr)):
+        # samples have lengths of their own
+        value = value._replace(length=value.data.at_most(Confidence.MEDIUM))
+    elif value.deps and not _PARTS.search(last_name(expr)):
+        value = value._replace(length_deps=selection.by_content(value))
+    return value
+
+
+def _beside_others(item: Value) -> Value:
+    """An item of one of several things that are walked side by side: that it has a length of its own is left to what is
+    known to be local, and not just called so."""
+    return item if item.data is None or not item.data.assumed else item._replace(length=None)
+
+
+#: parts of a batch that are made alike
+_PARTS = re.compile(r"batch|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
+
+
+def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = None) -> None:
+    """Assign to a name, attribute, item or nested tuple of them; `source` is the text of what is assigned."""
+    if type(target) is f.Sequence:
+        for i, element in enumerate(target.elements):
+            if value.items is not None and len(value.items) == len(target.elements):
+                bind(frame, element, value.items[i], source)
+            elif value.external == attributes.SIZE:
+                index = str(i) if i + 1 < len(target.elements) or not i else "-1"
+                bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
+            else:
+                types = value.types | value.element_types
+                part = value._replace(
+                    items=None, const=None, target=None, types=types, length=None, there=False, layout=None
+                )
+                if value.reach is not None:
+                    part = part._replace(reach=participation.part(value, str(i)))
+                bind(frame, element, part, source)
+        return
+    if type(target) is f.Starred:
+        bind(frame, target.value, value._replace(items=None, const=None))
+        return
+    if type(target) is f.Subscript:
+        attributes.store_item(frame, target, value)
+        return
+    place = place_name(target)
+    if place:
+        if source is not None:
+            value = rank_names.of_target(frame, target, source, value)
+            value = admissions.of_target(frame, target, source, value)
+            value = loss_names.of_target(frame, target, source, value)
+        frame.write(place, value)

@@ -1,0 +1,214 @@
+"""`try` and `with`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import cleanups, exceptions, turns
+from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, negate
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, worse
+from ferrule_lint.semantics.domain.targets import MethodTarget
+from ferrule_lint.semantics.domain.text import last_name, position, shown
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.walk.binding import bind
+from ferrule_lint.semantics.walk.body import execute
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.loops import any_rounds
+from ferrule_lint.semantics.walk.predicates import condition
+
+#: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers
+_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory"}) | exceptions.LOCAL
+
+_OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
+
+
+def try_block(frame: Frame, s: f.Try) -> None:
+    before = dict(frame.env)
+    attempt = exceptions.open_try(s)
+    with frame.recording() as inner:
+        frame.attempts.append(attempt)
+        execute(frame, s.body)
+        frame.attempts.pop()
+        execute(frame, s.orelse)
+    body = (*exceptions.expected(frame, attempt), *inner) if not frame.light else tuple(inner)
+    handlers: list[tuple[int, Trace]] = []
+    if not attempt.reached:
+        frame.terms.extend(body)
+    after = frame.env
+    for handler in s.handlers:
+        frame.env = any_rounds(before, after)
+        entered = dict(frame.env) if frame.gradients else {}
+        if handler.name:
+            frame.env[handler.name] = UNKNOWN
+        alone = exceptions.had_alone(frame, handler) if not frame.light else None
+        frame.conditions += [alone] if alone is not None else []
+        with frame.recording() as terms:
+            execute(frame, handler.body)
+        frame.conditions[len(frame.conditions) - (alone is not None) :] = []
+        handled = tuple(terms)
+        handlers.append((handler.line, handled))
+        if handled and not frame.light:
+            cleanups.in_handler(frame, s, handler, tuple(inner), handled)
+        if handled and not attempt.reached:
+            pos = (handler.line, 1, handler.line, 1)
+            atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
+            frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
+        if not ends(handled):
+            tried, after = after, any_rounds(after, _raised_here(frame, handler, before, frame.env))
+            if frame.gradients:
+                participation.with_handler(frame, handler, before, tried, entered, after)
+    if attempt.reached and (inner or any(handled for _, handled in handlers)):
+        frame.emit(Attempt(body, tuple(handlers)))
+    frame.env = after
+    with frame.recording() as final:
+        execute(frame, s.final)
+    if not frame.light:
+        cleanups.in_finally(frame, s, body, tuple(final))
+    frame.terms.extend(final)
+
+
+def _raised_here(frame: Frame, handler: f.Handler, before: dict[str, Value], env: dict[str, Value]) -> dict[str, Value]:
+    """What a handler sets differs between ranks, if one can have the exception alone."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    name = next((last_name(t) for t in types if t is not None and last_name(t) in _LOCAL_EXCEPTIONS), "")
+    if not name and _speaks_of_memory(handler.body):
+        name = "out-of-memory error"
+    if not name:
+        return env
+    note = f"set where this rank had the exception: {name}"
+    divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
+    changed = dict(env)
+    for place, value in env.items():
+        if value is not before.get(place) and (value.const is not None or value.uniform):
+            changed[place] = value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))
+    return changed
+
+
+def _speaks_of_memory(node: object) -> bool:
+    """Whether a handler of a general exception asks if memory ran out."""
+    for item in walk(node):
+        if type(item) is f.Const and _OUT_OF_MEMORY.search(item.text):
+            return True
+        if (type(item) is f.Name or type(item) is f.Attr) and _OUT_OF_MEMORY.search(last_name(item)):
+            return True
+    return False
+
+
+def with_block(frame: Frame, s: f.With) -> None:
+    suppressed = _suppressed(frame, s)
+    if suppressed is not None:
+        handler = f.Handler(s.line, suppressed, None, ())
+        try_block(frame, f.Try(s.line, s.body, (handler,), (), ()))
+        return
+    exits: list[Callable[[], None]] = []
+    one_first = None
+    for expr, target in s.items:
+        before = len(frame.terms)
+        value = frame.eval(expr)
+        one_first = one_first or turns.divides(frame, tuple(frame.terms[before:]))
+        entered = value
+        pos = position(expr) or (s.line, 1, s.line, 1)
+        if len(value.types) == 1 and not frame.light and _dunder(frame, next(iter(value.types)), ("__exit__",)):
+            issues, latents = len(frame.issues), len(frame.latents)
+            value = value._replace(fields=frame.analysis.fixed_fields(frame, expr, next(iter(value.types))))
+            del frame.issues[issues:], frame.latents[latents:]
+        for info in sorted(value.types, key=lambda c: c.id)[:2]:
+            enter = _dunder(frame, info, ("__enter__", "__aenter__"))
+            leave = _dunder(frame, info, ("__exit__", "__aexit__"))
+            if enter is not None:
+                entered = frame.analysis.call_function(frame, enter, value, (), {}, pos)
+                entered = entered if entered.types else value
+            if leave is not None:
+                exits.append(lambda leave=leave, value=value, pos=pos: _leave(frame, leave, value, pos))  # type: ignore[misc]
+        if target is not None:
+            bind(frame, target, entered._replace(const=None))
+    if exits:
+        # an exception in the body passes the exits before any handler: not followed
+        frame.attempts.append(exceptions.OpenTry((), frozenset()))
+    without = any(participation.without_gradient(expr) for expr, _ in s.items)
+    frame.no_gradient += without
+    start = len(frame.terms)
+    if any(_is_join(frame, expr) for expr, _ in s.items):
+        with frame.recording() as terms:
+            execute(frame, s.body)
+        frame.terms.extend(weakened(tuple(terms)))
+    elif (unsynchronised := _no_sync(frame, s)) is not None:
+        with frame.recording() as terms:
+            execute(frame, s.body)
+        _emit_unsynchronised(frame, unsynchronised, tuple(terms))
+    else:
+        execute(frame, s.body)
+    if one_first is not None and not frame.light:
+        turns.check(frame, one_first, frame.terms[start:])
+    frame.no_gradient -= without
+    if exits:
+        frame.attempts.pop()
+    for leave_block in reversed(exits):
+        leave_block()
+
+
+def _suppressed(frame: Frame, s: f.With) -> f.Expr | None:
+    """What `with contextlib.suppress(...)` catches: a handler that does nothing."""
+    expr = s.items[0][0]
+    if len(s.items) != 1 or type(expr) is not f.Call or last_name(expr.func) != "suppress" or not expr.args:
+        return None
+    return expr.args[0] if len(expr.args) == 1 else f.Sequence("tuple", expr.args)
+
+
+def _is_join(frame: Frame, expr: f.Expr) -> bool:
+    """`with model.join():`, `with Join([model]):` answer the collectives of ranks that go on after others are done.
+
+    https://docs.pytorch.org/docs/stable/distributed.algorithms.join.html
+    """
+    if type(expr) is not f.Call:
+        return False
+    target = frame.eval(expr.func).target
+    if type(target) is MethodTarget:
+        return target.name == "join" and all(type(a) is f.Const for a in expr.args)
+    return last_name(expr.func) == "Join"
+
+
+def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
+    """Whether gradients are kept to the rank in a block: `with model.no_sync():`, also as one arm of a conditional
+    expression, and under which condition.
+
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    """
+    for expr, _ in s.items:
+        made = iteration.definition(frame, expr)
+        if _makes_no_sync(made):
+            return TRUE, made
+        if type(made) is f.IfExp and _makes_no_sync(made.body) is not _makes_no_sync(made.orelse):
+            formula, _ = condition(frame, made.test)
+            return (formula if _makes_no_sync(made.body) else negate(formula)), made.test
+    return None
+
+
+def _makes_no_sync(expr: f.Expr) -> bool:
+    return type(expr) is f.Call and last_name(expr.func) == "no_sync"
+
+
+def _emit_unsynchronised(frame: Frame, decided: tuple[Formula, f.Expr], trace: Trace) -> None:
+    """A block whose backward reduces no gradients where `decided` holds."""
+    formula, test = decided
+    quiet = without(trace, "backward")
+    if formula == TRUE or quiet == trace:
+        frame.terms.extend(quiet)
+        return
+    pos = position(test) or (frame.line, 1, frame.line, 1)
+    frame.emit(Choice(formula, quiet, trace, frame.module.path, pos, shown(test), "conditional expression"))
+
+
+def _dunder(frame: Frame, info: Any, names: tuple[str, ...]) -> Any:
+    return next((m for m in (frame.analysis.names.method(info, n) for n in names) if m is not None), None)
+
+
+def _leave(frame: Frame, method: Any, value: Value, pos: f.Pos) -> None:
+    frame.analysis.call_function(frame, method, value, (UNIFORM, UNIFORM, UNIFORM), {}, pos)

@@ -1,0 +1,36 @@
+"""A body, statement by statement."""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.conditions import Formula, negate
+from ferrule_lint.semantics.domain.trace import Choice, Term, ends, has_exit
+from ferrule_lint.semantics.walk.frame import Frame
+
+
+def execute(frame: Frame, body: f.Body) -> None:
+    """Run a body: an early exit under a condition makes what follows conditional, which the trace's exits express."""
+    guards = 0
+    for statement in body:
+        frame.line = statement.line
+        before = len(frame.terms)
+        frame.executors[type(statement)](frame, statement)
+        if type(statement) is f.If and len(frame.terms) > before:
+            guard = _exit_guard(frame.terms[-1])
+            if guard is not None:
+                frame.conditions.append(guard)
+                guards += 1
+    if guards:
+        del frame.conditions[-guards:]
+
+
+def _exit_guard(last: Term) -> Formula | None:
+    """The condition under which the rest of the block runs, when the `if` that this term is of may have left it."""
+    if type(last) is not Choice or last.form != "if":
+        return None
+    # an exception ends the job: who is still there is everybody
+    if ends(last.body) and has_exit(last.body):
+        return negate(last.formula)
+    if ends(last.orelse) and has_exit(last.orelse):
+        return last.formula
+    return None

@@ -1,0 +1,210 @@
+"""`if`: two arms are walked, and what they leave is joined."""
+
+from __future__ import annotations
+
+import re
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.modelled import shape_message
+from ferrule_lint.semantics.data.layout import conflict
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, negate
+from ferrule_lint.semantics.domain.lattice import Value, worse
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, weakened
+from ferrule_lint.semantics.gradients import participation, stage_values
+from ferrule_lint.semantics.walk.arms import merge_arms
+from ferrule_lint.semantics.walk.body import execute
+from ferrule_lint.semantics.walk.frame import CallIssue, Frame
+from ferrule_lint.semantics.walk.narrowing import narrow, widen
+from ferrule_lint.semantics.walk.predicates import condition, doubted
+
+Env = dict[str, Value]
+
+#: words of a test that compares sizes
+_ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
+
+
+def if_statement(frame: Frame, s: f.If) -> None:
+    formula, tested = condition(frame, s.test)
+    if _is_given_instead(frame, s):
+        formula = doubted(formula)
+    known = evaluate(formula, {})
+    if known is not None:
+        execute(frame, s.body if known else s.orelse)
+        return
+    about_sizes = (tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None) or _is_number_test(s.test)
+    saved = dict(frame.env)
+    guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
+    frame.conditions.append(formula)
+    in_body = narrow(frame, s.test, True)
+    frame.of_one_size += about_sizes
+    with frame.recording() as body_terms:
+        execute(frame, s.body)
+    frame.of_one_size -= about_sizes
+    body_env, frame.env = frame.env, dict(saved)
+    frame.conditions[-1] = negate(formula)
+    in_else = narrow(frame, s.test, False)
+    with frame.recording() as else_terms:
+        execute(frame, s.orelse)
+    frame.conditions.pop()
+    body, orelse = tuple(body_terms), tuple(else_terms)
+    if not ends(body) and not ends(orelse):
+        widen(body_env, in_body, frame.env, in_else)
+        widen(frame.env, in_else, body_env, in_body)
+    pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    if stage_values.is_stage_test(formula):
+        frame.stage_tests.add(pos[:2])
+    if body and _made_on_first_use(frame, s):
+        body = weakened(body)
+    if body and _is_default(frame, s):
+        body = weakened(body, lambda e: e.op == "forward")
+    if body and orelse:
+        _buffers_of_arms(frame, formula, body, orelse)
+    if body or orelse:
+        frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
+    for place, version in guarded.items():
+        # `x = f(x)` under `x is not None` leaves the answer to "is x there" as it was
+        if (value := body_env.get(place)) is not None and value.const is None:
+            frame.versions[place] = version
+    if not ends(body) and not ends(orelse):
+        _padded_in_both(formula, saved, body_env, frame.env)
+    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace) -> None:
+    """Collectives that the arms of a test of the rank issue for each other, with buffers that do not fit."""
+    divergence = divergence_of(formula)
+    a, b = ([t for t in arm if type(t) is not Exit] for arm in (body, orelse))
+    if divergence is None or len(a) != len(b):
+        return
+    for one, other in zip(a, b, strict=True):
+        if type(one) is not Event or type(other) is not Event or one.op != other.op or one.axes != other.axes:
+            return
+        words = conflict(frame.layouts.get(one.pos), frame.layouts.get(other.pos))
+        if words:
+            step = frame.step("event", one.pos, f"the other ranks' half of it: {words}")
+            apart = divergence.then(step).at_most(Confidence.MEDIUM)
+            message = shape_message("FER201", other.op, divergence)
+            frame.issues.append(CallIssue("FER201", other.pos, apart, other, message))
+            return
+
+
+def _made_on_first_use(frame: Frame, s: f.If) -> bool:
+    """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
+    tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
+    return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _is_given_instead(frame: Frame, s: f.If) -> bool:
+    """`if image_embeds is not None: return image_embeds`: as with a default, and all callers pass it or none does."""
+    if type(s.test) is not f.Compare or s.test.ops != ("is not",) or not s.body or frame.function is None:
+        return False
+    place, last = place_name(s.test.left), s.body[-1]
+    if place not in {p.name for p in frame.function.parameters} or type(last) is not f.Return:
+        return False
+    returned = {n.id for n in walk(last) if type(n) is f.Name}
+    return place in returned and _MADE_BEFORE.search(place) is not None
+
+
+#: names of what a module has made
+_MADE_BEFORE = re.compile(r"(embeds|embeddings?|features|hidden_states|outputs?|states?)$")
+
+
+def _is_default(frame: Frame, s: f.If) -> bool:
+    """`if embeds is None: embeds = self.embed(ids)` of a parameter: who passes it has run the same module already."""
+    parameters = {p.name for p in frame.function.parameters} if frame.function is not None else set()
+    place = place_name(s.test.left) if type(s.test) is f.Compare else ""
+    if place not in parameters or type(s.test) is not f.Compare or s.test.rights != (f.Const("None"),):
+        return False
+    return s.test.ops == ("is",) and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in s.body)
+
+
+def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:
+    if type(test) is f.Not:
+        place = place_name(test.operand)
+    elif type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
+        place = place_name(test.left)
+    else:
+        return False
+    kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in body)
+
+
+def _function_body(frame: Frame) -> f.Body:
+    return frame.function.body if frame.function is not None else ()
+
+
+def _padded_in_both(formula: Formula, before: Env, a: Env, b: Env) -> None:
+    """A place that both arms set, or that only one knows, is not padded by one of them: each ranks builds its own."""
+    divergence = divergence_of(formula)
+    if divergence is None:
+        return
+    for env, other in ((a, b), (b, a)):
+        for place, value in env.items():
+            padded = value.padded
+            if padded is None or padded.why[: len(divergence.why)] != divergence.why:
+                continue
+            if other.get(place) is None or other[place] is not before.get(place):
+                env[place] = value._replace(padded=None)
+
+
+def _is_number_test(test: f.Expr) -> bool:
+    """`x.ndim == 0`: a single number has no uneven dimension."""
+    if type(test) is not f.Compare or test.ops != ("==",) or test.rights != (f.Const("0"),):
+        return False
+    return last_name(test.left.func if type(test.left) is f.Call else test.left) in ("ndim", "dim", "ndimension")
+
+
+def _tested_for_presence(test: f.Expr) -> list[str]:
+    """The places that a test, or each term of its conjunction, asks to be there."""
+    if type(test) is f.BoolOp and test.op == "and":
+        return [p for value in test.values for p in _tested_for_presence(value)]
+    if type(test) is f.Compare and test.ops == ("is not",) and test.rights == (f.Const("None"),):
+        return [p for p in [place_name(test.left)] if p]
+    return []
+
+
+def _merge(
+    frame: Frame,
+    formula: Formula,
+    a: dict[str, Value],
+    b: dict[str, Value],
+    a_left: bool,
+    b_left: bool,
+    guarded: frozenset[str],
+) -> dict[str, Value]:
+    """The environment after two arms; an arm that left contributes nothing."""
+    if a_left:
+        return b
+    if b_left:
+        return a
+    merged = dict(b)
+    for place, value in a.items():
+        other = b.get(place)
+        if other is value:
+            continue
+        if other is None:
+            # bound in one arm only: that it exists is what the other code relies on, or it was read before as unknown
+            merged[place] = _set_in_one_arm(frame, formula, place, value)
+            continue
+        merged[place] = merge_arms(formula, value, other)
+        if place in guarded and value.const is None:
+            merged[place] = merged[place]._replace(presence=other.presence)
+        else:
+            frame.versions[place] = frame.versions.get(place, 0) + 1
+    for place, value in b.items():
+        if place not in a:
+            merged[place] = _set_in_one_arm(frame, formula, place, value)
+    if frame.gradients:
+        participation.collected(formula, a, b, merged)
+    return merged
+
+
+def _set_in_one_arm(frame: Frame, formula: Formula, place: str, value: Value) -> Value:
+    """What only one arm binds: an attribute held something before, so that a constant differs as the test does."""
+    divergence = divergence_of(formula)
+    if value.const is None or divergence is None or not frame.self_name or not place.startswith(frame.self_name + "."):
+        return value._replace(uniform=False, const=None)
+    return value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))

@@ -1,0 +1,96 @@
+"""Comprehensions and generator expressions: loops whose result is a container."""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.data import filters
+from ferrule_lint.semantics.data.ordering import length_deps, no_order, numbers
+from ferrule_lint.semantics.domain.conditions import Formula, connect
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, Divergence, Value, contained, join, rounds_of, worse
+from ferrule_lint.semantics.domain.text import position, shown
+from ferrule_lint.semantics.domain.trace import Choice
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.predicates import condition
+
+
+def comprehension(frame: Frame, e: f.Comprehension) -> Value:
+    """A comprehension. Its variables are its own: what the function has under their names is there again behind it."""
+    own = {name for g in e.generators for name in _bound_names(g.target)}
+    before = {place: value for place, value in frame.env.items() if _root(place) in own}
+    value = _evaluated_comprehension(frame, e)
+    for place in [place for place in frame.env if _root(place) in own]:
+        del frame.env[place]
+    frame.env.update(before)
+    return value
+
+
+def _bound_names(target: f.Expr) -> list[str]:
+    if type(target) is f.Sequence:
+        return [name for element in target.elements for name in _bound_names(element)]
+    if type(target) is f.Starred:
+        return _bound_names(target.value)
+    return [target.id] if type(target) is f.Name else []
+
+
+def _root(place: str) -> str:
+    return place.partition(".")[0].partition("[")[0]
+
+
+def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
+    conditions: list[Formula] = []
+    iterables: list[Value] = []
+    filtered: Divergence | None = None
+    chosen = NO_DEPS
+    # what is walked is computed once, before the first round
+    outer = frame.eval(e.generators[0].iterable)
+    with frame.recording() as head:
+        for generator in e.generators:
+            iterable = outer if generator is e.generators[0] else frame.eval(generator.iterable)
+            iterables.append(iterable)
+            bind(frame, generator.target, element_of(frame, iterable, generator.iterable))
+            for test in generator.conditions:
+                formula, value = condition(frame, test)
+                conditions.append(formula)
+                if not (iterable.multiple and value.observed is not None and value.observed.kind == "rank"):
+                    filtered = worse(filtered, value.observed)
+                asked = (formula,)
+                chosen |= filters.decided_by(asked, iterable, generator.target)
+                filtered = filtered or filters.left_out(frame, asked, iterable, generator.target, {}, position(test))
+    formula = connect("and", conditions)
+    frame.conditions.append(formula)
+    with frame.recording() as body_terms:
+        values = [frame.eval(v) for v in e.elements]
+    frame.conditions.pop()
+    body = tuple(body_terms)
+    pos = position(e.generators[0].iterable) or e.pos
+    if body and conditions:
+        test_pos = next((p for g in e.generators for c in g.conditions if (p := position(c))), e.pos)
+        text = " and ".join(shown(c) for g in e.generators for c in g.conditions)
+        body = (Choice(formula, body, (), frame.module.path, test_pos, text, "filter"),)
+    body = (*head, *body)
+    first = iterables[0]
+    if body:
+        frame.emit(loop_term(frame, first, body, pos, e.generators[0].iterable))
+    unordered = next((i.unordered for i in iterables if i.unordered is not None), None)
+    if e.kind == "set":
+        unordered = None if numbers(e) else no_order(frame, e.pos)
+    length = next((d for i in iterables if (d := rounds_of(i)) is not None), None)
+    length = worse(length, filtered)
+    joined = contained(join(values)).plain()
+    return Value(
+        uniform=joined.uniform and all(i.uniform for i in iterables),
+        divergence=joined.divergence,
+        data=worse(joined.data, first.data),
+        length=length,
+        length_deps=frozenset().union(chosen, *map(length_deps, iterables)),
+        deps=joined.deps,
+        element_types=joined.types,
+        unordered=unordered,
+        shape=joined.shape,
+        uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
+        agreed=joined.agreed,
+        there=True,
+        reach=participation.combined([*values, *iterables]) if frame.gradients else None,
+    )

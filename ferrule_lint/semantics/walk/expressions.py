@@ -1,0 +1,253 @@
+"""Expressions -> values, and tests -> formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import dispatch
+from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.data.ordering import of_operator, round_order
+from ferrule_lint.semantics.domain.conditions import Known, evaluate, negate
+from ferrule_lint.semantics.domain.lattice import (
+    CONTAINED,
+    FLOWS,
+    NO_DEPS,
+    PRESENT,
+    UNIFORM,
+    UNKNOWN,
+    WORLD,
+    Value,
+    computed,
+    worse,
+)
+from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
+from ferrule_lint.semantics.domain.text import position, shown
+from ferrule_lint.semantics.domain.trace import Choice
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk.arms import merge_arms
+from ferrule_lint.semantics.walk.comprehensions import comprehension
+from ferrule_lint.semantics.walk.displays import dict_display, sequence, set_display
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.narrowing import narrow, widen
+from ferrule_lint.semantics.walk.predicates import condition, is_empty_display, reads_content
+from ferrule_lint.semantics.walk.subscripts import subscript
+
+
+def _name(frame: Frame, e: f.Name) -> Value:
+    value = frame.read(e.id)
+    if value is not None:
+        return value
+    qualname = frame.function.qualname if frame.function and frame.module.outer else ""
+    while qualname:
+        if qualname in frame.module.outer:
+            nested = frame.module.functions.get(f"{qualname}.{e.id}")
+            if nested is not None and nested.owner is None:
+                return Value(uniform=True, target=FunctionTarget(nested, None, frame))
+        qualname = qualname.rpartition(".")[0]
+    return global_value(frame, e.id)
+
+
+def global_value(frame: Frame, name: str) -> Value:
+    """The value of a module-level or builtin name."""
+    known = frame.module.values.get(name)
+    if known is not None:
+        return known
+    entity = frame.analysis.names.lookup(frame.module, name)
+    if entity is None:
+        if name in _UNORDERED_BUILTINS:
+            return Value(uniform=True, target=ExternalTarget(name))
+        axes = frame.models.convention("rank", name) if name.isupper() else None
+        if axes is not None:
+            note = f"`{name}` differs by rank"
+            return Value(divergence=frame.source(frozenset(axes) or WORLD, "rank", None, note, Confidence.MEDIUM))
+        value = Value(uniform=name in _BUILTIN_CONSTANTS, target=ExternalTarget(name))
+    else:
+        value = entity_value(frame, entity)
+    if not isinstance(entity, GlobalName):
+        frame.module.values[name] = value
+    return value
+
+
+_UNORDERED_BUILTINS = ("set", "frozenset")
+
+_BUILTIN_CONSTANTS = ("__name__", "__debug__", "NotImplemented", "Ellipsis")
+
+
+def entity_value(frame: Frame, entity: ClassInfo | FunctionInfo | ModuleInfo | External | GlobalName) -> Value:
+    if isinstance(entity, ClassInfo):
+        return Value(uniform=True, target=ClassTarget(entity))
+    if isinstance(entity, FunctionInfo):
+        return Value(uniform=True, target=FunctionTarget(entity))
+    if isinstance(entity, ModuleInfo):
+        return Value(uniform=True, target=ModuleTarget(entity))
+    if isinstance(entity, External):
+        return Value(uniform=True, target=ExternalTarget(entity.dotted))
+    return frame.analysis.global_variable(entity)
+
+
+def _const(frame: Frame, e: f.Const) -> Value:
+    return _constant(e.text)
+
+
+@lru_cache(maxsize=4096)
+def _constant(text: str) -> Value:
+    return Value(uniform=True, const=text)
+
+
+def _not(frame: Frame, e: f.Not) -> Value:
+    return condition(frame, e)[1]
+
+
+def _boolop(frame: Frame, e: f.BoolOp) -> Value:
+    formula, value = condition(frame, e)
+    if e.op == "or" and type(formula) is not Known:
+        # `x = given or default`: the operands' structure lives on
+        issues, latents = len(frame.issues), len(frame.latents)
+        with frame.recording():
+            operands = frame.eval(e.values[-1])
+            if operands.divergence is None and value.divergence is not None and not reads_content(e.values[-1]):
+                # nobody asks for the truth of the last one: that it may be empty does not matter
+                first = e.values[0] if len(e.values) == 2 else e._replace(values=e.values[:-1])
+                value = value._replace(divergence=condition(frame, first)[1].divergence)
+        del frame.issues[issues:], frame.latents[latents:]
+        if is_empty_display(e.values[-1]) and (value.divergence is None or value.divergence.kind == "structure"):
+            # `given or []`: whether it has items is all that is left of whether it is there
+            asked = frozenset((p, PRESENT if how == FLOWS else how) for p, how in value.deps)
+            value = value._replace(
+                divergence=None, presence=None, there=True, length=worse(value.length, value.divergence),
+                length_deps=value.length_deps | asked,
+            )  # fmt: skip
+        return value._replace(
+            types=operands.types, data=worse(value.data, operands.data), module=operands.module, const=None
+        )
+    return value
+
+
+def _compare(frame: Frame, e: f.Compare) -> Value:
+    value = condition(frame, e)[1]
+    return value if value.uniform or (value.divergence and not value.data) else value._replace(boolean=True)
+
+
+def _op(frame: Frame, e: f.Op) -> Value:
+    values = [frame.eval(o) for o in e.operands]
+    if e.kind == "FString":
+        rank = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
+        return Value(uniform=all(v.uniform for v in values), divergence=rank)
+    value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
+    if frame.gradients:
+        value = value._replace(reach=participation.combined(values))
+    if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
+        value = value._replace(multiple=True)
+    if e.kind in _LOGICAL and any(v.boolean for v in values):
+        value = value._replace(boolean=True)
+    if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):
+        return value._replace(external=_PATH)  # nothing else is divided by a string
+    if e.kind == "Mult" and any(type(o) is f.Sequence for o in e.operands):
+        numbers = [v for v, o in zip(values, e.operands, strict=True) if type(o) is not f.Sequence]
+        return _repeated(values, computed(numbers))
+    if e.kind == "Capture":
+        return value._replace(uniform=False, divergence=None)
+    return value
+
+
+_PATH = "pathlib.Path"
+
+#: operators that make masks of masks
+_LOGICAL = frozenset({"BitAnd", "BitOr", "BitXor", "Invert"})
+
+
+def _is_text(expr: f.Expr) -> bool:
+    return (type(expr) is f.Const and expr.text[:1] in "'\"") or (type(expr) is f.Op and expr.kind == "FString")
+
+
+def _repeated(values: list[Value], number: Value) -> Value:
+    """`[None] * n`: as long as the number says."""
+    joined = computed(values)
+    deps = frozenset(d for d in number.deps if d[1] != CONTAINED)
+    return joined._replace(divergence=None, uniform=False, length=number.divergence, length_deps=deps, deps=NO_DEPS)
+
+
+def _starred(frame: Frame, e: f.Starred) -> Value:
+    return frame.eval(e.value)._replace(items=None, const=None)
+
+
+def _walrus(frame: Frame, e: f.Walrus) -> Value:
+    value = frame.eval(e.value)
+    frame.write(e.name, value)
+    return value
+
+
+def _lambda(frame: Frame, e: f.Lambda) -> Value:
+    function = frame.module.functions.get(e.qualname)
+    return Value(uniform=True, target=FunctionTarget(function, None, frame) if function else None)
+
+
+def _yield(frame: Frame, e: f.Yield) -> Value:
+    value = frame.eval(e.value) if e.value is not None else UNIFORM
+    frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
+    frame.yielded_deps |= frame.round_deps() | value.length_deps | frame.path_deps()
+    local = frame.path_divergence() or frame.round_divergence()
+    if local is not None:
+        known = frame.yielded_length or local
+        step = frame.step("condition", e.pos, "yields as often as this rank has items")
+        frame.yielded_length = known if step in known.why else known.then(step)
+    frame.returns.append((value, tuple(frame.conditions)))
+    return UNKNOWN
+
+
+def _ifexp(frame: Frame, e: f.IfExp) -> Value:
+    formula, _ = condition(frame, e.test)
+    known = evaluate(formula, {})
+    if known is not None:
+        return frame.eval(e.body if known else e.orelse)
+    frame.conditions.append(formula)
+    narrowed = narrow(frame, e.test, True)
+    with frame.recording() as body_terms:
+        body = frame.eval(e.body)
+    widen(frame.env, narrowed)
+    frame.conditions[-1] = negate(formula)
+    narrowed = narrow(frame, e.test, False)
+    with frame.recording() as else_terms:
+        orelse = frame.eval(e.orelse)
+    widen(frame.env, narrowed)
+    frame.conditions.pop()
+    if frame.gradients:
+        body = participation.assigned(body, position(e.body) or e.pos)
+        orelse = participation.assigned(orelse, position(e.orelse) or e.pos)
+    if body_terms or else_terms:
+        frame.emit(
+            Choice(
+                formula, tuple(body_terms), tuple(else_terms), frame.module.path,
+                position(e.test) or e.pos, shown(e.test), "conditional expression",
+            )
+        )  # fmt: skip
+    return merge_arms(formula, body, orelse)
+
+
+#: how each kind of expression is evaluated
+EVALUATORS: dict[type, Callable[[Frame, Any], Value]] = {
+    f.Name: _name,
+    f.Attr: attributes.attribute,
+    f.Call: dispatch.call,
+    f.Const: _const,
+    f.Not: _not,
+    f.BoolOp: _boolop,
+    f.Compare: _compare,
+    f.Op: _op,
+    f.Sequence: sequence,
+    f.SetDisplay: set_display,
+    f.DictDisplay: dict_display,
+    f.Subscript: subscript,
+    f.IfExp: _ifexp,
+    f.Comprehension: comprehension,
+    f.Lambda: _lambda,
+    f.Yield: _yield,
+    f.Starred: _starred,
+    f.Walrus: _walrus,
+}

@@ -1,0 +1,264 @@
+"""The state of one pass over one function body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics.data.ordering import length_deps
+from ferrule_lint.semantics.domain.conditions import Formula, deps_of, divergence_of
+from ferrule_lint.semantics.domain.lattice import (
+    UNKNOWN,
+    WORLD,
+    Axes,
+    Deps,
+    Divergence,
+    Value,
+    join2,
+    rounds_of,
+)
+from ferrule_lint.semantics.domain.summary import Latent
+from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.trace import Event, Term, Trace
+from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.sources.files import Files
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.control.exceptions import Escape, OpenTry
+    from ferrule_lint.semantics.data.layout import Layout
+    from ferrule_lint.semantics.gradients.gradient_order import Mark
+    from ferrule_lint.semantics.gradients.participation import PartlyUsed
+
+
+_MANY_PLACES = 500
+
+
+class CallIssue:
+    """Something wrong at a call that no comparison of traces finds: a shape, or a divergent argument."""
+
+    __slots__ = ("code", "divergence", "event", "latent", "message", "pos")
+
+    def __init__(
+        self, code: str, pos: f.Pos, divergence: Divergence, event: Event, message: str, latent: Latent | None = None
+    ) -> None:
+        self.code = code
+        self.pos = pos
+        self.divergence = divergence
+        self.event = event
+        self.message = message
+        self.latent = latent
+
+
+class Revealed(NamedTuple):
+    """A value that was asked for in the linted file."""
+
+    line: int
+    expression: f.Expr
+    value: Value
+
+
+class Recording:
+    """Terms of a frame that are collected apart while the block runs; a class, since generators cost far more."""
+
+    __slots__ = ("_frame", "_saved")
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._saved = frame.terms
+
+    def __enter__(self) -> list[Term]:
+        terms: list[Term] = []
+        self._frame.terms = terms
+        return terms
+
+    def __exit__(self, *error: object) -> None:
+        self._frame.terms = self._saved
+
+
+class Frame:
+    """Environment, trace and side results of one function (or module) body."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        module: ModuleInfo,
+        function: FunctionInfo | None = None,
+        *,
+        depth: int = 0,
+        light: int = 0,
+        closure: Frame | None = None,
+    ) -> None:
+        self.analysis = analysis
+        self.models = analysis.models
+        self._evaluators = analysis.evaluators
+        self.executors = analysis.executors
+        self.module = module
+        self.function = function
+        self.depth = depth
+        #: 0: full; 1 or 2: a pass for attribute values only (see `attributes`)
+        self.light = light
+        self.closure = closure
+        self.env: dict[str, Value] = {}
+        self.versions: dict[str, int] = {}
+        self.terms: list[Term] = []
+        self.returns: list[tuple[Value, tuple[Formula, ...]]] = []
+        self.conditions: list[Formula] = []
+        self.made_uniform: dict[str, Axes] = {}
+        #: parameters that are passed to something that shards, or to something unknown
+        self.wraps: set[str] = set()
+        #: what names were last assigned, and their version then
+        self.definitions: dict[str, tuple[f.Expr, int]] = {}
+        #: what is done to gradients, in its order; see `gradient_order`
+        self.gradient_marks: list[Mark] = []
+        self.latents: list[Latent] = []
+        self.issues: list[CallIssue] = []
+        self.self_name: str | None = None
+        self.self_class: ClassInfo | None = None
+        self.self_writes: dict[str, Value] = {}
+        #: the conditions under which each of them was set
+        self._set_under: dict[str, list[tuple[Formula, ...]]] = {}
+        self.in_module = False
+        #: whether gradients are followed here, in how many blocks without, and what was found; see `participation`
+        self.gradients = False
+        self.no_gradient = 0
+        self.forwards: list[tuple[str, f.Pos, bool]] = []
+        self.partly_used: list[PartlyUsed] = []
+        #: for each enclosing loop, the states in which a round was left early, and why; see `participation`
+        self.skipped: list[list[tuple[Formula, dict[str, Value]]]] = []
+        self.line = 0
+        self.loop_depth = 0
+        #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`
+        self.layouts: dict[f.Pos, Layout] = {}
+        #: how many enclosing tests ask whether all ranks have the same sizes
+        self.of_one_size = 0
+        #: what the enclosing `for` loops iterate over
+        self.rounds: list[Value] = []
+        #: what each of them calls an item, and under how many conditions it stands
+        self.items: list[tuple[f.Expr, int, f.Body]] = []
+        #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
+        self.attempts: list[OpenTry] = []
+        self.escapes: dict[tuple[str, int], Escape] = {}
+        #: the order of what a generator yields, and the parameters that decide it
+        self.yielded_order: Divergence | None = None
+        self.yielded_deps: Deps = frozenset()
+        self.yielded_length: Divergence | None = None
+        self.files = Files()
+        #: places that only some stages have, and that were reduced within the stages: the event, and why they differ
+        self.reduced_within_stages: dict[str, tuple[Event, Divergence]] = {}
+        #: where tests of the pipeline stage stand
+        self.stage_tests: set[tuple[int, int]] = set()
+        #: the conditions around each call of what stands for a decorated function
+        self.decorated: list[tuple[Formula, ...]] = []
+        #: what `reveal_uniformity` was called on
+        self.revealed: list[Revealed] = []
+
+    # ------------------------------------------------------------------ places
+    def read(self, place: str) -> Value | None:
+        frame: Frame | None = self
+        while frame is not None:
+            value = frame.env.get(place)
+            if value is not None:
+                return value
+            frame = frame.closure
+        return None
+
+    def write(self, place: str, value: Value) -> None:
+        # where so many names are bound (a generated table), a new one is taken to have no parts yet
+        fresh = len(self.env) > _MANY_PLACES and place not in self.env
+        self.env[place] = value
+        self.versions[place] = self.versions.get(place, 0) + 1
+        # searching one text is several times as fast as asking every place, and most have no parts
+        places = "" if fresh else "\0" + "\0".join(self.env)
+        if f"\0{place}." in places or f"\0{place}[" in places:
+            for k in [k for k in self.env if k.startswith((place + ".", place + "["))]:
+                del self.env[k]
+        if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
+            name = place.partition(".")[2]
+            known = None if self._set_again(name) else self.self_writes.get(name)
+            value = self.analysis.as_state(self, name, value)
+            self.self_writes[name] = value if known is None else join2(known, value)
+
+    def _set_again(self, name: str) -> bool:
+        """Whether an attribute of the instance is set here on every way on which it was set before."""
+        here = tuple(self.conditions)
+        before = self._set_under.setdefault(name, [])
+        again = bool(before) and all(under[: len(here)] == here for under in before)
+        self._set_under[name] = [here] if again else [*before, here]
+        return again
+
+    def version(self, place: str) -> int:
+        return self.versions.get(place, 0)
+
+    def key(self, expr: f.Expr) -> str:
+        return render(expr, self.version)
+
+    # ------------------------------------------------------------------ trace
+    def emit(self, term: Term) -> None:
+        self.terms.append(term)
+
+    def recording(self) -> Recording:
+        """Collect the terms of a piece of code apart; the list is complete when the block ends."""
+        return Recording(self)
+
+    def trace(self) -> Trace:
+        return tuple(self.terms)
+
+    # ------------------------------------------------------------------ witnesses
+    def step(self, role: str, pos: f.Pos | None, note: str) -> Step:
+        line, column = (pos[0], pos[1]) if pos else (self.line, 1)
+        return Step(role, self.module.path, line, column, note)
+
+    def source(
+        self,
+        axes: Axes,
+        kind: str,
+        pos: f.Pos | None,
+        note: str,
+        confidence: Confidence = Confidence.HIGH,
+        member: bool = False,
+    ) -> Divergence:
+        return Divergence(axes or WORLD, kind, (self.step("source", pos, note),), confidence, member)
+
+    # ------------------------------------------------------------------ path conditions
+    def path_divergence(self) -> Divergence | None:
+        """The divergence of the conditions that control the current place."""
+        formula = self.path_condition()
+        return divergence_of(formula) if formula is not None else None
+
+    def path_condition(self) -> Formula | None:
+        """The innermost divergent condition that controls the current place."""
+        return next((formula for formula in reversed(self.conditions) if divergence_of(formula) is not None), None)
+
+    def path_deps(self) -> Deps:
+        result: Deps = frozenset()
+        for formula in self.conditions:
+            result |= deps_of(formula)
+        return result
+
+    def round_divergence(self) -> Divergence | None:
+        """Why the number of rounds of an enclosing loop differs."""
+        return next((d for v in self.rounds if (d := rounds_of(v)) is not None), None)
+
+    def round_deps(self) -> Deps:
+        """The parameters that decide the number of rounds of the enclosing loops."""
+        found: Deps = frozenset()
+        for v in self.rounds:
+            found |= length_deps(v)
+        return found
+
+    # ------------------------------------------------------------------ shortcuts
+    def eval(self, expr: f.Expr | None) -> Value:
+        return UNKNOWN if expr is None else self._evaluators[type(expr)](self, expr)
+
+    @property
+    def least_of_tests(self) -> Confidence:
+        """LOW in a module of tests, by pytest's names: its groups are made for as many ranks as it runs on, and one
+        that could be a part of the job is often all of it. MEDIUM elsewhere."""
+        return Confidence.LOW if is_test(self.module.path) else Confidence.MEDIUM
+
+    def axes_in(self, text: str) -> Axes | None:
+        """Axes named by the identifiers in a piece of text, or None."""
+        return self.analysis.axes_in(text)

@@ -1,0 +1,266 @@
+"""What attributes of instances and module-level variables hold, flow-insensitively.
+
+Attribute values come before everything else and in two layers, so that no cycle can arise between them and the
+summaries: layer 1 reads every other attribute as unknown, layer 2 reads layer 1, and the analysis proper reads layer 2.
+Within a layer, project functions are followed for their results only, to a small depth.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics.calls import constructed
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
+from ferrule_lint.semantics.domain.targets import MethodTarget
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.sources import admissions
+from ferrule_lint.semantics.walk.attributes import parameter_value
+from ferrule_lint.semantics.walk.body import execute
+from ferrule_lint.semantics.walk.frame import Frame
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: the analysis proper; attribute layers are 1 and 2
+FULL = 0
+
+
+class Holders:
+    """Lazily evaluated attribute and global values."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._attributes: dict[tuple[str, str, int], Value | None] = {}
+        self._writes: dict[tuple[str, int], dict[str, Value]] = {}
+        self._stored: dict[str, frozenset[str]] = {}
+        self._open: set[tuple[str, int]] = set()
+        self._globals: dict[tuple[str, str], Value] = {}
+
+    def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
+        """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
+        layer = 2 if reading_layer == FULL else reading_layer - 1
+        if layer <= 0:
+            return self._annotated(info, name)
+        key = (info.id, name, layer)
+        if key in self._attributes:
+            return self._attributes[key]
+        self._attributes[key] = None
+        found: list[Value] = []
+        for c in self._analysis.names.mro(info):
+            for method in c.methods.values():
+                if name in self._stored_in(method):
+                    value = self._method_writes(method, c, layer).get(name)
+                    if value is not None and self._analysis.signals.handles(method):
+                        value = _by_signal(value, method)
+                    if value is not None:
+                        found.append(value._replace(length_deps=constructed.held(value, method)))
+        annotated = self._annotated(info, name)
+        if annotated is not None:
+            found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
+        result = self._as_held(found) if found else None
+        self._attributes[key] = result
+        return result
+
+    @staticmethod
+    def _as_held(values: list[Value]) -> Value:
+        """Flow-insensitive: several writers make a constant unknown, and parameters of `__init__` mean nothing here."""
+        value = join(values)
+        presence = value.presence
+        divergence = value.divergence
+        if divergence is not None and divergence.assumed:
+            divergence = divergence.at_most(Confidence.LOW)  # what a method's parameter is called says little elsewhere
+        if presence is not None and presence.assumed:
+            presence = presence.at_most(Confidence.LOW)
+        const = value.const if len(values) == 1 else None
+        # what another method has put in under a test of local data is still there, or is not
+        length = value.length
+        if length is not None and (value.agreed or length.assumed):
+            length = None
+        if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
+            const = None  # set again from outside, more often than not
+        target = None if type(value.target) is MethodTarget else value.target
+        return value._replace(
+            length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None,
+            target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
+            divergence=divergence, items=None, container=False, emptiness=None, data=None,
+            length=length, shape=value.shape if value.container else None,
+            there=False, unwrapped=False,
+            padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
+        )  # fmt: skip
+
+    def _annotated(self, info: ClassInfo, name: str) -> Value | None:
+        for c in self._analysis.names.mro(info):
+            statement = c.attributes.get(name)
+            if statement is not None and statement.annotation is not None:
+                annotated = self._analysis.annotated_class(statement.annotation, c.module)
+                if annotated is not None:
+                    return Value(types=frozenset({annotated}))
+                items = self._analysis.annotated_elements(statement.annotation, c.module)
+                if items:
+                    return Value(element_types=items)
+        return None
+
+    def class_attribute(self, info: ClassInfo, name: str) -> Value | None:
+        """What `Class.name` holds."""
+        for c in self._analysis.names.mro(info):
+            statement = c.attributes.get(name)
+            if statement is not None and statement.value is not None:
+                frame = Frame(self._analysis, c.module, light=1)
+                value = frame.eval(statement.value)
+                # a text says which of several things is meant, and is not set again
+                const = value.const if name.isupper() and (value.const or "")[:1] in ("'", '"') else None
+                return value._replace(deps=NO_DEPS, const=const)
+        return None
+
+    def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
+        """Names of attributes that a method assigns on its first parameter, or fills in place."""
+        known = self._stored.get(method.id)
+        if known is None:
+            names: set[str] = set()
+            if method.parameters:
+                _stored_names(method.body, method.parameters[0].name, names)
+            known = self._stored[method.id] = frozenset(names)
+        return known
+
+    def fixed(self, info: ClassInfo, writes: dict[str, Value]) -> tuple[tuple[str, Value], ...]:
+        """Of what a constructor writes, the constants that no other method writes."""
+        found = {n: v for n, v in writes.items() if v.const in ("True", "False", "None") and not v.deps}
+        for c in self._analysis.names.mro(info):
+            for method in c.methods.values():
+                if method.name != "__init__":
+                    for name in self._stored_in(method):
+                        found.pop(name, None)
+        return tuple((n, Value(uniform=True, const=found[n].const)) for n in sorted(found))
+
+    def _method_writes(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
+        key = (method.id, layer)
+        if key in self._writes:
+            return self._writes[key]
+        if key in self._open:
+            return {}
+        self._open.add(key)
+        try:
+            frame = Frame(self._analysis, method.module, method, light=layer)
+            enter(frame, method, info, {}, None)
+            try:
+                execute(frame, method.body)
+            except RecursionError:
+                self._analysis.count("too deep for Python's stack")
+            self._writes[key] = frame.self_writes
+        finally:
+            self._open.discard(key)
+        return self._writes[key]
+
+    # ------------------------------------------------------------------ module level
+    def global_variable(self, variable: GlobalName) -> Value:
+        key = (variable.module.path, variable.name)
+        known = self._globals.get(key)
+        if known is not None:
+            return known
+        self._globals[key] = UNKNOWN
+        expressions = variable.module.assigned(variable.name)
+        if not expressions:
+            value = UNKNOWN
+        else:
+            values = [self._global_value(variable.module, e) for e in expressions]
+            value = join(values)._replace(deps=NO_DEPS)
+            rebinders = _rebinders(variable)
+            if len(values) > 1 or rebinders:
+                value = value._replace(const=None, uniform=False)
+            for function in rebinders:
+                if self._analysis.signals.handles(function):
+                    value = _by_signal(value, function)
+            value = value._replace(container=False, emptiness=None, items=None)
+        self._globals[key] = value
+        return value
+
+    def _global_value(self, module: ModuleInfo, expr: f.Expr) -> Value:
+        frame = Frame(self._analysis, module, light=1)
+        try:
+            return frame.eval(expr)
+        except RecursionError:
+            self._analysis.count("too deep for Python's stack")
+            return UNKNOWN
+
+
+def _rebinders(variable: GlobalName) -> list[FunctionInfo]:
+    """The functions that declare the name `global`: if there are any, its initial constant says little."""
+    return [
+        function
+        for function in variable.module.functions.values()
+        if any(type(s) is f.ScopeDecl and variable.name in s.names for s in function.body)
+    ]
+
+
+def _by_signal(value: Value, handler: FunctionInfo) -> Value:
+    """A flag that a signal handler sets: the processes get their signals at different times."""
+    note = f"`{handler.display}` sets this when the process gets a signal"
+    step = Step("source", handler.module.path, handler.line, 1, note)
+    return value._replace(uniform=False, const=None, divergence=Divergence(WORLD, "host", (step,), Confidence.MEDIUM))
+
+
+def _stored_names(node: object, self_name: str, out: set[str]) -> None:
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, tuple) or type(item) is f.Name:
+            continue
+        targets: tuple[f.Expr, ...] = ()
+        if type(item) is f.Assign:
+            targets = item.targets
+        elif type(item) is f.AugAssign:
+            targets = (item.target,)
+        if targets:
+            for target in targets:
+                for t in target.elements if type(target) is f.Sequence else (target,):
+                    if type(t) is f.Subscript:
+                        t = t.base
+                    if type(t) is f.Attr and type(t.base) is f.Name and t.base.id == self_name:
+                        out.add(t.attr)
+        elif type(item) is f.Call and type(item.func) is f.Attr:
+            base = item.func.base
+            if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
+                out.add(base.attr)
+        stack.extend(item)
+
+
+def enter(
+    frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value], receiver: Value | None
+) -> None:
+    """Give a frame its parameters: the receiver, what the context fixes, and what names and annotations tell."""
+    analysis = frame.analysis
+    frame.self_class = info
+    frame.in_module = info is not None and analysis.is_module(info)
+    if frame.closure is not None:
+        frame.in_module = frame.in_module or frame.closure.in_module
+        frame.self_class = frame.self_class or frame.closure.self_class
+    if not frame.light:
+        frame.gradients = analysis.sharding.needs_every_output(frame.self_class if frame.in_module else None)
+    for i, parameter in enumerate(function.parameters):
+        if i == 0 and function.owner is not None and not function.is_static and info is not None:
+            if function.is_class_method:
+                from ferrule_lint.semantics.domain.targets import ClassTarget
+
+                frame.env[parameter.name] = Value(uniform=True, target=ClassTarget(info))
+            else:
+                frame.self_name = parameter.name
+                fields = tuple((k[1:], v) for k, v in bound.items() if k.startswith("."))
+                frame.env[parameter.name] = receiver or Value(types=frozenset({info}), fields=fields)
+                frame.env.update((f"{parameter.name}.{name}", value) for name, value in fields)
+            continue
+        known = bound.get(parameter.name)
+        if known is None or known.types or known.there:
+            value = admissions.of_parameter(frame, parameter.name, parameter_value(frame, parameter, function.line))
+            if known is not None and known.there:
+                value = value._replace(there=True, presence=None)
+            frame.env[parameter.name] = value if known is None or not known.types else value._replace(types=known.types)
+        else:
+            frame.env[parameter.name] = known
+        if frame.gradients:
+            reach = Reach(frozenset([f"={parameter.name}"]))
+            frame.env[parameter.name] = frame.env[parameter.name]._replace(reach=reach)
+    if any(participation.without_gradient(d) for d in function.decorators):
+        frame.no_gradient += 1

@@ -1,0 +1,174 @@
+"""`for` and `while`: a body is walked in a state that any round may start from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import queues
+from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.data.ordering import numbers
+from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
+from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rounds_of
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.walk.arms import is_uniform
+from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
+from ferrule_lint.semantics.walk.body import execute
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.predicates import condition
+
+_DEEPEST_SECOND_PASS = 2
+
+
+def for_loop(frame: Frame, s: f.For) -> None:
+    iterable = frame.eval(s.iterable)
+    iterable = iteration.of_instance(frame, iterable, position(s.iterable))
+    if iterable.unordered is not None and numbers(s.target):
+        iterable = iterable._replace(unordered=None)
+    if iterable.items is not None and not iterable.items and not iterable.container:
+        return
+    pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
+
+    def enter() -> None:
+        bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
+
+    frame.rounds.append(iterable)
+    frame.items.append((s.target, len(frame.conditions), s.body))
+    body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
+    frame.rounds.pop()
+    frame.items.pop()
+    if body:
+        term = loop_term(frame, iterable, body, pos, s.iterable)
+        if term.trip is None and not iterable.uniform:
+            term = term._replace(trip=iteration.drawn(frame, s.body))
+        frame.emit(term)
+    _loop_else(frame, s, body, pos)
+
+
+_BATCH = re.compile(r"(^|_)(micro|mini)?_?batch$")
+
+
+def _batch_by_name(frame: Frame, target: f.Expr, value: Value) -> Value:
+    """`for batch in stream`: what a loop takes from something unknown and calls a batch is one."""
+    if type(target) is f.Sequence and value.items is not None and len(value.items) == len(target.elements):
+        pairs = zip(target.elements, value.items, strict=True)
+        return value._replace(items=tuple(_batch_by_name(frame, t, v) for t, v in pairs))
+    if type(target) is not f.Name or not _BATCH.search(target.id):
+        return value
+    if value.uniform or value.data is not None or value.divergence is not None or value.types:
+        return value
+    note = f"`{target.id}` is the rank's own batch"
+    return value._replace(data=frame.source(DP, "data", target.pos, note, Confidence.MEDIUM))
+
+
+def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> None:
+    """The else of a loop runs on ranks that did not leave it by `break`."""
+    if not s.orelse:
+        return
+    breaks = [
+        c for c in choices_and_loops(body) if type(c) is Choice and "break" in (has_exit(c.body), has_exit(c.orelse))
+    ]
+    divergence = next((d for c in breaks if (d := divergence_of(c.formula)) is not None), None)
+    with frame.recording() as terms:
+        execute(frame, s.orelse)
+    if not breaks:
+        frame.terms.extend(terms)
+    elif terms:
+        atom = Atom(f"left the loop at {frame.module.path}:{s.line}", divergence, NO_DEPS)
+        place = breaks[0]
+        frame.emit(Choice(atom, (), tuple(terms), frame.module.path, place.pos, place.text, "loop else"))
+
+
+def while_loop(frame: Frame, s: f.While) -> None:
+    formulas: list[Formula] = [TRUE]
+
+    def enter() -> None:
+        formulas[0], _ = condition(frame, s.test)
+
+    formula_first, _ = condition(frame, s.test)
+    if formula_first == FALSE:
+        return
+    body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]))
+    formula = formulas[0]
+    _filled_up(frame, s.test)
+    pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    divergence = divergence_of(formula)
+    if divergence is not None and divergence.kind == "host" and queues.sets_no_number(frame, s):
+        divergence = None
+    deps = deps_of(formula)
+    if body:
+        trip = divergence or iteration.drawn(frame, s.body)
+        text = "while True" if s.test == f.Const("True") else shown(s.test)
+        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, frame.key(s.test)))
+    _loop_else(frame, s, body, pos)
+
+
+def _filled_up(frame: Frame, test: f.Expr) -> None:
+    """`while len(items) < most: items.append(...)`: as long as the number says, from here on."""
+    if type(test) is not f.Compare or test.ops not in (("<",), ("!=",)) or type(test.left) is not f.Call:
+        return
+    place = place_name(test.left.args[0]) if last_name(test.left.func) == "len" and test.left.args else ""
+    known = frame.read(place) if place else None
+    if known is not None and known.length is not None and frame.eval(test.rights[0]).divergence is None:
+        frame.env[place] = known._replace(length=None)
+
+
+def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None], alike: Callable[[], bool]) -> Trace:
+    """The loop body's trace in a state that any round may start from: a first pass finds what it changes.
+
+    `alike`: whether all ranks certainly run as many rounds. If not, what the loop changes is uniform within a round but
+    not after the loop (temporal divergence, as in LLVM's uniformity analysis).
+    """
+    before = saved = dict(frame.env)
+    frame.loop_depth += 1
+    if frame.loop_depth <= _DEEPEST_SECOND_PASS:
+        returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
+        revealed, marks = len(frame.revealed), len(frame.gradient_marks)
+        frame.skipped.append([])
+        with frame.recording():
+            enter()
+            execute(frame, statements)
+        participation.after_round(frame.env, frame.skipped.pop())
+        del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
+        del frame.gradient_marks[marks:]
+        frame.env = any_rounds(saved, frame.env)
+        saved = dict(frame.env)
+    frame.skipped.append([])
+    with frame.recording() as terms:
+        enter()
+        execute(frame, statements)
+    participation.after_round(frame.env, frame.skipped.pop())
+    frame.loop_depth -= 1
+    after = any_rounds(saved, frame.env)
+    if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):
+        for place, value in after.items():
+            if value.uniform and before.get(place) != value:
+                after[place] = value._replace(uniform=False)
+    frame.env = after
+    return tuple(terms)
+
+
+def _left_together(term: Choice | Loop) -> bool:
+    """Whether ranks that leave a round early here, or the loop, do so together."""
+    if type(term) is not Choice:
+        return True
+    return is_uniform(term.formula) or not (has_exit(term.body) or has_exit(term.orelse))
+
+
+def any_rounds(before: dict[str, Value], after: dict[str, Value]) -> dict[str, Value]:
+    """What holds after any number of rounds, none included."""
+    merged = dict(after)
+    for place, value in before.items():
+        other = after.get(place)
+        if other is None:
+            merged[place] = value
+        elif other is not value:
+            joined = join2(value, other)
+            merged[place] = (
+                joined._replace(const=None) if joined.const is not None and value.const != other.const else joined
+            )
+    return merged

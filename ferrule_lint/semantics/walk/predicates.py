@@ -1,0 +1,416 @@
+"""Tests -> formulas over atoms, and the value that a test has as an expression."""
+
+from __future__ import annotations
+
+import re
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
+from ferrule_lint.semantics.domain.lattice import (
+    EMPTY,
+    FLOWS,
+    ITEM,
+    OBSERVED,
+    PRESENT,
+    WORLD,
+    Deps,
+    Divergence,
+    Value,
+    computed,
+    join,
+)
+from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
+from ferrule_lint.semantics.domain.text import last_name, position, render, shown
+from ferrule_lint.semantics.domain.trace import Choice
+from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.narrowing import narrow, widen
+
+
+def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
+    """A test as a formula, and the value it has as an expression."""
+    if type(expr) is f.Not:
+        formula, value = condition(frame, expr.operand)
+        return negate(formula), _truth(negate(formula), value)
+    if type(expr) is f.BoolOp:
+        return _connective(frame, expr)
+    if type(expr) is f.Compare and len(expr.ops) == 1:
+        return _comparison(frame, expr, expr.left, expr.ops[0], expr.rights[0])
+    if type(expr) is f.Compare:
+        values = [frame.eval(expr.left), *map(frame.eval, expr.rights)]
+        value = _range_of_ranks(expr, values, observe(frame, join(values), expr.pos, shown(expr)))
+        return _atom(frame, expr, value), value
+    if type(expr) is f.Walrus:
+        value = frame.eval(expr)
+        return _truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
+    return _truthiness(frame, expr, frame.eval(expr))
+
+
+def _truth(formula: Formula, value: Value) -> Value:
+    if type(formula) is Known:
+        return Value(uniform=True, const=repr(formula.value))
+    return value.plain()._replace(rank=first_rank.of(formula))
+
+
+def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
+    formulas: list[Formula] = []
+    values: list[Value] = []
+    decides = expr.op == "or"
+    for i, operand in enumerate(expr.values):
+        if i == 0:
+            formula, value = condition(frame, operand)
+        else:
+            guard = connect(expr.op, list(formulas))
+            guard = negate(guard) if decides else guard
+            frame.conditions.append(guard)
+            narrowed = [narrow(frame, v, not decides) for v in expr.values[:i]]
+            with frame.recording() as terms:
+                formula, value = condition(frame, operand)
+            for places in narrowed:
+                widen(frame.env, places)
+            frame.conditions.pop()
+            if terms:
+                first = expr.values[0] if i == 1 else f.BoolOp(expr.op, expr.values[:i], expr.pos)
+                pos = position(expr.values[0]) or expr.pos
+                frame.emit(Choice(guard, tuple(terms), (), frame.module.path, pos, shown(first), "short circuit"))
+        formulas.append(formula)
+        values.append(value)
+        if type(formula) is Known and formula.value is decides:
+            break
+    if expr.op == "and":
+        formulas = _beside_agreed_flag(formulas, values)
+    formula = connect(expr.op, formulas)
+    if type(formula) is Known:
+        return formula, Value(uniform=True, const=repr(formula.value))
+    return formula, join(values).plain()._replace(
+        types=frozenset(), uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
+    )
+
+
+def _beside_agreed_flag(formulas: list[Formula], values: list[Value]) -> list[Formula]:
+    """`agreed and x is not None`: who agreed on a flag has thought of presence, and the guard is for None. Whether the
+    module is trained (`self.training`) is nothing that anybody agreed on for that."""
+    agreed = any(v.agreed and v.divergence is None for v in values)
+    if not agreed and not any(
+        type(g) is Atom and g.key.startswith("=") and not g.key.endswith(".training") for g in formulas
+    ):
+        return formulas
+    return [doubted(g) for g in formulas]
+
+
+def doubted(formula: Formula) -> Formula:
+    """A test in which it is a guess that an optional input is there on some ranks only."""
+    if type(formula) is Negation:
+        return Negation(doubted(formula.operand))
+    if type(formula) is Atom and formula.divergence is not None and formula.divergence.kind == "structure":
+        return formula._replace(divergence=formula.divergence.at_most(Confidence.LOW))
+    return formula
+
+
+def _atom(
+    frame: Frame, expr: f.Expr, value: Value, deps: Deps | None = None, divergence: Divergence | None = None
+) -> Formula:
+    key = frame.key(expr)
+    if value.uniform and not value.divergence:
+        key = "=" + key  # a test that is certainly uniform can never be told apart by ranks
+    return Atom(key, divergence or value.divergence, value.deps if deps is None else deps)
+
+
+def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
+    name = last_name(expr.func if type(expr) is f.Call else expr)
+    closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
+    if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
+        return Known(True), Value(uniform=True, const="True")
+    if value.const is not None and value.divergence is None and not value.deps:
+        truth = value.const not in ("None", "False", "0", "0.0", "''", '""', "b''")
+        if value.const in ("<given>",):
+            truth = True
+        return Known(truth), Value(uniform=True, const=repr(truth))
+    if value.target is not None and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
+        return Known(True), Value(uniform=True, const="True")
+    asked = first_rank.truth(value)
+    if asked is not None:
+        return asked, value.plain()._replace(types=frozenset(), rank=first_rank.of(asked))
+    if value.divergence is not None and (value.group is not None or _MEMBERSHIP.search(name)):
+        value = value._replace(divergence=value.divergence._replace(member=True))
+    if value.divergence is None:
+        if value.presence is not None:
+            value = value._replace(
+                divergence=value.presence.then(
+                    frame.step("flow", position(expr), f"whether `{shown(expr)}` is there differs between ranks")
+                )
+            )
+        elif value.data is not None and not value.container and reads_content(expr):
+            value = observe(frame, value, position(expr), shown(expr))
+        elif value.length is not None and value.items is None and value.emptiness is None:
+            value = value._replace(divergence=value.length)
+        elif value.emptiness is not None:
+            value = value._replace(divergence=value.emptiness._replace(empty=True))
+        elif (nothing := _nothing_in_round(frame, expr, value)) is not None:
+            value = value._replace(divergence=nothing)
+    deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
+    # whether anything is left of what was filtered is up to what decided that
+    deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
+    return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
+
+
+def _is_parameter(frame: Frame, name: str) -> bool:
+    return frame.function is not None and any(p.name == name for p in frame.function.parameters)
+
+
+#: names of groups and of tests whether this process is in one
+_MEMBERSHIP = re.compile(r"group|member|_in_|(^|_)pg(_|$)", re.IGNORECASE)
+
+
+def reads_content(expr: f.Expr) -> bool:
+    """Whether the truth of a value of tensor data is its content: a computed predicate, not `if batch:`."""
+    if type(expr) is f.Call:
+        name = last_name(expr.func)
+        return name in _PREDICATES
+    return False
+
+
+_PREDICATES = frozenset(
+    "any all item equal allclose isnan isinf isfinite is_nonzero bool numel len nelement count_nonzero sum int".split()
+)
+
+
+def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
+    """Reading the content of tensor or batch data: from here on the value is known to differ."""
+    if value.divergence is not None:
+        return value
+    deps = frozenset((p, OBSERVED if how in (FLOWS, ITEM) else how) for p, how in value.deps)
+    if value.data is None:
+        return value.plain()._replace(deps=deps, types=frozenset())
+    divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
+    return Value(divergence=divergence.at_most(Confidence.MEDIUM), data=value.data, deps=deps)
+
+
+def _nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
+    """Why there may be nothing in a round over local data that asks for it: `for batch in loader: if batch is None:`.
+
+    Who asks expects samples that could not be read, and that is each rank's own matter.
+    """
+    if type(expr) is not f.Name or value.data is None or value.there:
+        return None
+    for (target, *_), walked in zip(frame.items, frame.rounds, strict=True):
+        names = target.elements if type(target) is f.Sequence else (target,)
+        if any(type(n) is f.Name and n.id == expr.id for n in names) and (walked.loader or walked.data is not None):
+            note = f"`{expr.id}` may be nothing in some rounds of this rank"
+            return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
+    return None
+
+
+_NEGATIVE = {"is not": "is", "!=": "==", "not in": "in", ">=": "<", ">": "<="}
+_ZERO = ("0", "1")
+
+
+def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr) -> tuple[Formula, Value]:
+    positive = _NEGATIVE.get(op, op)
+    negative = positive != op
+    a, b = frame.eval(left), frame.eval(right)
+
+    def result(formula: Formula, value: Value) -> tuple[Formula, Value]:
+        formula = negate(formula) if negative else formula
+        return formula, _truth(formula, value)
+
+    if type(left) is f.Const and type(right) is not f.Const and positive in ("==", "is"):
+        left, right, a, b = right, left, b, a
+    known = _known_comparison(a, b, op)
+    if known is not None:
+        return Known(known), Value(uniform=True, const=repr(known))
+    if _asks_for_first(a, right, positive):
+        positive, right, b = "==", f.Const("0"), Value(uniform=True, const="0")
+    key_expr = f.Compare(left, (positive,), (right,), e.pos)
+    if b.const == "None" and positive in ("is", "=="):
+        return result(*_presence(frame, key_expr, left, a))
+    if positive == "==" and is_empty_display(right):
+        formula, value = _truthiness(frame, left, a)
+        return result(negate(formula), value)
+    if positive == "in":
+        return result(*_membership(frame, key_expr, left, a, b))
+    value = _compared(frame, e, left, a, right, b)
+    asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
+    if asked is not None:
+        return result(asked, value)
+    tested = value
+    if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
+        tested = observe(frame, value, e.pos, shown(e))
+    return result(_atom(frame, key_expr, tested), value)
+
+
+def is_empty_display(expr: f.Expr) -> bool:
+    """`[]`, `()`, `{}`: what is compared with one is asked whether it has items."""
+    return (type(expr) is f.Sequence and not expr.elements) or (type(expr) is f.DictDisplay and not expr.keys)
+
+
+def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:
+    """Whether this asks a rank if it is the first in another way than `== 0`.
+
+    `rank <= 0`, `rank < 1` and `rank in (-1, 0)`: -1 says that there is one process only.
+    """
+    if a.divergence is None or a.divergence.kind != "rank":
+        return False
+    if type(right) is f.Sequence and op == "in":
+        texts = {e.text for e in right.elements if type(e) is f.Const}
+        return texts in ({"0"}, {"-1", "0"}) and len(texts) == len(right.elements)
+    return type(right) is f.Const and (op, right.text) in (("<", "1"), ("<=", "0"))
+
+
+def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
+    """A comparison whose outcome is known: two constants, or the number of ranks with 1."""
+    for number, other, sign in ((a, b, op), (b, a, {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(op, op))):
+        if number.world_size and other.const in ("0", "1", "2") and number.const is None:
+            if sign in (">", "!=") and other.const in ("0", "1"):
+                return True
+            if sign == ">=":
+                return True
+            if sign in ("==", "<=") and other.const in ("0", "1"):
+                return False
+            if sign == "<" and other.const in ("1", "2"):
+                return False
+    if b.const == "None" and a.there and op in ("is", "is not", "==", "!="):
+        return op in ("is not", "!=")
+    if a.const is None or b.const is None or a.divergence or b.divergence or a.deps or b.deps:
+        if b.const == "None" and op in ("is", "is not", "==", "!=") and a.const not in (None, "None"):
+            return op in ("is not", "!=")
+        if b.const == "None" and op in ("is", "is not") and type(a.target) in (FunctionTarget, ClassTarget):
+            return op == "is not"
+        return None
+    if "<given>" in (a.const, b.const):
+        return (op in ("is not", "!=")) if "None" in (a.const, b.const) else None
+    if op in ("==", "is"):
+        return a.const == b.const
+    if op in ("!=", "is not"):
+        return a.const != b.const
+    return None
+
+
+def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
+    """`x is None`."""
+    divergence = value.presence or _nothing_in_round(frame, left, value)
+    if divergence is None and value.divergence is not None and value.divergence.kind not in ("data", "rank"):
+        # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular"
+        divergence = None if value.rank.startswith("#") else value.divergence
+    if divergence is not None:
+        note = f"whether `{shown(left)}` is there differs between ranks"
+        if value.group is not None or _MEMBERSHIP.search(last_name(left)):
+            divergence = divergence._replace(member=True)
+        divergence = divergence.then(frame.step("flow", key.pos, note))
+    deps = frozenset((p, PRESENT) for p, how in value.deps if how != "contained")
+    tested = Value(uniform=value.uniform and divergence is None, divergence=divergence, deps=deps)
+    return _atom(frame, key, tested), tested
+
+
+def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) -> tuple[Formula, Value]:
+    """`x in y`."""
+    if type(left) is f.Const and (found := _entry_that_some_have(left.text, b)) is not None:
+        note = f"{left.text} is there on some ranks only"
+        value = Value(divergence=found.then(frame.step("flow", key.pos, note)))
+        return _atom(frame, key, value), value
+    if type(left) is f.Const and b.data is not None:
+        name = left.text.strip("'\"")
+        if frame.models.convention("optional", name) is not None:
+            note = f"{left.text} may be absent from the local batch"
+            absent = b.data.then(frame.step("flow", key.pos, note))._replace(kind="structure")
+            value = Value(divergence=absent.at_most(Confidence.MEDIUM))
+            return _atom(frame, key, value), value
+        missing = absent_from_sample(frame, b, left.text, key.pos)
+        if missing is not None:
+            return _atom(frame, key, Value(divergence=missing)), Value(divergence=missing)
+        value = Value(deps=frozenset((p, PRESENT) for p, how in b.deps))
+        return _atom(frame, key, value, frozenset()), value
+    if type(left) is f.Const:
+        entry = optional_entry(frame, key.rights[0], left.text.strip("'\""), key.pos)
+        if entry is not None:
+            return _atom(frame, key, Value(divergence=entry)), Value(divergence=entry)
+    divergence = a.divergence or (b.divergence if b.divergence and b.divergence.kind == "rank" else None)
+    if divergence is not None:
+        divergence = divergence._replace(member=True)
+    value = Value(
+        uniform=a.uniform and b.uniform,
+        divergence=divergence,
+        deps=a.deps | frozenset(d for d in b.deps if d[1] == FLOWS),
+    )
+    return _atom(frame, key, value), value
+
+
+def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
+    """Why a dict has a key on some ranks only: it was put in there, or so was something under a key worked out."""
+    entry = value.entry(key)
+    if entry is not None:
+        return entry.presence
+    length = value.length
+    return length if length is not None and length.kind == "rank" else None
+
+
+def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
+    """The value of `a < b`, `a == b`, ..."""
+    if not (a.const in _ZERO or b.const in _ZERO):
+        a, b = _of_any_size(a), _of_any_size(b)
+    values = [a, b]
+    for value, other in ((a, b), (b, a)):
+        if value.divergence is None and other.const in _ZERO and value.emptiness is not None:
+            step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
+            return Value(divergence=value.emptiness.then(step)._replace(empty=True), deps=value.deps)
+    joined = computed(values)
+    if joined.divergence is None and joined.data is not None and (_is_text(left) or _is_text(right)):
+        # a word in a batch names its format, most often
+        value = observe(frame, joined, e.pos, shown(e))
+        return value._replace(divergence=value.divergence.at_most(Confidence.LOW) if value.divergence else None)
+    if joined.divergence is None and (joined.data is not None or joined.deps):
+        # a comparison of tensors is a tensor; `observe` happens where it is used as a condition
+        is_scalar = any(type(x) is f.Call and last_name(x.func) in _PREDICATES for x in (left, right))
+        if is_scalar or (joined.data is not None and any(v.const is not None for v in values)):
+            return observe(frame, joined, e.pos, shown(e))
+        if joined.data is not None:
+            return joined
+    if any(v.const == "-1" for v in values):
+        return Value()  # "is there a rank at all", "is this process in the group": the same for all it concerns
+    if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":
+        return Value()  # likewise: no rank of the world is negative
+    if any(_is_parallel_size(x) and y.const in ("0", "1") for x, y in ((left, b), (right, a))):
+        return Value()  # "is there anybody to talk to": the members of a group agree on its size
+    member = any(v.divergence is not None and v.divergence.member for v in values)
+    if joined.divergence is not None and member:
+        joined = joined._replace(divergence=joined.divergence._replace(member=True))
+    return _range_of_ranks(e, values, joined)
+
+
+def _is_text(expr: f.Expr) -> bool:
+    return type(expr) is f.Const and expr.text[:1] in "'\""
+
+
+def _of_any_size(value: Value) -> Value:
+    """A size that is not compared with zero: that it may be zero somewhere does not matter."""
+    if any(how == EMPTY for _, how in value.deps):
+        return value._replace(deps=frozenset(d for d in value.deps if d[1] != EMPTY))
+    return value
+
+
+_PARALLEL_SIZE = re.compile(r"(^|_)(dp|tp|pp|cp|ep|sp|etp|edp|parallel|group|world)_(world_)?size$")
+
+
+def _is_parallel_size(expr: f.Expr) -> bool:
+    """Whether something is, by its name, the number of ranks in a group."""
+    return _PARALLEL_SIZE.search(last_name(expr)) is not None
+
+
+def _range_of_ranks(e: f.Compare, values: list[Value], result: Value) -> Value:
+    """`first <= rank < last`: whether this process is one of those that play a part, not which of them it is."""
+    divergence = result.divergence
+    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD:
+        return result
+    if any(op not in ("<", "<=", ">", ">=") for op in e.ops) or any(v.const is not None for v in values[-1:]):
+        return result
+    if not any(v.rank for v in values) and not _PLACES.search(render(e)):
+        return result  # a number that one rank keeps, such as the best loss
+    return result._replace(divergence=divergence._replace(member=True))
+
+
+#: names of numbers that stand for processes
+_PLACES = re.compile(
+    r"rank|idx|index|coord|stage|worker|proc|shard|node|gpu|device|part|member|(^|_|\b)(id|pos)\b", re.I
+)

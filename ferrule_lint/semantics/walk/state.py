@@ -1,0 +1,102 @@
+"""State: what methods leave in the attributes of their instance.
+
+A flag that a method sets under a divergent test differs wherever it is asked for; one that it sets under a test of its
+parameters differs where somebody passes something that does. And what a method makes the same on all ranks is the same
+for the caller, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.instantiate import of_parameters
+from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
+from ferrule_lint.semantics.domain.lattice import Axes, Value, join2, worse
+from ferrule_lint.semantics.domain.text import place_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.domain.summary import Summary
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: attributes that one method's summary tells of
+MOST_ATTRIBUTES = 12
+_NONE = f.Const("None")
+
+
+def under_tests(frame: Frame, name: str, value: Value) -> Value:
+    """What an attribute holds that is set under the tests around: a constant is there on some ranks only, and another
+    value stands against the None that the others have."""
+    if not frame.conditions:
+        return value
+    divergence = frame.path_divergence()
+    if divergence is not None and divergence.confidence > Confidence.LOW:
+        step = frame.step("flow", None, f"`{frame.self_name}.{name}` is set there on some ranks only")
+        divergence = divergence.then(step).at_most(Confidence.MEDIUM)
+        is_list = value.there and not value.types and not value.external
+        if value.const is None and is_list and not _may_be_none(frame, name):
+            return value  # another one than the others have
+        if value.const is None:
+            return value._replace(presence=worse(value.presence, divergence))
+        return value._replace(uniform=False, divergence=worse(value.divergence, divergence))
+    if value.const is not None and any(deps_of(c) for c in frame.conditions if divergence_of(c) is None):
+        return value._replace(uniform=False, deps=value.deps | frame.path_deps())
+    return value
+
+
+def _may_be_none(frame: Frame, name: str) -> bool:
+    """Whether a method of the class sets an attribute to None."""
+    info = frame.self_class
+    for method in info.methods.values() if info is not None else ():
+        for s in walk(method.body):
+            targets = s.targets if type(s) is f.Assign and s.value == _NONE else ()
+            if any(type(t) is f.Attr and t.attr == name for t in targets):
+                return True
+    return False
+
+
+def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
+    """Of the attributes that a method has set: those whose value depends on who calls or differs, and those that ranks
+    have agreed on in it."""
+    written = {n: v for n, v in frame.self_writes.items() if v.deps or v.divergence or v.data or v.presence}
+    prefix = f"{frame.self_name}."
+    agreed = {
+        place.removeprefix(prefix): axes
+        for place, axes in frame.made_uniform.items()
+        if frame.self_name and place.startswith(prefix) and place.count(".") == 1
+    }
+    return dict(list(written.items())[:MOST_ATTRIBUTES]), agreed
+
+
+def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mapping[str, Value]) -> None:
+    """At a call of a method: its instance's attributes as the method leaves them."""
+    if call is None or frame.light:
+        return
+    if summary.function is not None and summary.function.name == "__call__":
+        base = call.func
+    elif type(call.func) is f.Attr:
+        base = call.func.base
+    else:
+        return
+    owner = place_name(base)
+    if not owner or not (summary.self_writes or summary.self_uniform):
+        return
+    from ferrule_lint.semantics.calls.modelled import _make_uniform
+
+    for name, value in summary.self_writes.items():
+        now = of_parameters(frame, value, summary, bound, call.pos)
+        if now.divergence is None and now.data is None and now.presence is None:
+            continue
+        place = f"{owner}.{name}"
+        known = frame.read(place) or frame.eval(f.Attr(base, name, call.pos))
+        merged = join2(known, now)._replace(const=None, items=None, uniform=False)
+        frame.env[place] = merged
+        frame.versions[place] = frame.versions.get(place, 0) + 1
+        if owner == frame.self_name:
+            before = frame.self_writes.get(name)
+            frame.self_writes[name] = merged if before is None else join2(before, merged)
+    for name, axes in summary.self_uniform.items():
+        _make_uniform(frame, f.Attr(base, name, call.pos), axes)

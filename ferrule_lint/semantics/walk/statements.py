@@ -1,0 +1,164 @@
+"""Simple statements, and which function walks which statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.control import exceptions, flags
+from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
+from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
+from ferrule_lint.semantics.domain.lattice import Value, join2
+from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
+from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
+from ferrule_lint.semantics.domain.trace import Exit
+from ferrule_lint.semantics.gradients import participation, surgery
+from ferrule_lint.semantics.walk.binding import bind
+from ferrule_lint.semantics.walk.blocks import try_block, with_block
+from ferrule_lint.semantics.walk.branches import if_statement
+from ferrule_lint.semantics.walk.frame import Frame, Revealed
+from ferrule_lint.semantics.walk.loops import for_loop, while_loop
+from ferrule_lint.semantics.walk.predicates import condition
+
+#: calls after which nothing runs, as after a `raise`
+_ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
+
+#: what a program ends with that has done what it was to do
+_SUCCESS = (f.Const("0"), f.Const("None"))
+
+
+def _expr(frame: Frame, s: f.ExprStmt) -> None:
+    frame.eval(s.value)
+    if type(s.value) is f.Call and dotted_name(s.value.func) in _ENDS_PROCESS:
+        # a launcher ends the job for a status of failure only: without one, the others go on
+        failed = bool(s.value.args) and s.value.args[0] not in _SUCCESS
+        frame.emit(Exit("raise" if failed else "return", s.line))
+    if type(s.value) is f.Call and type(s.value.func) is f.Name and s.value.func.id == "reveal_uniformity":
+        _reveal(frame, s.line, s.value)
+
+
+def _reveal(frame: Frame, line: int, call: f.Call) -> None:
+    if call.args:
+        frame.revealed.append(Revealed(line, call.args[0], frame.eval(call.args[0])))
+
+
+def _assign(frame: Frame, s: f.Assign) -> None:
+    if s.value is None:
+        return
+    value = frame.eval(s.value)
+    if s.annotation is not None and not value.types:
+        info = frame.analysis.annotated_class(s.annotation, frame.module)
+        if info is not None:
+            value = value._replace(types=frozenset({info}))
+        elif not value.element_types:
+            value = value._replace(element_types=frame.analysis.annotated_elements(s.annotation, frame.module))
+    if is_set(s.annotation) and value.unordered is None:
+        value = value._replace(unordered=no_order(frame, position(s.targets[0])))
+    if frame.gradients:
+        value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
+    for target in s.targets:
+        if type(target) is f.Attr and target.attr in frame.models.assigned:
+            flags.assigned(frame, target, value)
+        if type(target) is f.Attr and value.module and not frame.light:
+            surgery.of_assignment(frame, target, value)
+        bind(frame, target, value, s.value)
+        if type(target) is f.Name:
+            frame.definitions[target.id] = (s.value, frame.version(target.id))
+
+
+def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
+    old, new = frame.eval(s.target), frame.eval(s.value)
+    joined = join2(old.plain(), new.plain())._replace(slots=None)
+    divergence = frame.path_divergence()
+    if old.layout is not None:  # a tensor keeps its size, whatever is added in place
+        joined = joined._replace(
+            shape=old.shape,
+            shape_deps=old.shape_deps,
+            uneven_last=old.uneven_last,
+            padded=old.padded,
+            layout=old.layout,
+        )
+    if old.container:
+        joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
+    if divergence is not None and divergence.kind != "rank" and joined.divergence is None and old.uniform:
+        note = f"`{shown(s.target)}` is changed on some ranks only"
+        step = frame.step("flow", position(s.target), note)
+        if old.container or old.element_types:
+            joined = joined._replace(length=divergence.then(step), uniform=False)
+        else:
+            joined = joined._replace(divergence=divergence.then(step), uniform=False)
+    bind(frame, s.target, joined)
+
+
+def _return(frame: Frame, s: f.Return) -> None:
+    value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
+    if frame.gradients:
+        value = participation.given_back(value, (s.line, 1, s.line, 1))
+    frame.returns.append((value, tuple(frame.conditions)))
+    frame.emit(Exit("return", s.line))
+
+
+def _raise(frame: Frame, s: f.Raise) -> None:
+    frame.eval(s.value)
+    frame.emit(exceptions.of_raise(frame, s))
+
+
+def _break(frame: Frame, s: f.Break) -> None:
+    frame.emit(Exit("break", s.line))
+
+
+def _continue(frame: Frame, s: f.Continue) -> None:
+    if frame.gradients and frame.skipped:
+        formula = next((c for c in reversed(frame.conditions) if divergence_of(c) is not None or deps_of(c)), None)
+        if formula is not None:
+            frame.skipped[-1].append((formula, dict(frame.env)))
+    frame.emit(Exit("continue", s.line))
+
+
+def _function(frame: Frame, s: f.FunctionDef) -> None:
+    function = frame.module.functions.get(s.qualname)
+    if function is not None and frame.function is not None:
+        frame.write(s.name, Value(uniform=True, target=FunctionTarget(function, None, frame)))
+
+
+def _class(frame: Frame, s: f.ClassDef) -> None:
+    info = frame.module.classes.get(s.qualname)
+    if info is not None and frame.function is not None:
+        frame.write(s.name, Value(uniform=True, target=ClassTarget(info)))
+
+
+def _assert(frame: Frame, s: f.Assert) -> None:
+    condition(frame, s.test)
+
+
+def _delete(frame: Frame, s: f.Delete) -> None:
+    for target in s.targets:
+        place = place_name(target)
+        if place:
+            frame.env.pop(place, None)
+
+
+def _scope(frame: Frame, s: f.ScopeDecl) -> None:
+    return None
+
+
+EXECUTORS: dict[type, Callable[[Frame, Any], None]] = {
+    f.ExprStmt: _expr,
+    f.Assign: _assign,
+    f.AugAssign: _aug_assign,
+    f.If: if_statement,
+    f.For: for_loop,
+    f.While: while_loop,
+    f.Try: try_block,
+    f.With: with_block,
+    f.Return: _return,
+    f.Raise: _raise,
+    f.Break: _break,
+    f.Continue: _continue,
+    f.FunctionDef: _function,
+    f.ClassDef: _class,
+    f.Assert: _assert,
+    f.Delete: _delete,
+    f.ScopeDecl: _scope,
+}

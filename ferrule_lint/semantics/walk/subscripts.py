@@ -1,0 +1,137 @@
+"""`a[b]`: items, entries and slices."""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import iteration, selection
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, OBSERVED, Value
+from ferrule_lint.semantics.domain.targets import SeveralTarget
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
+from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk.binding import of_items
+from ferrule_lint.semantics.walk.displays import is_table
+from ferrule_lint.semantics.walk.frame import Frame
+
+
+def subscript(frame: Frame, e: f.Subscript) -> Value:
+    place = place_name(e.base)
+    if type(e.index) is f.Const and place:
+        known = frame.read(f"{place}[{e.index.text}]")
+        if known is not None:
+            frame.eval(e.base)
+            return known
+    base, index = frame.eval(e.base), frame.eval(e.index)
+    if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
+        return entry
+    if base.entries and type(e.index) is not f.Const and is_table(v for _, v in base.entries):
+        return Value(target=SeveralTarget(tuple(v for _, v in base.entries)))
+    environment = attributes.environment_value(frame, e.base, e.index, e.pos)
+    if environment is not None:
+        return environment
+    if base.items is not None and type(e.index) is f.Const:
+        try:
+            return base.items[int(e.index.text)]
+        except (ValueError, IndexError):
+            pass
+    if base.items is not None and type(e.index) is f.Op and (some := _part_of_display(base.items, e.index)):
+        return base._replace(items=some, const=None, slots=None)
+    if base.external == attributes.SIZE and type(e.index) is not f.Op:
+        return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
+    key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
+    role = frame.models.class_(base.external) if base.external else None
+    if role is not None and role.role == "group":
+        return base._replace(group=frame.axes_in(key) or base.group)
+    value = base._replace(
+        given=(),
+        multiple=False,
+        layout=None,
+        types=base.element_types,
+        element_types=frozenset(),
+        items=None,
+        const=None,
+        target=None,
+        length=None,
+        length_deps=frozenset([d for d in base.length_deps if d[1] != OBSERVED]) if base.length_deps else NO_DEPS,
+        loader=base.loader,
+        container=False,
+        external=None,
+        emptiness=base.emptiness,
+        unordered=None,
+        in_order=False,
+        there=False,
+        slots=None,
+        boolean=False,
+    )
+    selected = selection.of_index(frame, e, base, index)
+    if selected is not None:
+        value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
+    if base.reach is not None and type(e.index) is f.Const:
+        value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
+    if base.data is not None:
+        if key:
+            value = attributes.field_of_batch(frame, value, key, e.pos)
+        elif _is_token_shift(frame, e):
+            note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
+            shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            value = value._replace(shape=shape, uneven_last=True)
+    if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
+        if iteration.is_even(frame, e.index) or base.multiple:
+            return value._replace(uniform=False, types=base.types, element_types=base.element_types)
+        note = f"`{shown(e)}` takes another share on every rank"
+        share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
+        if iteration.is_hidden(frame, e.index):
+            share = share.at_most(Confidence.LOW)
+        return value._replace(
+            length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
+            emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks
+        )  # fmt: skip
+    if type(e.index) is f.Op and e.index.kind == "Slice":
+        leading = e.index.operands[0] == f.Const("None")
+        return value._replace(
+            unordered=base.unordered,
+            in_order=base.in_order,
+            length=base.length,
+            length_deps=base.length_deps,
+            types=base.types,
+            element_types=base.element_types,
+            external=base.external if base.external == attributes.SIZE and leading else None,
+            multiple=iteration.cut_to_multiple(frame, e.index),
+        )
+    if value.deps:
+        value = value._replace(deps=of_items(value.deps))
+    if index.divergence is not None and base.divergence is None:
+        # a table indexed by the rank is different data everywhere, but a guess as a condition
+        return value._replace(uniform=False)
+    if not key and not index.uniform:
+        value = value._replace(uniform=False)
+    return value
+
+
+def _part_of_display(items: tuple[Value, ...], index: f.Op) -> tuple[Value, ...] | None:
+    """`items[1:3]` of items that are told apart, with ends that are written out."""
+    ends = [e.text for e in index.operands if type(e) is f.Const]
+    if index.kind != "Slice" or len(ends) != 3 or not all(t == "None" or t.lstrip("-").isdigit() for t in ends):
+        return None
+    lower, upper, step = (None if t == "None" else int(t) for t in ends)
+    return items[lower:upper:step] if step != 0 else None
+
+
+def _is_token_shift(frame: Frame, e: f.Subscript) -> bool:
+    """`logits[..., :-1, :]`, `labels[:, 1:]`: the next-token shift tells that the second dimension is a sequence."""
+    if type(e.index) is not f.Sequence or frame.models.convention("tokens", _field_name(e.base)) is None:
+        return False
+    return any(i > 0 and part in _SHIFTS for i, part in enumerate(e.index.elements[:3]))
+
+
+def _field_name(expr: f.Expr) -> str:
+    """`labels` for `labels`, `inputs.labels` and `inputs["labels"]`."""
+    if type(expr) is f.Subscript and type(expr.index) is f.Const:
+        return expr.index.text.strip("'\"")
+    return last_name(expr)
+
+
+_NONE = f.Const("None")
+
+_SHIFTS = (f.Op("Slice", (_NONE, f.Const("-1"), _NONE)), f.Op("Slice", (f.Const("1"), _NONE, _NONE)))
