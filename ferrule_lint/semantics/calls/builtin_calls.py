@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters
+from ferrule_lint.semantics.data import filters, grouping
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -197,7 +197,9 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
 
 def _unordered(frame: Frame, arguments: Arguments) -> Value:
     expr = arguments.expr.args[0] if arguments.expr.args else None
-    return made_set(frame, _pass_on(arguments.positional), expr, arguments.expr.pos)
+    made = made_set(frame, _pass_on(arguments.positional), expr, arguments.expr.pos)
+    distinct = grouping.of_distinct(frame, made, expr, arguments.expr.pos)
+    return made if distinct is None else made._replace(length=distinct, uniform=False)
 
 
 def _sorted(frame: Frame, arguments: Arguments) -> Value:
@@ -297,6 +299,16 @@ def _empty(frame: Frame, arguments: Arguments) -> Value:
     return Value(uniform=True, container=True)
 
 
+def _groups(frame: Frame, arguments: Arguments) -> Value:
+    """`Counter(items)`, `groupby(items, key)`: one for each of the different items."""
+    if not arguments.positional:
+        return _empty(frame, arguments)
+    expr = arguments.expr.args[0] if arguments.expr.args else None
+    items = _pass_on(arguments.positional)
+    distinct = grouping.of_distinct(frame, items, expr, arguments.expr.pos)
+    return Value(uniform=items.uniform, data=items.data, length=distinct, container=True)
+
+
 def _type(frame: Frame, arguments: Arguments) -> Value:
     """`type(x)` of an instance of a class of the project."""
     types = arguments.positional[0].types if len(arguments.positional) == 1 else frozenset()
@@ -339,7 +351,7 @@ _FUNCTIONS: dict[str, _Handler] = {
     "filter": _filter,
     "type": _type,
     "collections.defaultdict": _empty,
-    "collections.Counter": _empty,
+    "collections.Counter": _groups,
     "pickle.dumps": serialised,
     "dill.dumps": serialised,
     "cloudpickle.dumps": serialised,
