@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.accumulators import MEASURES
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import length_deps
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Deps, Divergence, Value, rounds_of
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, Deps, Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:
@@ -27,19 +28,22 @@ _VIEWS = frozenset({"keys", "items", "values"})
 
 def of_entry(frame: Frame, target: f.Subscript, place: str, key: Value, grouped: bool) -> Divergence | None:
     """Why the number of entries of a dict differs once it has had `place[key] = value` in the rounds of a loop."""
-    source = _of_data(key) if grouped and not _tells_items_apart(target.index) else None
+    source = _of_data(key) if grouped and _is_field(definition(frame, target.index)) else None
     if source is not None:
         note = f"`{place}` has an entry for each value that this rank has met"
         return source.then(frame.step("flow", target.pos, note)).at_most(Confidence.MEDIUM)
-    rounds = rounds_of(frame.rounds[-1]) if _in_each_round(frame, target) else None
-    if rounds is None:
-        return None
+    walked = frame.rounds[-1] if _in_each_round(frame, target) else UNKNOWN
+    rounds = rounds_of(walked)
+    if rounds is None or (walked.data is not None and walked.data.why == rounds.why):
+        return None  # that samples have lengths of their own says nothing of a dict's keys
     return rounds.then(frame.step("flow", target.pos, f"`{place}` gets an entry in each round"))
 
 
-def deps_of_entry(frame: Frame, target: f.Subscript) -> Deps:
-    """The parameters that decide in how many rounds a dict gets an entry."""
-    return length_deps(frame.rounds[-1]) if _in_each_round(frame, target) else NO_DEPS
+def deps_of_entry(frame: Frame, target: f.Subscript, place: str) -> Deps:
+    """The parameters that decide in how many rounds a dict gets an entry. Only dicts of what is measured count: batches
+    and weights are copied in the same style, and have the same keys everywhere."""
+    measured = _in_each_round(frame, target) and MEASURES.search(place)
+    return length_deps(frame.rounds[-1]) if measured else NO_DEPS
 
 
 def _in_each_round(frame: Frame, target: f.Subscript) -> bool:
@@ -64,6 +68,15 @@ def _of_data(key: Value) -> Divergence | None:
     if key.divergence is not None:
         return key.divergence if key.divergence.kind == "data" else None
     return key.data
+
+
+def _is_field(expr: f.Expr) -> bool:
+    """Whether a key is read from a sample, as one that several samples share: `sample["task"]`, `int(sample.kind)`."""
+    read = expr
+    while type(read) is f.Call and (type(read.func) is f.Attr or len(read.args) == 1):
+        read = read.args[0] if read.args else read.func.base  # type: ignore[union-attr]
+    written = type(read) is f.Subscript and type(read.index) is f.Const
+    return (written or type(read) is f.Attr) and not _tells_items_apart(expr)
 
 
 def _tells_items_apart(expr: f.Expr) -> bool:

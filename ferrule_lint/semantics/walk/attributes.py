@@ -408,7 +408,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
         length = worse(length, filled)
     if base.container and slots is None:
         length = worse(length, grouping.of_entry(frame, target, place, index, grouped))
-        counted = grouping.deps_of_entry(frame, target)
+        counted = grouping.deps_of_entry(frame, target, place)
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     # nor is what is uneven in one field of a record uneven in the others
