@@ -95,7 +95,7 @@ _UNIFORM = frozenset(
     ]
 )
 
-_PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "itertools.islice", "tqdm.tqdm", "tqdm",
+_PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "tqdm.tqdm", "tqdm",
                       "tqdm.auto.tqdm", "itertools.chain", "collections.OrderedDict", "itertools.cycle",
                       "typing.cast", "collections.deque", "bytearray", "memoryview",
                       "numpy.frombuffer"})  # fmt: skip
@@ -192,6 +192,21 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
         length=None if dealt else joined.divergence,
         length_deps=NO_DEPS if dealt else frozenset(d for d in joined.deps if d[1] != CONTAINED),
         multiple=len(given) == 1 and given[0].multiple,
+    )
+
+
+def _islice(frame: Frame, arguments: Arguments) -> Value:
+    """`islice(items, rank, None, world_size)` deals the items out, which leaves some ranks one less."""
+    items = _pass_on(arguments.positional)
+    if len(arguments.positional) != 4 or items.multiple:
+        return items
+    _, start, stop, step = arguments.positional
+    rank = start.divergence
+    if rank is None or rank.kind != "rank" or stop.const != "None" or not step.world_size:
+        return items
+    note = f"`{render(arguments.expr)}` takes another share on every rank"
+    return items._replace(
+        length=rank.then(frame.step("condition", arguments.expr.pos, note)).at_most(Confidence.MEDIUM), uniform=False
     )
 
 
@@ -335,6 +350,7 @@ _Handler = Callable[["Frame", "Arguments"], Value]
 _FUNCTIONS: dict[str, _Handler] = {
     "len": _len,
     "range": _range,
+    "itertools.islice": _islice,
     "set": _unordered,
     "frozenset": _unordered,
     "sorted": _sorted,
