@@ -28,7 +28,7 @@ from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Sel
 
 if TYPE_CHECKING:
     from ferrule_lint.checks.result import CheckResult
-    from ferrule_lint.facts.types import FileFacts
+    from ferrule_lint.facts.outline import Facts
     from ferrule_lint.fixes.rounds import Repair
     from ferrule_lint.fixes.verify import Dropped
 
@@ -46,7 +46,7 @@ class _Run:
     #: what stands in for files, by path relative to the root
     contents: dict[str, bytes]
     notebooks: dict[str, NotebookCells] = field(default_factory=dict)
-    facts: dict[str, FileFacts] = field(default_factory=dict)
+    facts: dict[str, Facts] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Finding] = field(default_factory=list)
     errors: list[LintError] = field(default_factory=list)
@@ -218,6 +218,7 @@ def _analyse(run: _Run, settings: Settings, jobs: int) -> Results:
 
 def _results(run: _Run, settings: Settings) -> Results:
     """What there is to show; of each fix, how safe the settings say it is."""
+    from ferrule_lint.facts.outline import outline
     from ferrule_lint.project.selection import safety
 
     nearest = Nearest(settings)
@@ -231,7 +232,7 @@ def _results(run: _Run, settings: Settings) -> Results:
     return Results(
         findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
         suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
-        lines=sum(facts.lines for path, facts in run.facts.items() if path in reported),
+        lines=sum(outline(facts).lines for path, facts in run.facts.items() if path in reported),
         statistics=run.statistics,
     )
 
@@ -276,7 +277,7 @@ def _read(run: _Run, jobs: int) -> None:
     reported = set(run.discovery.report)
     paths = [path for path in run.discovery.read if not path.endswith(NOTEBOOK) or path in run.notebooks]
     run.count("files_read", len(paths))
-    outcomes: dict[str, FileFacts] = {}
+    outcomes: dict[str, Facts] = {}
     for done, (path, outcome) in enumerate(read_facts(run.discovery.root, paths, run.cache, jobs, run.contents)):
         run.progress("reading", done, len(paths))
         match outcome:
@@ -332,7 +333,7 @@ def _check(run: _Run, settings: Settings) -> None:
     run.progress("analysing", 1, 1)
 
 
-def _checked(facts: Mapping[str, FileFacts], paths: Iterable[str], settings: Settings) -> Iterator[CheckResult]:
+def _checked(facts: Mapping[str, Facts], paths: Iterable[str], settings: Settings) -> Iterator[CheckResult]:
     """What the checks say of `paths`: one analysis for all files whose settings want the same of it."""
     from ferrule_lint.checks.result import CheckOptions
     from ferrule_lint.checks.run import check
@@ -350,12 +351,14 @@ def _checked(facts: Mapping[str, FileFacts], paths: Iterable[str], settings: Set
 
 
 def _selected(
-    findings: Sequence[Finding], facts: Mapping[str, FileFacts], reported: Iterable[str], settings: Settings
+    findings: Sequence[Finding], facts: Mapping[str, Facts], reported: Iterable[str], settings: Settings
 ) -> tuple[list[Finding], list[Finding]]:
     """What is shown of `findings`, and what would be but for a comment. What is not shown is never fixed."""
     selection = Selection(settings)
     kept, suppressed = list(findings), list[Finding]()
-    comments = {path: facts[path].suppressions for path in reported if path in facts and facts[path].suppressions}
+    from ferrule_lint.facts.outline import outline
+
+    comments = {path: said for path in reported if path in facts and (said := outline(facts[path]).suppressions)}
     if comments and not settings.ignore_suppressions:
         from ferrule_lint.checks.build import NAMES
         from ferrule_lint.suppressions.match import match

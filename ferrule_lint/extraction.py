@@ -8,12 +8,14 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ferrule_lint.project.cache import FactsCache
 
 if TYPE_CHECKING:
+    from ferrule_lint.facts.outline import Facts
     from ferrule_lint.facts.types import FileFacts
 
 #: bytes of source that a further process has to save before it is worth starting
@@ -47,7 +49,7 @@ class Crashed:
 
 def read_facts(
     root: Path, paths: Sequence[str], cache: FactsCache | None, jobs: int, contents: Mapping[str, bytes] | None = None
-) -> Iterator[tuple[str, FileFacts | Unreadable | Unparsable | Crashed]]:
+) -> Iterator[tuple[str, Facts | Unreadable | Unparsable | Crashed]]:
     """What came of each of `paths` (relative to `root`), in no order; `contents` stand in for files."""
     contents = contents or {}
     missed: list[tuple[str, bytes]] = []
@@ -57,7 +59,7 @@ def read_facts(
         except OSError as error:
             yield path, Unreadable(error.strerror or str(error))
             continue
-        facts = cache.load(source) if cache is not None else None
+        facts = cache.load(source, partial(_anew, source, cache)) if cache is not None else None
         if facts is None:
             missed.append((path, source))
         else:
@@ -107,6 +109,15 @@ def _extract_all(sources: Sequence[bytes], folder: Path | None) -> list[FileFact
     gc.disable()
     cache = None if folder is None else FactsCache(folder)
     return [_extract(source, cache) for source in sources]
+
+
+def _anew(source: bytes, cache: FactsCache) -> FileFacts:
+    """Facts of a file that has had some before, whose entry is damaged."""
+    from ferrule_lint.frontend import lower
+
+    facts = lower.extract(source)
+    cache.store(source, facts)
+    return facts
 
 
 def _extract(source: bytes, cache: FactsCache | None) -> FileFacts | Unparsable | Crashed:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ferrule_lint.checks.result import CheckOptions
-from ferrule_lint.facts.types import FileFacts
+from ferrule_lint.facts.outline import Facts
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.lattice import Value
 
 
 def reveal(
-    facts: Mapping[str, FileFacts], models: ModelSet, options: CheckOptions | None = None
+    facts: Mapping[str, Facts], models: ModelSet, options: CheckOptions | None = None
 ) -> list[tuple[str, int, str]]:
     """(path, line, "uniform" | "unknown" | "divergent[axes] kind") of every `reveal_uniformity(...)` call."""
     analysis = Analysis(facts, models, (options or CheckOptions()).sharded)

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
 from ferrule_lint.checks.result import CheckOptions, CheckResult
-from ferrule_lint.facts.types import Body, FileFacts
+from ferrule_lint.facts.outline import Facts
+from ferrule_lint.facts.types import Body
 from ferrule_lint.findings import Confidence, Finding, LintError
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
@@ -22,7 +23,7 @@ _STACK = 6000
 
 
 def check(
-    facts: Mapping[str, FileFacts],
+    facts: Mapping[str, Facts],
     report: Collection[str],
     models: ModelSet,
     options: CheckOptions | None = None,
@@ -39,7 +40,7 @@ def check(
 
 
 def _check(
-    facts: Mapping[str, FileFacts],
+    facts: Mapping[str, Facts],
     report: Collection[str],
     models: ModelSet,
     options: CheckOptions,

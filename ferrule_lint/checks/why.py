@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ferrule_lint.checks.graph import Graph, axes_text, graph_of
 from ferrule_lint.checks.result import CheckOptions
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.outline import Facts, whole
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
@@ -85,11 +86,11 @@ class Explanation:
 
 
 def explain_line(
-    facts: Mapping[str, f.FileFacts], models: ModelSet, path: str, line: int, options: CheckOptions | None = None
+    facts: Mapping[str, Facts], models: ModelSet, path: str, line: int, options: CheckOptions | None = None
 ) -> Explanation | None:
     """What is known of `line` in `path`; None if no statement stands there."""
     sharded = (options or CheckOptions()).sharded
-    asked = _asked(facts[path], line)
+    asked = _asked(whole(facts[path]), line)
     if asked is None:
         return None
     changed, qualname = asked

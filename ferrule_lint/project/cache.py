@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING
 import ferrule_lint
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ferrule_lint.facts.outline import LazyFacts
     from ferrule_lint.facts.types import FileFacts
 
 FOLDER = ".ferrule_cache"
@@ -59,12 +62,13 @@ class FactsCache:
     def _path(self, key: str) -> Path:
         return self._entries / key[:2] / f"{key[2:]}.json"
 
-    def load(self, source: bytes) -> FileFacts | None:
-        """The facts of a file with this content, if there is a whole entry for it."""
-        from ferrule_lint.facts import codec
+    def load(self, source: bytes, otherwise: Callable[[], FileFacts]) -> LazyFacts | None:
+        """The facts of a file with this content, if there is an entry for it; `otherwise` makes them anew, should the
+        rest of the entry turn out to be damaged when it is read."""
+        from ferrule_lint.facts import outline
 
         try:
-            facts = codec.load(self._path(self.key(source)).read_text("utf-8"))
+            facts = outline.load(self._path(self.key(source)).read_text("ascii"), otherwise)
         except Exception:
             # a damaged or foreign entry can fail in any way
             return None
@@ -73,7 +77,7 @@ class FactsCache:
 
     def store(self, source: bytes, facts: FileFacts) -> None:
         """Keep `facts`; silently not, if the folder cannot be written or the disk is full."""
-        from ferrule_lint.facts import codec
+        from ferrule_lint.facts import codec, outline
 
         if self._writable is False:
             return
@@ -82,7 +86,7 @@ class FactsCache:
             if self._writable is None:
                 self._prepare()
             path.parent.mkdir(exist_ok=True)
-            write_entry(path, codec.dump(facts))
+            write_entry(path, outline.dump(facts))
         except OSError:
             self._writable = False
         except (codec.CodecError, RecursionError, ValueError):

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.outline import Facts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.calls import constructed, decorators, forwards
@@ -57,7 +58,7 @@ Context = tuple[tuple[str, Value], ...]
 class Analysis:
     """Values, traces and summaries of all functions of a project."""
 
-    def __init__(self, files: Mapping[str, f.FileFacts], models: ModelSet, sharded: Setting = "auto") -> None:
+    def __init__(self, files: Mapping[str, Facts], models: ModelSet, sharded: Setting = "auto") -> None:
         self.names = Names(files)
         self.models = models
         #: for frames, which cannot import them

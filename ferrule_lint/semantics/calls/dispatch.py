@@ -456,10 +456,8 @@ def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo 
     """The method of this name when only one class of the project has it and the name is not an everyday one."""
     if target.receiver.types or target.receiver.data is not None or target.name.startswith("__"):
         return None
-    found = frame.analysis.names.methods_by_name.get(target.name, ())
-    if len(found) != 1 or len(target.name) < 8 or "_" not in target.name.strip("_"):
-        return None
-    return found[0]
+    everyday = len(target.name) < 8 or "_" not in target.name.strip("_")
+    return None if everyday else frame.analysis.names.only_method(target.name)
 
 
 # ---------------------------------------------------------------------- unknown calls

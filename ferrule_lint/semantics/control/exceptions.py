@@ -12,6 +12,7 @@ import builtins
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
@@ -376,8 +377,7 @@ def _deals_out_evenly(frame: Frame) -> bool:
     """Whether such a sampler is made in the file, or in one that it imports something from."""
     for module in (frame.module, *programs.imported(frame.analysis, frame.module)):
         if any(_EVEN.search(name) for name in module.mentions):
-            bodies = (module.body, *(function.body for function in module.functions.values()))
-            nodes = (node for body in bodies for node in walk(body))
+            nodes = (node for _, body in module.bodies() for node in walk(body))
             if any(type(node) is f.Call and _EVEN.search(last_name(node.func)) for node in nodes):
                 return True
     return False
@@ -400,37 +400,58 @@ def _mentions(node: object, text: str) -> bool:
     return any(type(item) is f.Const and text in item.text for item in walk(node))
 
 
+class _Handling:
+    """What the functions of one file do with exceptions, by the names of the classes."""
+
+    def __init__(self, module: ModuleInfo) -> None:
+        #: named in a handler that carries on
+        self.survived: set[str] = set()
+        #: raised in a handler of another exception
+        self.translating: set[str] = set()
+        #: raised -> qualified names of functions
+        self.raisers: dict[str, list[str]] = {}
+        for qualname, function in module.functions.items():
+            stack: list[object] = list(function.body)
+            while stack:
+                s = stack.pop()
+                if type(s) is f.Try:
+                    stack += [*s.body, *s.orelse, *s.final]
+                    for handler in s.handlers:
+                        stack += handler.body
+                        self.translating |= {_raised_name(x) for x in handler.body if type(x) is f.Raise}
+                        if carries_on(handler.body):
+                            self.survived.update(names_of(handler))
+                elif type(s) is f.Raise:
+                    self.raisers.setdefault(_raised_name(s), []).append(qualname)
+                elif type(s) is f.If or type(s) is f.For or type(s) is f.While:
+                    stack += [*s.body, *s.orelse]
+                elif type(s) is f.With:
+                    stack += s.body
+
+
 class Exceptions:
     """What the whole project does with its own exception classes, looked up when it is first asked."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        #: name of a class -> the files with a handler that names it and carries on
-        self._survived: dict[str, set[str]] | None = None
-        self._raisers: dict[str, list[tuple[str, str]]] = {}
-        #: names of the classes that are raised in a handler of another exception
-        self._translating: set[str] = set()
+        self._handling: dict[str, _Handling] = {}
         self._raised: dict[str, Divergence | None] = {}
 
     def is_survived_in(self, module: ModuleInfo, info: ClassInfo) -> bool:
         """Whether a handler in a file names the class and carries on: its functions deal with such exceptions."""
-        self._scan()
-        assert self._survived is not None
-        return module.path in self._survived.get(info.name, ())
+        return info.name in module.mentions and info.name in self._in(module).survived
 
     def translates(self, info: ClassInfo) -> bool:
         """Whether the project raises the class in a handler: something has failed, and is called by another name."""
-        self._scan()
-        return info.name in self._translating
+        return any(info.name in self._in(module).translating for module in self._speaking_of(info))
 
     def raised(self, info: ClassInfo) -> Divergence | None:
         """Why only some ranks raise the class, where the project raises it under a divergent condition."""
         if info.id not in self._raised:
             self._raised[info.id] = None
-            self._scan()
-            for path, qualname in self._raisers.get(info.name, ())[:4]:
-                function = self._analysis.names.modules[path].functions[qualname]
-                known = self._analysis.frame_of(function)
+            raisers = ((m, name) for m in self._speaking_of(info) for name in self._in(m).raisers.get(info.name, ()))
+            for module, qualname in islice(raisers, 4):
+                known = self._analysis.frame_of(module.functions[qualname])
                 found = known[1].escapes.values() if known is not None else ()
                 divergence = next((e.divergence for e in found if e.info is info and e.depth == 0), None)
                 if divergence is not None:
@@ -438,27 +459,11 @@ class Exceptions:
                     break
         return self._raised[info.id]
 
-    def _scan(self) -> None:
-        if self._survived is not None:
-            return
-        survived: dict[str, set[str]] = {}
-        for path, module in self._analysis.names.modules.items():
-            for qualname, function in module.functions.items():
-                stack: list[object] = list(function.body)
-                while stack:
-                    s = stack.pop()
-                    if type(s) is f.Try:
-                        stack += [*s.body, *s.orelse, *s.final]
-                        for handler in s.handlers:
-                            stack += handler.body
-                            self._translating |= {_raised_name(x) for x in handler.body if type(x) is f.Raise}
-                            if carries_on(handler.body):
-                                for name in names_of(handler):
-                                    survived.setdefault(name, set()).add(path)
-                    elif type(s) is f.Raise:
-                        self._raisers.setdefault(_raised_name(s), []).append((path, qualname))
-                    elif type(s) is f.If or type(s) is f.For or type(s) is f.While:
-                        stack += [*s.body, *s.orelse]
-                    elif type(s) is f.With:
-                        stack += s.body
-        self._survived = survived
+    def _speaking_of(self, info: ClassInfo) -> Iterator[ModuleInfo]:
+        return (module for module in self._analysis.names.modules.values() if info.name in module.mentions)
+
+    def _in(self, module: ModuleInfo) -> _Handling:
+        known = self._handling.get(module.path)
+        if known is None:
+            known = self._handling[module.path] = _Handling(module)
+        return known

@@ -44,20 +44,49 @@ class Hierarchy:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._below: dict[str, list[ClassInfo]] | None = None
+        self._below: dict[str, list[ClassInfo]] = {}
+        #: last name of a base -> (class that has it, file); names -> what imports make of them
+        self._by_base: dict[str, list[tuple[str, str]]] | None = None
+        self._renamed: dict[str, set[str]] = {}
         self._asked: dict[str, frozenset[str]] = {}
         self._implementations: dict[str, list[tuple[ClassInfo, FunctionInfo]]] = {}
 
     def below(self, info: ClassInfo) -> list[ClassInfo]:
         """The classes of the project that inherit from a class, in the order of their files."""
-        if self._below is None:
-            self._below = {}
+        known = self._below.get(info.id)
+        if known is None:
             names = self._analysis.names
-            for path in sorted(names.modules):
-                for sub in names.modules[path].classes.values():
-                    for base in names.mro(sub)[1:]:
-                        self._below.setdefault(base.id, []).append(sub)
-        return self._below.get(info.id, [])
+            known = self._below[info.id] = [
+                sub
+                for path in sorted(self._may_inherit(info.name))
+                for sub in names.modules[path].classes.values()
+                if any(base is info for base in names.mro(sub)[1:])
+            ]
+        return known
+
+    def _may_inherit(self, name: str) -> set[str]:
+        """The files with classes that, by the names of their bases, may inherit from a class of this name."""
+        if self._by_base is None:
+            self._by_base = {}
+            for path, module in self._analysis.names.modules.items():
+                for sub, bases in module.bases:
+                    for base in bases:
+                        self._by_base.setdefault(base, []).append((sub, path))
+                for bound, (dotted, _) in module.imports.items():
+                    if bound != (said := dotted.rpartition(".")[2]):
+                        self._renamed.setdefault(said, set()).add(bound)
+        paths: set[str] = set()
+        seen: set[str] = set()
+        names = [name]
+        while names:
+            name = names.pop()
+            if name not in seen:
+                seen.add(name)
+                names += self._renamed.get(name, ())
+                for sub, path in self._by_base.get(name, ()):
+                    paths.add(path)
+                    names.append(sub)
+        return paths
 
     def implementations(
         self, function: FunctionInfo, types: frozenset[ClassInfo]
@@ -85,7 +114,7 @@ class Hierarchy:
         names = self._analysis.names
         if owner.methods and any(b.rpartition(".")[2] == "Protocol" for b in names.external_bases(owner)):
             first = next(iter(owner.methods))
-            classes = (m.module.classes.get(m.owner or "") for m in names.methods_by_name.get(first, ()))
+            classes = (m.module.classes.get(m.owner or "") for m in names.methods_named(first))
             found = [*found, *(c for c in classes if c and c not in found and c.methods.keys() >= owner.methods.keys())]
         return [c for c in found if c is not owner]
 

@@ -8,9 +8,10 @@ would capture `import torch` for everybody.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import dotted_name, last_name
 
@@ -52,13 +53,14 @@ class FunctionInfo:
     __slots__ = (
         "admissions", "body", "called_on",
         "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
-        "is_property", "is_static", "line", "module", "name", "owner", "parameters", "parent", "qualname", "returns",
+        "is_property", "is_static", "is_variant", "line", "module",
+        "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
 
     def __init__(self, module: ModuleInfo, facts: f.FunctionFacts) -> None:
         self.module = module
         self.qualname = facts.qualname
-        self.name = facts.qualname.rpartition(".")[2].partition("@")[0]
+        self.name = plain_name(facts.qualname)
         self.line = facts.line
         self.parameters = facts.parameters
         self.decorators = facts.decorators
@@ -76,6 +78,8 @@ class FunctionInfo:
         names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names
+        #: a further definition of a property or method that is there already
+        self.is_variant = not names.isdisjoint({"setter", "deleter", "overload"})
         self.is_class_method = "classmethod" in names or self.name in ("__init_subclass__", "__class_getitem__")
         self.is_context_manager = not names.isdisjoint({"contextmanager", "asynccontextmanager"})
 
@@ -103,7 +107,7 @@ class ClassInfo:
     def __init__(self, module: ModuleInfo, facts: f.ClassFacts) -> None:
         self.module = module
         self.qualname = facts.qualname
-        self.name = facts.qualname.rpartition(".")[2].partition("@")[0]
+        self.name = plain_name(facts.qualname)
         self.line = facts.line
         self.bases = facts.bases
         self.decorators = facts.decorators
@@ -120,35 +124,69 @@ class ClassInfo:
 
 
 class ModuleInfo:
-    """A file of the project."""
+    """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
-    __slots__ = ("alone", "body", "classes", "functions", "global_assigns", "imports", "is_package", "meanings",
-                 "mentions", "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
+    __slots__ = ("_facts", "alone", "bases", "body", "classes", "functions", "global_assigns", "imports", "is_package",
+                 "meanings", "mentions", "methods", "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
 
-    def __init__(self, path: str, facts: f.FileFacts) -> None:
+    body: f.Body
+    classes: dict[str, ClassInfo]
+    functions: dict[str, FunctionInfo]
+    #: qualified names of the functions that others are nested in
+    outer: frozenset[str]
+
+    def __init__(self, path: str, facts: Facts) -> None:
         self.path = path
         parts = path[: -len(".py")].split("/") if path.endswith(".py") else path.split("/")
         self.is_package = parts[-1] == "__init__"
         self.parts = tuple(parts[:-1] if self.is_package else parts)
         self.name = ".".join(self.parts)
-        self.body = facts.body
+        self._facts = facts
+        known = outline(facts)
         #: every identifier that stands in an expression of the file
-        self.mentions = frozenset(facts.names)
+        self.mentions = known.names
+        #: (name, last names of the bases) of each class
+        self.bases = known.classes
+        #: names of what stands in classes as a function
+        self.methods = known.methods
         self.imports: dict[str, tuple[str, bool]] = {}
         self.stars: list[tuple[str, bool]] = []
-        self.classes: dict[str, ClassInfo] = {}
-        self.functions: dict[str, FunctionInfo] = {}
         self.global_assigns: dict[str, list[f.Expr]] | None = None
-        #: qualified names of the functions that others are nested in
-        self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
         #: what names have been found to mean at module level
         self.meanings: dict[str, Entity | None] = {}
         #: whether it is a program of one process, once somebody has asked; see `semantics.project.programs`
         self.alone: bool | None = None
         #: values of the names that no assignment binds, once they have been asked for
         self.values: dict[str, Value] = {}
-        for imported in facts.imports:
+        for imported in known.imports:
             self._add_import(imported)
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for an attribute that has no value yet; attributes that have one cost nothing more."""
+        if name not in ("body", "classes", "functions", "outer"):
+            raise AttributeError(name)
+        facts = whole(self._facts)
+        self.body = facts.body
+        self.classes = {c.qualname: ClassInfo(self, c) for c in facts.classes}
+        self.functions = {fn.qualname: FunctionInfo(self, fn) for fn in facts.functions}
+        self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
+        for function in self.functions.values():
+            self._add_method(function)
+        return getattr(self, name)
+
+    def _add_method(self, function: FunctionInfo) -> None:
+        if function.owner is None or function.owner not in self.classes:
+            return
+        methods = self.classes[function.owner].methods
+        if function.name in methods and function.is_variant:
+            return
+        methods[function.name] = function
+
+    def bodies(self) -> Iterator[tuple[FunctionInfo | None, f.Body]]:
+        """What runs in the file: its top level (of no function), and each function."""
+        yield None, self.body
+        for function in self.functions.values():
+            yield function, function.body
 
     def _add_import(self, i: f.Import) -> None:
         if i.name is None:
@@ -201,37 +239,40 @@ def _flat(body: f.Body) -> Iterator[f.Stmt]:
 class Names:
     """Name resolution over all files of a project."""
 
-    def __init__(self, files: Mapping[str, f.FileFacts]) -> None:
+    def __init__(self, files: Mapping[str, Facts]) -> None:
         self.modules: dict[str, ModuleInfo] = {}
         self._by_suffix: dict[str, list[ModuleInfo]] = {}
         self._packages: set[str] = set()
-        self.methods_by_name: dict[str, list[FunctionInfo]] = {}
+        #: method -> the files with a class that has one of this name
+        self._with_method: dict[str, list[ModuleInfo]] = {}
         for path in sorted(files):
             self._add(path, files[path])
 
-    def _add(self, path: str, facts: f.FileFacts) -> None:
+    def _add(self, path: str, facts: Facts) -> None:
         module = ModuleInfo(path, facts)
         self.modules[path] = module
         if module.is_package:
             self._packages.add(module.name)
-        for class_facts in facts.classes:
-            module.classes[class_facts.qualname] = ClassInfo(module, class_facts)
-        for function_facts in facts.functions:
-            function = FunctionInfo(module, function_facts)
-            module.functions[function.qualname] = function
-            self._add_method(module, function)
+        for method in module.methods:
+            self._with_method.setdefault(method, []).append(module)
         for start in range(len(module.parts)):
             self._by_suffix.setdefault(".".join(module.parts[start:]), []).append(module)
 
-    def _add_method(self, module: ModuleInfo, function: FunctionInfo) -> None:
-        if function.owner is None or function.owner not in module.classes:
-            return
-        methods = module.classes[function.owner].methods
-        decorators = {last_name(d) for d in function.decorators}
-        if function.name in methods and not decorators.isdisjoint({"setter", "deleter", "overload"}):
-            return
-        methods[function.name] = function
-        self.methods_by_name.setdefault(function.name, []).append(function)
+    def methods_named(self, name: str) -> list[FunctionInfo]:
+        """All methods of a name, in the order of their files; one that a later definition replaces is one, too."""
+        return [
+            function
+            for module in self._with_method.get(name, ())
+            for function in module.functions.values()
+            if function.name == name and function.owner in module.classes and not function.is_variant
+        ]
+
+    def only_method(self, name: str) -> FunctionInfo | None:
+        """The method of a name that only one class of the project has."""
+        if len(self._with_method.get(name, ())) != 1:
+            return None
+        found = self.methods_named(name)
+        return found[0] if len(found) == 1 else None
 
     # ------------------------------------------------------------------ modules
     def module_named(self, dotted: str, near: ModuleInfo, exact: bool) -> ModuleInfo | None:

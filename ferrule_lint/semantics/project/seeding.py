@@ -49,7 +49,7 @@ class Seeding:
             self._seeds = {}
             for path in sorted(self._analysis.names.modules):
                 module = self._analysis.names.modules[path]
-                if module.mentions.isdisjoint(_NAMES):
+                if not self._may_seed(module):
                     continue
                 for function in module.functions.values():
                     self._look(module, function)
@@ -59,6 +59,14 @@ class Seeding:
             if owner is None or (user is not None and (owner in names.mro(user) or user in names.mro(owner))):
                 found |= axes
         return found
+
+    def _may_seed(self, module: ModuleInfo) -> bool:
+        """Whether a file can seed by rank, by its identifiers."""
+        if not module.mentions.isdisjoint(_SEED_ALL):
+            return True
+        axes_of = self._analysis.models.convention
+        by_rank = (axes_of("rank", name) is not None for name in module.mentions)
+        return not module.mentions.isdisjoint(_NAMES) and any(by_rank)
 
     def _look(self, module: ModuleInfo, function: FunctionInfo) -> None:
         assert self._seeds is not None

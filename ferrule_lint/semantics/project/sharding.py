@@ -144,19 +144,21 @@ class Sharding:
             for path in sorted(modules):
                 module = modules[path]
                 if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
-                    for owner, call in _calls(module):
+                    for owner, body in module.bodies():
                         serves = not trained and training.without_gradients(module, owner)
-                        self._consider(module, owner, call, serves)
+                        for call in walk_calls(body):
+                            self._settle(call)
+                            if last_name(call.func) in wrapping:
+                                self._consider(module, owner, call, serves)
             self._gathering = False
         return self._classes
 
+    def _settle(self, call: f.Call) -> None:
+        """What DDP is told by settings, which may be passed on as such."""
+        self._tolerant = self._tolerant or ("find_unused_parameters", f.Const("True")) in call.keywords
+        self._keeps_buffers = self._keeps_buffers or ("broadcast_buffers", f.Const("False")) in call.keywords
+
     def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, serves: bool) -> None:
-        self._tolerant = self._tolerant or any(
-            k == "find_unused_parameters" and v == f.Const("True") for k, v in call.keywords
-        )
-        self._keeps_buffers = self._keeps_buffers or any(
-            k == "broadcast_buffers" and v == f.Const("False") for k, v in call.keywords
-        )
         entity = self._analysis.names.resolve(call.func, module)
         dotted = entity.dotted if isinstance(entity, External) else ""
         model = self._analysis.models.call(dotted) if dotted else None
@@ -247,14 +249,6 @@ def _mentions_sharding(module: ModuleInfo) -> bool:
     if any(_HINT.search(dotted) for dotted, _ in module.imports.values()):
         return True
     return any(_HINT.search(name) for name in module.functions)
-
-
-def _calls(module: ModuleInfo) -> Iterator[tuple[FunctionInfo | None, f.Call]]:
-    for call in walk_calls(module.body):
-        yield None, call
-    for function in module.functions.values():
-        for call in walk_calls(function.body):
-            yield function, call
 
 
 #: layers that keep running statistics

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.names import External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.sharding import walk_calls
 
@@ -23,14 +24,19 @@ class Signals:
         if self._handlers is None:
             self._handlers = set()
             for module in self._analysis.names.modules.values():
-                if any(dotted.partition(".")[0] == "signal" for dotted, _ in module.imports.values()):
+                imported = {
+                    bound for bound, (dotted, _) in module.imports.items() if dotted.partition(".")[0] == "signal"
+                }
+                if imported:
                     for owner in module.functions.values():
-                        self._look(module, owner)
+                        self._look(module, owner, imported | {"signal"})
         return function.id in self._handlers
 
-    def _look(self, module: ModuleInfo, owner: FunctionInfo) -> None:
+    def _look(self, module: ModuleInfo, owner: FunctionInfo, names: set[str]) -> None:
         assert self._handlers is not None
         for call in walk_calls(owner.body):
+            if last_name(call.func) not in names:
+                continue
             entity = self._analysis.names.resolve(call.func, module)
             if not isinstance(entity, External) or entity.dotted != "signal.signal" or len(call.args) < 2:
                 continue

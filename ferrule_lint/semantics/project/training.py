@@ -53,9 +53,8 @@ def _runs_backward(module: ModuleInfo) -> bool:
     """`loss.backward()`; a call that is given a gradient is a benchmark's, or a part of a backward pass."""
     if "backward" not in module.mentions:
         return False
-    bodies = (module.body, *(function.body for function in module.functions.values()))
     return any(
         type(node) is f.Call and not node.args and type(node.func) is f.Attr and last_name(node.func) == "backward"
-        for body in bodies
+        for _, body in module.bodies()
         for node in walk(body)
     )
