@@ -62,13 +62,7 @@ def _filled(node: object) -> f.Subscript | None:
 def order(frame: Frame, iterable: Value, walked: f.Expr) -> Divergence | None:
     """Why ranks walk what an attribute holds in another order."""
     attribute = _walked(walked)
-    if (
-        attribute is None
-        or frame.light
-        or iterable.in_order
-        or iterable.uniform
-        or not MEASURES.search(attribute.attr)
-    ):
+    if attribute is None or frame.light or iterable.in_order or iterable.uniform or not MEASURES.search(attribute.attr):
         return None
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
     if place is None:

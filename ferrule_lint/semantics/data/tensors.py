@@ -348,7 +348,7 @@ def _targets(arguments: Arguments) -> list[f.Expr]:
 
 
 def _in_chunks(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value | None:
-    """`x.split(size, dim=1)`: as many chunks as fit in the dimension, which differ in number where it differs in size."""
+    """`x.split(size, dim=1)`: as many chunks as fit in the dimension, more where it is longer."""
     given = arguments.positional if receiver is not None else arguments.positional[1:]
     whole = receiver if receiver is not None else next(iter(arguments.positional), None)
     if whole is None or whole.shape is None or not given or given[0].items is not None or given[0].data is not None:
