@@ -22,7 +22,7 @@ from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
@@ -74,7 +74,7 @@ class Analysis:
         self.hierarchy = Hierarchy(self)
         self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()
-        self._summaries: dict[tuple[object, ...], tuple[Summary, Frame]] = {}
+        self._summaries: dict[tuple[object, ...], tuple[Summary, Frame | None]] = {}
         self._stack: list[tuple[object, ...]] = []
         self._open: dict[tuple[object, ...], int] = {}
         #: lowest open frame that the frame at each depth has leant on
@@ -146,7 +146,9 @@ class Analysis:
             keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
         bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
         known = self.summary(method, contexts_of(method, bound, expr, self.models), info, None, frame.depth + 1)
-        return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
+        if known is None or known[0].busy or known[1] is None:
+            return ()
+        return self.holders.fixed(info, known[1].self_writes)
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
@@ -179,8 +181,8 @@ class Analysis:
             elif type(expr) is f.Subscript and last_name(expr.base) in _LISTS:
                 item = expr.index.elements[0] if type(expr.index) is f.Sequence and expr.index.elements else expr.index
                 info = self.annotated_class(item, module)
-                return frozenset({info}) if info is not None else frozenset()
-        return frozenset()
+                return frozenset({info}) if info is not None else NOTHING
+        return NOTHING
 
     def annotated_external(self, annotation: f.Expr | None, module: ModuleInfo) -> str | None:
         found = self._annotated(annotation, module)
@@ -349,8 +351,9 @@ class Analysis:
     # ------------------------------------------------------------------ summaries
     def summary(
         self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
-    ) -> tuple[Summary, Frame] | None:
-        """The summary of a function in a context, and the frame it was read off; None when a budget ended."""
+    ) -> tuple[Summary, Frame | None] | None:
+        """The summary of a function in a context, and the frame it was read off, which is kept for constructors and
+        without a context only; None when a budget ended."""
         key = (function.id, context, info.id if info else "", closure)
         known = self._summaries.get(key)
         if known is not None:
@@ -384,18 +387,18 @@ class Analysis:
     def _computed(
         self,
         key: tuple[object, ...],
-        before: tuple[Summary, Frame] | tuple[()],
+        before: tuple[Summary, Frame | None] | tuple[()],
         function: FunctionInfo,
         context: Context,
         info: ClassInfo | None,
         closure: Frame | None,
         depth: int,
-    ) -> tuple[tuple[Summary, Frame], int]:
+    ) -> tuple[tuple[Summary, Frame | None], int]:
         """A function's summary and frame, and the lowest open frame that they lean on; `before` is what calls of itself
         find, nothing if they are to be silent."""
         summary = Summary(function)
         frame = Frame(self, function.module, function, depth=depth, closure=closure)
-        known = (summary, frame)
+        known: tuple[Summary, Frame | None] = (summary, frame)
         place = len(self._leans)
         self._open[key] = place
         self._summaries[key] = before or known
@@ -416,10 +419,12 @@ class Analysis:
         summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
-            for held in (frame.env, frame.versions, frame.terms, frame.returns):
+            for held in (frame.env, frame.versions, frame.terms, frame.returns, frame.definitions):
                 held.clear()
             if function.name != "__init__":  # what that has fixed is asked for by `with` blocks
                 frame.self_writes.clear()
+                if context:
+                    self._summaries[key] = (summary, None)
         return known, leans
 
     def _finish(self, summary: Summary, frame: Frame) -> None:
@@ -438,7 +443,7 @@ class Analysis:
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.self_writes, summary.self_uniform = state.left(frame)
         summary.gradient_kinds = gradient_order.shown(frame)
-        summary.wraps = frozenset(frame.wraps & parameters)
+        summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
         if len(frame.latents) >= latent.MOST_LATENTS:
@@ -456,12 +461,12 @@ class Analysis:
                 outer = self.frame_of(parent)
                 closure = outer[1] if outer is not None else None
         info = function.module.classes.get(function.owner) if function.owner else None
-        return self.summary(function, (), info, closure, 0)
+        return _with_frame(self.summary(function, (), info, closure, 0))
 
     def frames_of_subclasses(self, function: FunctionInfo) -> Iterator[tuple[Summary, Frame]]:
         """An inherited method for the subclasses that override what it calls."""
         for info in self.hierarchy.contexts(function):
-            known = self.summary(function, (), info, None, 0)
+            known = _with_frame(self.summary(function, (), info, None, 0))
             if known is not None:
                 yield known
 
@@ -473,6 +478,10 @@ class Analysis:
         except RecursionError:
             self.count("too deep for Python's stack")
         return frame
+
+
+def _with_frame(known: tuple[Summary, Frame | None] | None) -> tuple[Summary, Frame] | None:
+    return None if known is None or known[1] is None else (known[0], known[1])
 
 
 def _says_there(annotation: f.Expr | None) -> bool:

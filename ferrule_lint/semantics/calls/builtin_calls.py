@@ -19,6 +19,7 @@ from ferrule_lint.semantics.domain.lattice import (
     ITEM,
     ITERATED,
     NO_DEPS,
+    NOTHING,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -26,6 +27,8 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     computed,
     join,
+    only,
+    recast,
     rounds_of,
     worse,
 )
@@ -158,7 +161,7 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
-    deps = frozenset((p, COUNTED if how == ITERATED else how) for p, how in length_deps(value))
+    deps = recast(length_deps(value), COUNTED, ITERATED)
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
     emptiness = value.emptiness or (None if value.container else value.data)
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps | empty_or_not(value))
@@ -178,7 +181,7 @@ def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
 
 def empty_or_not(value: Value) -> Deps:
     """The parameters whose size, or that of whose items, is asked for."""
-    return frozenset((p, EMPTY) for p, how in value.deps if how in (FLOWS, ITEM))
+    return only(value.deps, EMPTY, FLOWS, ITEM)
 
 
 def _range(frame: Frame, arguments: Arguments) -> Value:
@@ -326,7 +329,7 @@ def _groups(frame: Frame, arguments: Arguments) -> Value:
 
 def _type(frame: Frame, arguments: Arguments) -> Value:
     """`type(x)` of an instance of a class of the project."""
-    types = arguments.positional[0].types if len(arguments.positional) == 1 else frozenset()
+    types = arguments.positional[0].types if len(arguments.positional) == 1 else NOTHING
     return Value(uniform=True, target=ClassTarget(next(iter(types)))) if len(types) == 1 else UNKNOWN
 
 

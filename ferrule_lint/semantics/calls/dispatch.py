@@ -17,11 +17,13 @@ from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    NOTHING,
     UNIFORM,
     UNKNOWN,
     Axes,
     Value,
     join,
+    recast,
     worse,
 )
 from ferrule_lint.semantics.domain.targets import (
@@ -238,7 +240,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
             loader=role.role == "loader",
             group=frozenset(role.axes) or None,
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
-            element_types=frozenset().union(*(v.types | v.element_types for v in arguments.values)),
+            element_types=NOTHING.union(*(v.types | v.element_types for v in arguments.values)) or NOTHING,
         )
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in _FACTORIES else ""):
@@ -419,7 +421,7 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         return Value(uniform=True, const="True")
     by_name = _only_method(frame, target, text)
     if by_name is not None:
-        guessed = receiver._replace(types=frozenset())
+        guessed = receiver._replace(types=NOTHING)
         return frame.analysis.call_function(
             frame, by_name, guessed, arguments.positional, arguments.keywords, e.pos, call=e,
             confidence=Confidence.LOW,
@@ -478,13 +480,13 @@ def unknown_call(
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
         if v.deps:
-            deps |= frozenset([(p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in v.deps])
+            deps |= recast(v.deps, CONTAINED, FLOWS, ITEM)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,
         data=data,
         deps=deps,
-        types=receiver.types if receiver is not None and keeps_module else frozenset(),
+        types=receiver.types if receiver is not None and keeps_module else NOTHING,
         group=group,
         module=receiver is not None and receiver.module and keeps_module,
         unwrapped=receiver is not None and receiver.unwrapped and keeps_module,

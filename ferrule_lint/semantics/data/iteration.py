@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Deps,
     Divergence,
     Value,
+    only,
     rounds_of,
     worse,
 )
@@ -88,10 +89,10 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
         if own is not None and name.endswith("sampler"):
             own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
         length = worse(length, own)
-        deps |= found.length_deps | frozenset((p, ITERATED) for p, how in found.deps if how == FLOWS)
+        deps |= found.length_deps | only(found.deps, ITERATED, FLOWS)
         if name == "sampler" and _EVEN in last_name(expr).lower():
             return None, None, NO_DEPS
-    deps = frozenset((p, COUNTED) for p, how in deps if how in (ITERATED, COUNTED))
+    deps = only(deps, COUNTED, ITERATED, COUNTED)
     if length is None:
         return None, None, deps
     note = f"`{render(arguments.expr.func)}` yields as many batches as this rank has items for"

@@ -21,6 +21,8 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     computed,
     join,
+    only,
+    recast,
     worse,
 )
 from ferrule_lint.semantics.domain.text import last_name, render, root_name
@@ -231,7 +233,7 @@ def _of_content(arguments: Arguments) -> Value:
 
 def counted(value: Value) -> Deps:
     """The parameters that decide how many items a list has that a tensor is made of."""
-    return frozenset((p, COUNTED if how in (ITERATED, FLOWS) else how) for p, how in value.length_deps)
+    return recast(value.length_deps, COUNTED, ITERATED, FLOWS)
 
 
 def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
@@ -268,7 +270,7 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
         note = "padded to a length that only this rank knows"
         padded = worse(padded, target.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
     if local is None and target is None and _agreed_target(frame, arguments):
-        deps = frozenset((p, SIZED if how == FLOWS else how) for p, how in source.deps)
+        deps = recast(source.deps, SIZED, FLOWS)
         return source._replace(
             shape=None,
             padded=None,
@@ -302,13 +304,13 @@ def _to_longest(frame: Frame, arguments: Arguments) -> Value | None:
     if shape is None and value.data is not None:
         note = f"`{render(arguments.expr)}` is as long as the rank's own longest item"
         shape = value.data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
-    by = frozenset((p, OBSERVED) for p, how in value.deps if how in (FLOWS, ITEM)) if shape is None else NO_DEPS
+    by = only(value.deps, OBSERVED, FLOWS, ITEM) if shape is None else NO_DEPS
     return Value(data=value.data, shape=shape, uneven_last=True, shape_deps=by, deps=_of_known_length(value.deps))
 
 
 def _of_known_length(deps: Deps) -> Deps:
     """What is filled up to a length has the shape of its parameter no longer."""
-    return frozenset((p, ITEM if how == FLOWS else how) for p, how in deps)
+    return recast(deps, ITEM, FLOWS)
 
 
 def _local_target(frame: Frame, arguments: Arguments) -> Divergence | None:

@@ -15,6 +15,7 @@ from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    NOTHING,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -257,7 +258,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         group=axes,
         loader=is_loader(frame, e),
         unordered=base.unordered if e.attr not in ("shape",) else None,
-        types=frozenset(),
+        types=NOTHING,
     )
 
 

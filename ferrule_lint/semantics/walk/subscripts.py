@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import iteration, selection
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, OBSERVED, Value
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
@@ -48,7 +48,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         multiple=False,
         layout=None,
         types=base.element_types,
-        element_types=frozenset(),
+        element_types=NOTHING,
         items=None,
         const=None,
         target=None,
