@@ -82,6 +82,8 @@ class Analysis:
         self._open: dict[tuple[object, ...], int] = {}
         #: lowest open frame that the frame at each depth has leant on
         self._leans: list[int] = []
+        #: open functions that call themselves, as far as one has seen
+        self._again: set[tuple[object, ...]] = set()
         self._contexts: collections.Counter[str] = collections.Counter()
         self._modules: dict[str, bool] = {}
         self._axes: dict[str, Axes | None] = {}
@@ -372,6 +374,7 @@ class Analysis:
         if known is not None:
             if known[0].busy and self._leans:
                 self._leans[-1] = min(self._leans[-1], self._open[key])
+                self._again.add(key)
             return known
         if depth > DEEPEST_CALL:
             self.count("calls nested too deeply")
@@ -383,11 +386,37 @@ class Analysis:
         if self._contexts[function.id] > 6 * MOST_CONTEXTS:
             self.count("summaries of a function")
             return None
+        place = len(self._leans)
+        known, leans = self._computed(key, (), function, context, info, closure, depth)
+        if key in self._again:
+            self._again.discard(key)
+            if leans == place and known[0].events:
+                # what a call of itself does is what was found without such calls: one level of them is seen
+                known, leans = self._computed(key, known, function, context, info, closure, depth)
+        if leans < place:
+            del self._summaries[key]
+            if self._leans:
+                self._leans[-1] = min(self._leans[-1], leans)
+        return known
+
+    def _computed(
+        self,
+        key: tuple[object, ...],
+        before: tuple[Summary, Frame | None] | tuple[()],
+        function: FunctionInfo,
+        context: Context,
+        info: ClassInfo | None,
+        closure: Frame | None,
+        depth: int,
+    ) -> tuple[tuple[Summary, Frame | None], int]:
+        """A function's summary and frame, and the lowest open frame that they lean on; `before` is what calls of itself
+        find, nothing if they are to be silent."""
         summary = Summary(function)
         frame = Frame(self, function.module, function, depth=depth, closure=closure)
+        known: tuple[Summary, Frame | None] = (summary, frame)
         place = len(self._leans)
         self._open[key] = place
-        self._summaries[key] = (summary, frame)
+        self._summaries[key] = before or known
         self._leans.append(place)
         try:
             enter(frame, function, info, dict(context), None)
@@ -399,6 +428,7 @@ class Analysis:
             leans = self._leans.pop()
             del self._open[key]
             summary.busy = False
+        self._summaries[key] = known
         self._finish(summary, frame)
         stage_values.finish(frame)
         summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
@@ -410,11 +440,7 @@ class Analysis:
                 frame.self_writes.clear()
                 if context:
                     self._summaries[key] = (summary, None)
-        if leans < place:
-            del self._summaries[key]
-            if self._leans:
-                self._leans[-1] = min(self._leans[-1], leans)
-        return summary, frame
+        return known, leans
 
     def _finish(self, summary: Summary, frame: Frame) -> None:
         assert summary.function is not None

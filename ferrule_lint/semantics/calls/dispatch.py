@@ -230,6 +230,8 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):
             return draws.drawn(frame, dotted, e, tensor)
+    if dotted.startswith("numpy.") and (array := tensors.of_numpy(frame, dotted[6:], arguments)) is not None:
+        return array
     model = frame.models.call(dotted)
     if model is not None:
         if model.makes:  # a thread, a process, a future

@@ -226,7 +226,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
 def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:
     from ferrule_lint.semantics.walk.attributes import store_item
 
-    store_item(frame, target, value)
+    store_item(frame, target, value, grouped=True)
 
 
 def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | None:

@@ -103,6 +103,10 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(deps=of_items(value.deps))
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
+        if index.divergence.kind == "rank" and iteration.dealt(frame, e.base):
+            note = f"`{shown(e)}` is another share on every rank"
+            share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
+            value = value._replace(length=share, shape=share)
         return value._replace(uniform=False)
     if not key and not index.uniform:
         value = value._replace(uniform=False)
