@@ -279,13 +279,13 @@ def _getattr(frame: Frame, arguments: Arguments) -> Value:
 
 def run_in_thread(frame: Frame, arguments: Arguments) -> Value:
     """`asyncio.to_thread(function, ...)`, `executor.submit(function, ...)`: the function runs with the rest."""
-    from ferrule_lint.semantics.calls.dispatch import Arguments, dispatch
+    from ferrule_lint.semantics.calls.dispatch import dispatch
 
-    e = arguments.expr
     if not arguments.positional:
         return UNKNOWN
-    inner = Arguments(e._replace(args=e.args[1:]), arguments.positional[1:], arguments.keywords)
-    return dispatch(frame, arguments.positional[0], inner)
+    e = arguments.expr
+    rest = arguments.replaced(expr=e._replace(args=e.args[1:]), positional=arguments.positional[1:])
+    return dispatch(frame, arguments.positional[0], rest)
 
 
 def _getenv(frame: Frame, arguments: Arguments) -> Value:

@@ -25,7 +25,7 @@ MEASURES = re.compile(
     r"metric|score|stat(istic)?s?$|result|sum|count|total|mean|loss|logs?$|record|pred|sample|hist|meter|accum|average",
     re.IGNORECASE,
 )
-_FILLS = frozenset("append extend add update".split())
+FILLS = frozenset("append extend add update".split())
 
 
 class Accumulators:
@@ -52,7 +52,7 @@ def _filled(node: object) -> f.Subscript | None:
     place: object = None
     if type(node) is f.AugAssign:
         place = node.target
-    elif type(node) is f.Call and type(node.func) is f.Attr and node.func.attr in _FILLS:
+    elif type(node) is f.Call and type(node.func) is f.Attr and node.func.attr in FILLS:
         place = node.func.base
     if type(place) is not f.Subscript or type(place.base) is not f.Attr or type(place.index) is f.Const:
         return None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.accumulators import FILLS
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_ADDS = frozenset({"append", "extend", "add", "update"})
 
 
 def decided_by(conditions: Sequence[Formula], walked: Value, target: f.Expr) -> Deps:
@@ -70,20 +70,20 @@ def left_out(
 
 def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
     """The same for what is added to a list in the rounds of the innermost loop."""
-    if not frame.items:
+    if not frame.rounds:
         return None
-    target, start, body, _ = frame.items[-1]
-    divergence = left_out(frame, frame.conditions[start:], frame.rounds[-1], target, frame.env, pos)
-    return divergence if divergence is not None and not _filled_elsewhere(body, place, pos) else None
+    loop, walked, start = frame.rounds[-1]
+    divergence = left_out(frame, frame.conditions[start:], walked, loop.target, frame.env, pos)
+    return divergence if divergence is not None and not _filled_elsewhere(loop.body, place, pos) else None
 
 
 def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
     """The parameters that decide in how many rounds of the innermost loop something is added to a list."""
-    if not frame.items:
+    if not frame.rounds:
         return NO_DEPS
-    target, start, body, _ = frame.items[-1]
-    deps = decided_by(frame.conditions[start:], frame.rounds[-1], target)
-    return deps if deps and not _filled_elsewhere(body, place, pos) else NO_DEPS
+    loop, walked, start = frame.rounds[-1]
+    deps = decided_by(frame.conditions[start:], walked, loop.target)
+    return deps if deps and not _filled_elsewhere(loop.body, place, pos) else NO_DEPS
 
 
 def _filled_elsewhere(body: f.Body, place: str, pos: f.Pos) -> bool:
@@ -91,7 +91,7 @@ def _filled_elsewhere(body: f.Body, place: str, pos: f.Pos) -> bool:
     return any(
         type(node) is f.Call
         and type(node.func) is f.Attr
-        and node.func.attr in _ADDS
+        and node.func.attr in FILLS
         and node.pos != pos
         and place_name(node.func.base) == place
         for node in walk(body)

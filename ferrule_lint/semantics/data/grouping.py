@@ -13,7 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import MEASURES
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.data.ordering import length_deps
+from ferrule_lint.semantics.data.ordering import VIEWS, length_deps
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, Deps, Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 #: names of what tells items apart
 _OF_ITEM = re.compile(r"(?i)(^|_)(u?u?id|idx|index|indice|i|j|key|name|path|file|filename|url|hash|rank)s?$")
-#: views of a dict: their number is that of the dict's own items
-_VIEWS = frozenset({"keys", "items", "values"})
 
 
 def of_entry(frame: Frame, target: f.Subscript, place: str, key: Value, grouped: bool) -> Divergence | None:
@@ -32,7 +30,7 @@ def of_entry(frame: Frame, target: f.Subscript, place: str, key: Value, grouped:
     if source is not None:
         note = f"`{place}` has an entry for each value that this rank has met"
         return source.then(frame.step("flow", target.pos, note)).at_most(Confidence.MEDIUM)
-    walked = frame.rounds[-1] if _in_each_round(frame, target) else UNKNOWN
+    walked = frame.rounds[-1].walked if _in_each_round(frame, target) else UNKNOWN
     rounds = rounds_of(walked)
     if rounds is None or (walked.data is not None and walked.data.why == rounds.why):
         return None  # that samples have lengths of their own says nothing of a dict's keys
@@ -43,12 +41,16 @@ def deps_of_entry(frame: Frame, target: f.Subscript, place: str) -> Deps:
     """The parameters that decide in how many rounds a dict gets an entry. Only dicts of what is measured count: batches
     and weights are copied in the same style, and have the same keys everywhere."""
     measured = _in_each_round(frame, target) and MEASURES.search(place)
-    return length_deps(frame.rounds[-1]) if measured else NO_DEPS
+    return length_deps(frame.rounds[-1].walked) if measured else NO_DEPS
 
 
 def _in_each_round(frame: Frame, target: f.Subscript) -> bool:
     """Whether an entry is put under what tells the rounds of the innermost loop apart."""
-    return bool(frame.items) and type(target.index) is f.Name and target.index.id in _bound(frame.items[-1][0])
+    return (
+        bool(frame.rounds)
+        and type(target.index) is f.Name
+        and target.index.id in _bound(frame.rounds[-1].statement.target)
+    )
 
 
 def of_distinct(frame: Frame, values: Value, expr: f.Expr | None, pos: f.Pos) -> Divergence | None:
@@ -56,7 +58,7 @@ def of_distinct(frame: Frame, values: Value, expr: f.Expr | None, pos: f.Pos) ->
     made = definition(frame, expr) if expr is not None else None
     if values.data is None or values.length is not None or type(made) not in (f.Comprehension, f.Call):
         return None
-    if type(made) is f.Call and last_name(made.func) in _VIEWS:
+    if type(made) is f.Call and last_name(made.func) in VIEWS:
         return None
     if type(made) is f.Comprehension and any(map(_tells_items_apart, made.elements)):
         return None

@@ -174,7 +174,7 @@ def _keyed_by_data(frame: Frame, target: f.Subscript, index: Value, place: str) 
 
 def round_order(frame: Frame, pos: f.Pos | None, place: str) -> Divergence | None:
     """The order that something takes over which is filled in the rounds of the enclosing loops."""
-    for value in frame.rounds:
-        if value.unordered is not None:
-            return value.unordered.then(frame.step("flow", pos, f"`{place}` is filled in that order"))
+    for loop in frame.rounds:
+        if loop.walked.unordered is not None:
+            return loop.walked.unordered.then(frame.step("flow", pos, f"`{place}` is filled in that order"))
     return None

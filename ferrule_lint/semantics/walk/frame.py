@@ -61,6 +61,16 @@ class Revealed(NamedTuple):
     value: Value
 
 
+class Round(NamedTuple):
+    """A `for` loop whose body is being walked."""
+
+    statement: f.For
+    #: what it iterates over
+    walked: Value
+    #: under how many conditions of the frame it stands
+    conditions: int
+
+
 class Recording:
     """Terms of a frame that are collected apart while the block runs; a class, since generators cost far more."""
 
@@ -102,7 +112,6 @@ class Frame:
         "gradients",
         "in_module",
         "issues",
-        "items",
         "latents",
         "layouts",
         "light",
@@ -184,10 +193,8 @@ class Frame:
         self.layouts: dict[f.Pos, Layout] = {}
         #: how many enclosing tests ask whether all ranks have the same sizes
         self.of_one_size = 0
-        #: what the enclosing `for` loops iterate over
-        self.rounds: list[Value] = []
-        #: what each of them calls an item, under how many conditions it stands, its body, and what it walks over
-        self.items: list[tuple[f.Expr, int, f.Body, f.Expr]] = []
+        #: the enclosing `for` loops
+        self.rounds: list[Round] = []
         #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
         self.attempts: list[OpenTry] = []
         self.escapes: dict[tuple[str, int], Escape] = {}
@@ -290,13 +297,13 @@ class Frame:
 
     def round_divergence(self) -> Divergence | None:
         """Why the number of rounds of an enclosing loop differs."""
-        return next((d for v in self.rounds if (d := rounds_of(v)) is not None), None)
+        return next((d for r in self.rounds if (d := rounds_of(r.walked)) is not None), None)
 
     def round_deps(self) -> Deps:
         """The parameters that decide the number of rounds of the enclosing loops."""
         found: Deps = NOTHING
-        for v in self.rounds:
-            found |= length_deps(v)
+        for r in self.rounds:
+            found |= length_deps(r.walked)
         return found
 
     # ------------------------------------------------------------------ shortcuts

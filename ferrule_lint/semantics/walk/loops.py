@@ -19,7 +19,7 @@ from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
-from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.frame import Frame, Round
 from ferrule_lint.semantics.walk.predicates import condition
 
 _DEEPEST_SECOND_PASS = 2
@@ -37,11 +37,9 @@ def for_loop(frame: Frame, s: f.For) -> None:
     def enter() -> None:
         bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
 
-    frame.rounds.append(iterable)
-    frame.items.append((s.target, len(frame.conditions), s.body, s.iterable))
+    frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
     frame.rounds.pop()
-    frame.items.pop()
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if term.trip is None and not iterable.uniform:

@@ -199,26 +199,26 @@ def _nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | 
     """
     if type(expr) is not f.Name or value.data is None or value.there:
         return None
-    for (target, _, body, iterable), walked in zip(frame.items, frame.rounds, strict=True):
-        names = target.elements if type(target) is f.Sequence else (target,)
+    for loop, walked, _ in frame.rounds:
+        names = loop.target.elements if type(loop.target) is f.Sequence else (loop.target,)
         if not any(type(n) is f.Name and n.id == expr.id for n in names):
             continue
-        if walked.loader or (walked.data is not None and not _told_apart(target, body, iterable)):
+        if walked.loader or (walked.data is not None and not _told_apart(loop)):
             note = f"`{expr.id}` may be nothing in some rounds of this rank"
             return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
     return None
 
 
-def _told_apart(target: f.Expr, body: f.Body, iterable: f.Expr) -> bool:
+def _told_apart(loop: f.For) -> bool:
     """Whether each item has a module, a setting or a name of its own: `self.projections[i](x)`, `if i == 0`,
     `zip(streams, self.configs)`, `metrics.items()`. They are the parts of one input, and not samples; which of them are
     there is decided by whoever calls, on all ranks alike."""
+    iterable, target = loop.iterable, loop.target
     if type(iterable) is f.Call and last_name(iterable.func) == "enumerate" and iterable.args:
-        inner = iterable.args[0]
         counter = target.elements[0] if type(target) is f.Sequence and target.elements else None
-        if _told_apart(target, (), inner):
+        if type(counter) is f.Name and any(_own_part(node, counter.id) for node in walk(loop.body)):
             return True
-        return type(counter) is f.Name and any(_own_part(node, counter.id) for node in walk(body))
+        iterable = iterable.args[0]
     if type(iterable) is not f.Call:
         return False
     if last_name(iterable.func) == "zip":
