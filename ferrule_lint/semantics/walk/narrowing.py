@@ -54,7 +54,9 @@ def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, 
         return []
     targets = [frame.eval(expr).target for expr in named]
     classes = frozenset(t.info for t in targets if type(t) is ClassTarget)
-    return [(test.args[0], classes)] if len(classes) == len(named) else []
+    if len(classes) != len(named) or any(frame.analysis.hierarchy.below(info) for info in classes):
+        return []  # of a class with subclasses one of these is meant, and by its methods' names it may be told which
+    return [(test.args[0], classes)]
 
 
 def widen(
