@@ -65,6 +65,8 @@ def _partly_used(
             continue
         if used.output.startswith("=") and any(f"`{base}`" in step.note for step in divergence.why):
             continue  # what decides is hardly what is trained
+        if part and divergence.kind == "structure" and not _decided_here(frame, divergence.why[0]):
+            continue  # the module gives nothing back for an input that is not there: FER107 is about that
         seen.add(base)
         what = f"an output of `{base}`" if part or used.output.startswith("=") else f"the output of `{base}`"
         if base == OWN:
@@ -95,3 +97,11 @@ def _partly_used(
             ),
             events=tuple(EventSite("backward", path, p[0], p[1], ("dp",), True) for p in (used.calls or (used.end,))),
         )
+
+
+def _decided_here(frame: Frame, source: Step) -> bool:
+    """Whether a step stands in this function, and not in another one that it calls."""
+    if source.path != frame.module.path or frame.function is None:
+        return False
+    lines = (f.line for f in frame.module.functions.values() if f.line <= source.line)
+    return max(lines, default=0) == frame.function.line

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
 from ferrule_lint.checks.result import CheckOptions, CheckResult
+from ferrule_lint.checks.stories import told_once
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.types import Body
 from ferrule_lint.findings import Confidence, Finding, LintError
@@ -57,7 +58,9 @@ def _check(
             progress(path)
         found = _file(analysis, module, errors)
         findings += (_in_test(x) for x in found) if is_test(path) else found
-    return CheckResult(tuple(_without_repeats(findings)), dict(sorted(analysis.counters.items())), tuple(errors))
+    return CheckResult(
+        tuple(told_once(_without_repeats(findings))), dict(sorted(analysis.counters.items())), tuple(errors)
+    )
 
 
 def _file(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> Iterator[Finding]:

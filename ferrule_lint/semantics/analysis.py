@@ -23,7 +23,7 @@ from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
+from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, NOTHING, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
@@ -77,11 +77,13 @@ class Analysis:
         self.hierarchy = Hierarchy(self)
         self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()
-        self._summaries: dict[tuple[object, ...], tuple[Summary, Frame]] = {}
+        self._summaries: dict[tuple[object, ...], tuple[Summary, Frame | None]] = {}
         self._stack: list[tuple[object, ...]] = []
         self._open: dict[tuple[object, ...], int] = {}
         #: lowest open frame that the frame at each depth has leant on
         self._leans: list[int] = []
+        #: open functions that call themselves, as far as one has seen
+        self._again: set[tuple[object, ...]] = set()
         self._contexts: collections.Counter[str] = collections.Counter()
         self._modules: dict[str, bool] = {}
         self._axes: dict[str, Axes | None] = {}
@@ -147,7 +149,9 @@ class Analysis:
             keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
         bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
         known = self.summary(method, contexts_of(method, bound, expr, self.models), info, None, frame.depth + 1)
-        return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
+        if known is None or known[0].busy or known[1] is None:
+            return ()
+        return self.holders.fixed(info, known[1].self_writes)
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
@@ -180,8 +184,8 @@ class Analysis:
             elif type(expr) is f.Subscript and last_name(expr.base) in _LISTS:
                 item = expr.index.elements[0] if type(expr.index) is f.Sequence and expr.index.elements else expr.index
                 info = self.annotated_class(item, module)
-                return frozenset({info}) if info is not None else frozenset()
-        return frozenset()
+                return frozenset({info}) if info is not None else NOTHING
+        return NOTHING
 
     def annotated_external(self, annotation: f.Expr | None, module: ModuleInfo) -> str | None:
         found = self._annotated(annotation, module)
@@ -250,13 +254,16 @@ class Analysis:
             return UNKNOWN
         if summary.events:
             best = max(e.confidence for e in summary.events)
+            if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
+                best = confidence = Confidence.LOW
             dummy = call is not None and forwards.stands_in(call)
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
         group_use.forwarded(frame, function, bound, call)
         bound = constructed.bind(frame, summary, receiver, bound)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
-        gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
+        if not function.is_context_manager:  # what one does on leaving comes after the block
+            gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
         state.after_call(frame, summary, call, bound)
         return instantiate(frame, summary, bound, pos)
@@ -359,13 +366,15 @@ class Analysis:
     # ------------------------------------------------------------------ summaries
     def summary(
         self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
-    ) -> tuple[Summary, Frame] | None:
-        """The summary of a function in a context, and the frame it was read off; None when a budget ended."""
+    ) -> tuple[Summary, Frame | None] | None:
+        """The summary of a function in a context, and the frame it was read off, which is kept for constructors and
+        without a context only; None when a budget ended."""
         key = (function.id, context, info.id if info else "", closure)
         known = self._summaries.get(key)
         if known is not None:
             if known[0].busy and self._leans:
                 self._leans[-1] = min(self._leans[-1], self._open[key])
+                self._again.add(key)
             return known
         if depth > DEEPEST_CALL:
             self.count("calls nested too deeply")
@@ -377,11 +386,37 @@ class Analysis:
         if self._contexts[function.id] > 6 * MOST_CONTEXTS:
             self.count("summaries of a function")
             return None
+        place = len(self._leans)
+        known, leans = self._computed(key, (), function, context, info, closure, depth)
+        if key in self._again:
+            self._again.discard(key)
+            if leans == place and known[0].events:
+                # what a call of itself does is what was found without such calls: one level of them is seen
+                known, leans = self._computed(key, known, function, context, info, closure, depth)
+        if leans < place:
+            del self._summaries[key]
+            if self._leans:
+                self._leans[-1] = min(self._leans[-1], leans)
+        return known
+
+    def _computed(
+        self,
+        key: tuple[object, ...],
+        before: tuple[Summary, Frame | None] | tuple[()],
+        function: FunctionInfo,
+        context: Context,
+        info: ClassInfo | None,
+        closure: Frame | None,
+        depth: int,
+    ) -> tuple[tuple[Summary, Frame | None], int]:
+        """A function's summary and frame, and the lowest open frame that they lean on; `before` is what calls of itself
+        find, nothing if they are to be silent."""
         summary = Summary(function)
         frame = Frame(self, function.module, function, depth=depth, closure=closure)
+        known: tuple[Summary, Frame | None] = (summary, frame)
         place = len(self._leans)
         self._open[key] = place
-        self._summaries[key] = (summary, frame)
+        self._summaries[key] = before or known
         self._leans.append(place)
         try:
             enter(frame, function, info, dict(context), None)
@@ -393,20 +428,19 @@ class Analysis:
             leans = self._leans.pop()
             del self._open[key]
             summary.busy = False
+        self._summaries[key] = known
         self._finish(summary, frame)
         stage_values.finish(frame)
         summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
-            for held in (frame.env, frame.versions, frame.terms, frame.returns):
+            for held in (frame.env, frame.versions, frame.terms, frame.returns, frame.definitions):
                 held.clear()
             if function.name != "__init__":  # what that has fixed is asked for by `with` blocks
                 frame.self_writes.clear()
-        if leans < place:
-            del self._summaries[key]
-            if self._leans:
-                self._leans[-1] = min(self._leans[-1], leans)
-        return summary, frame
+                if context:
+                    self._summaries[key] = (summary, None)
+        return known, leans
 
     def _finish(self, summary: Summary, frame: Frame) -> None:
         assert summary.function is not None
@@ -424,7 +458,7 @@ class Analysis:
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.self_writes, summary.self_uniform = state.left(frame)
         summary.gradient_kinds = gradient_order.shown(frame)
-        summary.wraps = frozenset(frame.wraps & parameters)
+        summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
         if len(frame.latents) >= latent.MOST_LATENTS:
@@ -442,12 +476,12 @@ class Analysis:
                 outer = self.frame_of(parent)
                 closure = outer[1] if outer is not None else None
         info = function.module.classes.get(function.owner) if function.owner else None
-        return self.summary(function, (), info, closure, 0)
+        return _with_frame(self.summary(function, (), info, closure, 0))
 
     def frames_of_subclasses(self, function: FunctionInfo) -> Iterator[tuple[Summary, Frame]]:
         """An inherited method for the subclasses that override what it calls."""
         for info in self.hierarchy.contexts(function):
-            known = self.summary(function, (), info, None, 0)
+            known = _with_frame(self.summary(function, (), info, None, 0))
             if known is not None:
                 yield known
 
@@ -459,6 +493,10 @@ class Analysis:
         except RecursionError:
             self.count("too deep for Python's stack")
         return frame
+
+
+def _with_frame(known: tuple[Summary, Frame | None] | None) -> tuple[Summary, Frame] | None:
+    return None if known is None or known[1] is None else (known[0], known[1])
 
 
 def _tells_nothing(value: Value) -> bool:

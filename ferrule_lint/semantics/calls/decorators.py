@@ -183,7 +183,9 @@ class Guards:
         enter(inner, wrapper.function, None, {}, None)
         execute(inner, wrapper.function.body)
         tests = [_of_rank(conditions) for conditions in inner.decorated]
-        return tests[0] if tests and all(t is not None for t in tests) else None
+        if not tests or any(t is None or negate(t) in tests for t in tests):
+            return None  # either way it is called
+        return tests[0]
 
 
 def _of_rank(conditions: tuple[Formula, ...]) -> Formula | None:

@@ -17,11 +17,14 @@ from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    NOTHING,
+    PRIVATE,
     UNIFORM,
     UNKNOWN,
     Axes,
     Value,
     join,
+    recast,
     worse,
 )
 from ferrule_lint.semantics.domain.targets import (
@@ -113,6 +116,8 @@ def call(frame: Frame, e: f.Call) -> Value:
             seen_by_others(frame, expr)
     before, marks = len(frame.terms), len(frame.gradient_marks)
     result = dispatch(frame, function, arguments)
+    if _meets_outside(e):
+        result = result._replace(group=PRIVATE)
     exceptions.after_call(frame, e, arguments.values, before)
     if len(frame.gradient_marks) == marks:
         gradient_order.of_call(frame, e)
@@ -123,6 +128,17 @@ def call(frame: Frame, e: f.Call) -> Value:
             result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
+
+
+def _meets_outside(e: f.Call) -> bool:
+    """A group for which a rank and a size of its own are given (`init_custom_process_group(rank=0, world_size=3)`):
+    whoever makes it meets processes of another program."""
+    name = last_name(e.func)
+    given = {k for k, _ in e.keywords}
+    return {"rank", "world_size"} <= given and name != "init_process_group" and _MAKES_GROUP.search(name) is not None
+
+
+_MAKES_GROUP = re.compile(r"(init|new|make|create|setup)\w*process_group|communicator$", re.IGNORECASE)
 
 
 def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:
@@ -214,6 +230,8 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):
             return draws.drawn(frame, dotted, e, tensor)
+    if dotted.startswith("numpy.") and (array := tensors.of_numpy(frame, dotted[6:], arguments)) is not None:
+        return array
     model = frame.models.call(dotted)
     if model is not None:
         if model.makes:  # a thread, a process, a future
@@ -236,7 +254,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
             loader=role.role == "loader",
             group=frozenset(role.axes) or None,
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
-            element_types=frozenset().union(*(v.types | v.element_types for v in arguments.values)),
+            element_types=NOTHING.union(*(v.types | v.element_types for v in arguments.values)) or NOTHING,
         )
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in _FACTORIES else ""):
@@ -420,7 +438,7 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         return value
     by_name = _only_method(frame, target, text)
     if by_name is not None:
-        guessed = receiver._replace(types=frozenset())
+        guessed = receiver._replace(types=NOTHING)
         return frame.analysis.call_function(
             frame, by_name, guessed, arguments.positional, arguments.keywords, e.pos, call=e,
             confidence=Confidence.LOW,
@@ -479,13 +497,13 @@ def unknown_call(
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
         if v.deps:
-            deps |= frozenset([(p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in v.deps])
+            deps |= recast(v.deps, CONTAINED, FLOWS, ITEM)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,
         data=data,
         deps=deps,
-        types=receiver.types if receiver is not None and keeps_module else frozenset(),
+        types=receiver.types if receiver is not None and keeps_module else NOTHING,
         group=group,
         module=receiver is not None and receiver.module and keeps_module,
         unwrapped=receiver is not None and receiver.unwrapped and keeps_module,

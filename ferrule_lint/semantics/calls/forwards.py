@@ -12,6 +12,7 @@ from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.programs import of_one_process
+from ferrule_lint.semantics.project.training import only_infers
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -96,14 +97,18 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
     return best
 
 
+def in_inference(frame: Frame) -> bool:
+    """Whether what runs here is hardly the model that the project shards to train it: two guesses are one too many."""
+    return only_infers(frame.module, frame.models.wrapping)
+
+
 def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str = "") -> None:
     func = arguments.expr.func
     note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
     assumed = confidence < Confidence.HIGH
-    confidence = min(
-        confidence, Confidence.LOW if assumed and of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
-    )
+    alone = assumed and (of_one_process(frame.analysis, frame.module) or in_inference(frame))
+    confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)
     frame.emit(
         Event(
             "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr),

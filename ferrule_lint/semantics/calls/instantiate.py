@@ -15,6 +15,7 @@ from ferrule_lint.semantics.domain.lattice import (
     ITEM,
     ITERATED,
     NO_DEPS,
+    NOTHING,
     OBSERVED,
     PRESENT,
     SELECTS,
@@ -176,8 +177,8 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     if result.deps or result.length_deps:
         # what depends on a parameter of an enclosing function still does at the call of the nested one
         own = {p.name for p in summary.function.parameters} if summary.function else set()
-        outer = frozenset(d for d in result.deps if d[0] not in own)
-        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own and d[0][0] != ".")
+        outer = frozenset(d for d in result.deps if d[0] not in own) or NOTHING
+        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own and d[0][0] != ".") or NOTHING
         value = value._replace(deps=outer, length_deps=outer_lengths)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed

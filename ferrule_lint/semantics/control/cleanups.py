@@ -11,8 +11,9 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control.exceptions import carries_on, is_broad, is_harmless
+from ferrule_lint.semantics.domain.conditions import negate
 from ferrule_lint.semantics.domain.lattice import WORLD
-from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, parts
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -21,13 +22,28 @@ if TYPE_CHECKING:
 
 def in_finally(frame: Frame, s: f.Try, body: Trace, final: Trace) -> None:
     """Events of a `finally` that a rank with an exception reaches alone, while the others are still in the body."""
-    _met_alone(frame, s, s.line, "a `finally`", body, final)
+    if not _other_half(body, final):
+        _met_alone(frame, s, s.line, "a `finally`", body, final)
 
 
 def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled: Trace) -> None:
     """The same of a handler that cleans up and raises again; one that goes on is a way of its own through the trace."""
     if is_broad(handler) and not carries_on(handler.body) and not _stands_for(body, handled):
         _met_alone(frame, s, handler.line, "an `except`", body, handled)
+
+
+def _other_half(body: Trace, final: Trace) -> bool:
+    """Whether one rank issues in the `finally` what all others wait in at the beginning of the block: it lets them
+    go on, with and without an exception."""
+    if len(body) != 1 or len(final) != 1:
+        return False
+    waits, lets_go = body[0], final[0]
+    if type(waits) is not Choice or type(lets_go) is not Choice or waits.orelse or lets_go.orelse:
+        return False
+    if waits.formula != negate(lets_go.formula) and negate(waits.formula) != lets_go.formula:
+        return False
+    ours, theirs = (_events_in(t.body) for t in (waits, lets_go))
+    return [(e.op, e.axes) for e in ours] == [(e.op, e.axes) for e in theirs]
 
 
 def _stands_for(body: Trace, handled: Trace) -> bool:

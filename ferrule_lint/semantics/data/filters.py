@@ -72,7 +72,7 @@ def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
     """The same for what is added to a list in the rounds of the innermost loop."""
     if not frame.items:
         return None
-    target, start, body = frame.items[-1]
+    target, start, body, _ = frame.items[-1]
     divergence = left_out(frame, frame.conditions[start:], frame.rounds[-1], target, frame.env, pos)
     return divergence if divergence is not None and not _filled_elsewhere(body, place, pos) else None
 
@@ -81,7 +81,7 @@ def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
     """The parameters that decide in how many rounds of the innermost loop something is added to a list."""
     if not frame.items:
         return NO_DEPS
-    target, start, body = frame.items[-1]
+    target, start, body, _ = frame.items[-1]
     deps = decided_by(frame.conditions[start:], frame.rounds[-1], target)
     return deps if deps and not _filled_elsewhere(body, place, pos) else NO_DEPS
 

@@ -37,6 +37,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Divergence,
     Value,
     overlap,
+    recast,
 )
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
@@ -169,7 +170,7 @@ def raise_or_pass_on(
                 if how == ITERATED:
                     passed = length_deps(value)
                 elif how == COUNTED:
-                    passed = frozenset((p, COUNTED if h == ITERATED else h) for p, h in length_deps(value))
+                    passed = recast(length_deps(value), COUNTED, ITERATED)
                 if latent.needs == "order":
                     passed = frozenset(d for d in passed if d[1] == ITERATED)
                     if not passed:
@@ -194,7 +195,7 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
     direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
     if how == COUNTED:
-        direct = frozenset((p, COUNTED if h == ITERATED else h) for p, h in length_deps(value))
+        direct = recast(length_deps(value), COUNTED, ITERATED)
     elif how != FLOWS:
         direct = frozenset((p, how) for p, h in value.deps if h in (FLOWS, ITEM))
     if not problems and direct and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:

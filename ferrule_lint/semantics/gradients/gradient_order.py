@@ -87,8 +87,8 @@ def too_early(frame: Frame) -> list[tuple[Mark, Mark]]:
         rest = marks[i + 1 :]
         end = next((n for n, m in enumerate(rest) if m.kind == CLEAR), len(rest))
         later = next((m for m in rest[:end] if m.kind == BACKWARD and not _exclude(mark, m)), None)
-        if later is None:
-            continue
+        if later is None or later.pos == mark.pos:
+            continue  # both in one call: told where that is defined
         after = rest[rest.index(later) + 1 : end]
         if any(m.kind == SYNC and (not m.what or m.what != mark.what) for m in after):
             continue  # each of two models has its own

@@ -126,8 +126,9 @@ class ClassInfo:
 class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
-    __slots__ = ("_facts", "alone", "bases", "body", "classes", "functions", "global_assigns", "imports", "is_package",
-                 "meanings", "mentions", "methods", "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
+    __slots__ = ("_facts", "alone", "bases", "body", "classes", "functions", "global_assigns", "imports", "infers",
+                 "is_package", "meanings", "mentions", "methods", "name", "outer", "parts", "path", "stars",
+                 "values")  # fmt: skip
 
     body: f.Body
     classes: dict[str, ClassInfo]
@@ -156,6 +157,8 @@ class ModuleInfo:
         self.meanings: dict[str, Entity | None] = {}
         #: whether it is a program of one process, once somebody has asked; see `semantics.project.programs`
         self.alone: bool | None = None
+        #: whether it only runs models, once somebody has asked; see `semantics.project.training`
+        self.infers: bool | None = None
         #: values of the names that no assignment binds, once they have been asked for
         self.values: dict[str, Value] = {}
         for imported in known.imports:

@@ -7,6 +7,7 @@ A project trains if some file other than a test makes an optimizer or calls `los
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,13 @@ _TRAINING = frozenset(
     "zero_grad optim Optimizer AdamW Adam SGD GradScaler training_step configure_optimizers lr_scheduler Trainer "
     "TrainingArguments LightningModule manual_backward optimizer optimizers".split()
 )
+#: names of what a training loop has, its evaluation included
+_OF_TRAINING = frozenset("train backward compute_loss prediction_step validation_step predict_step".split())
+#: what wraps modules in some library, and is a word for anything elsewhere
+_ORDINARY = frozenset({"setup", "prepare"})
+_SPEAKS = re.compile(
+    r"(?i)(^|_)(loss(es)?|trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|Trainer$"
+)
 #: what turns gradients off for a function
 _WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
 
@@ -30,6 +38,19 @@ _WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
 def trains(modules: Iterable[ModuleInfo]) -> bool:
     """Whether some file makes an optimizer, hands a model to a trainer or runs a backward pass; tests do not count."""
     return any(not is_test(m.path) and (not m.mentions.isdisjoint(_TRAINING) or _runs_backward(m)) for m in modules)
+
+
+def only_infers(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
+    """Whether a file runs models without gradients and speaks of nothing that trains or wraps them: metrics, caches of
+    embeddings, pipelines. A loop that evaluates what is being trained puts it back into training mode."""
+    if module.infers is None:
+        names = module.mentions
+        module.infers = (
+            not names.isdisjoint(_WITHOUT_GRADIENT)
+            and names.isdisjoint(_TRAINING | _OF_TRAINING | (wrapping - _ORDINARY))
+            and not any(_SPEAKS.search(name) for name in names)
+        )
+    return module.infers
 
 
 def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:

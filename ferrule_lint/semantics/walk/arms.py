@@ -7,7 +7,18 @@ from dataclasses import replace
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import layout
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied
-from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, WORLD, Divergence, Value, join2, settled, worse
+from ferrule_lint.semantics.domain.lattice import (
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    WORLD,
+    Divergence,
+    Value,
+    join2,
+    recast,
+    settled,
+    worse,
+)
 from ferrule_lint.semantics.gradients import participation, stage_values, surgery
 from ferrule_lint.semantics.sources import first_rank
 
@@ -21,9 +32,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         joined = joined._replace(reach=participation.met(formula, a, b))
     if a.filled is not b.filled:
         # filled up to a length in one arm: in the other it has that length already
-        joined = joined._replace(
-            shape=None, deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in joined.deps)
-        )
+        joined = joined._replace(shape=None, deps=recast(joined.deps, ITEM, FLOWS))
     divergence = divergence_of(formula)
     if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
         filled = divergence

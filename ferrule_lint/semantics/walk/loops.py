@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import queues
 from ferrule_lint.semantics.data import iteration
@@ -37,7 +38,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
 
     frame.rounds.append(iterable)
-    frame.items.append((s.target, len(frame.conditions), s.body))
+    frame.items.append((s.target, len(frame.conditions), s.body, s.iterable))
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
     frame.rounds.pop()
     frame.items.pop()
@@ -92,9 +93,10 @@ def while_loop(frame: Frame, s: f.While) -> None:
     formula_first, _ = condition(frame, s.test)
     if formula_first == FALSE:
         return
-    body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]))
+    once = formula_first == TRUE and not any(type(node) in (f.Break, f.Continue) for node in walk(s.body))
+    body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]), once)
     formula = formulas[0]
-    _filled_up(frame, s.test)
+    _filled_up(frame, s)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     divergence = divergence_of(formula)
     if divergence is not None and divergence.kind == "host" and queues.sets_no_number(frame, s):
@@ -107,19 +109,35 @@ def while_loop(frame: Frame, s: f.While) -> None:
     _loop_else(frame, s, body, pos)
 
 
-def _filled_up(frame: Frame, test: f.Expr) -> None:
-    """`while len(items) < most: items.append(...)`: as long as the number says, from here on."""
+def _filled_up(frame: Frame, s: f.While) -> None:
+    """`while len(items) < most: items.append(...)`: as long as the number says, from here on; and so is a list that
+    gets an item in each of the same rounds, as lists do that are kept side by side."""
+    test = s.test
     if type(test) is not f.Compare or test.ops not in (("<",), ("!=",)) or type(test.left) is not f.Call:
         return
     place = place_name(test.left.args[0]) if last_name(test.left.func) == "len" and test.left.args else ""
-    known = frame.read(place) if place else None
-    if known is not None and known.length is not None and frame.eval(test.rights[0]).divergence is None:
-        frame.env[place] = known._replace(length=None)
+    if not place or frame.eval(test.rights[0]).divergence is not None:
+        return
+    for item in (place, *(_appended(statement) for statement in s.body)):
+        known = frame.read(item) if item else None
+        if known is not None and known.length is not None:
+            frame.env[item] = known._replace(length=None)
 
 
-def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None], alike: Callable[[], bool]) -> Trace:
+def _appended(s: f.Stmt) -> str:
+    """The list that a statement adds one item to."""
+    call = s.value if type(s) is f.ExprStmt else None
+    if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "append":
+        return ""
+    return place_name(call.func.base)
+
+
+def _rounds(
+    frame: Frame, statements: f.Body, enter: Callable[[], None], alike: Callable[[], bool], once: bool = False
+) -> Trace:
     """The loop body's trace in a state that any round may start from: a first pass finds what it changes.
 
+    `once`: every rank runs one round at least, and to its end, so that nothing is left of what was before.
     `alike`: whether all ranks certainly run as many rounds. If not, what the loop changes is uniform within a round but
     not after the loop (temporal divergence, as in LLVM's uniformity analysis).
     """
@@ -143,7 +161,7 @@ def _rounds(frame: Frame, statements: f.Body, enter: Callable[[], None], alike: 
         execute(frame, statements)
     participation.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
-    after = any_rounds(saved, frame.env)
+    after = dict(frame.env) if once else any_rounds(saved, frame.env)
     if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):
         for place, value in after.items():
             if value.uniform and before.get(place) != value:

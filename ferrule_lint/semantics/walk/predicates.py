@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.lattice import (
     EMPTY,
     FLOWS,
     ITEM,
+    NO_DEPS,
+    NOTHING,
     OBSERVED,
     PRESENT,
     WORLD,
@@ -19,9 +22,10 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     computed,
     join,
+    recast,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.domain.text import last_name, position, render, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
@@ -85,7 +89,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
     return formula, join(values).plain()._replace(
-        types=frozenset(), uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
+        types=NOTHING, uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
     )
 
 
@@ -115,7 +119,7 @@ def _atom(
     key = frame.key(expr)
     if value.uniform and not value.divergence:
         key = "=" + key  # a test that is certainly uniform can never be told apart by ranks
-    return Atom(key, divergence or value.divergence, value.deps if deps is None else deps)
+    return Atom(key, divergence or value.divergence, (value.deps if deps is None else deps) or NO_DEPS)
 
 
 def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
@@ -132,7 +136,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
         return Known(True), Value(uniform=True, const="True")
     asked = first_rank.truth(value)
     if asked is not None:
-        return asked, value.plain()._replace(types=frozenset(), rank=first_rank.of(asked))
+        return asked, value.plain()._replace(types=NOTHING, rank=first_rank.of(asked))
     if value.divergence is not None and (value.group is not None or _MEMBERSHIP.search(name)):
         value = value._replace(divergence=value.divergence._replace(member=True))
     if value.divergence is None:
@@ -153,7 +157,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
-    return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
+    return _atom(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
 
 
 def _is_parameter(frame: Frame, name: str) -> bool:
@@ -181,9 +185,9 @@ def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
     """Reading the content of tensor or batch data: from here on the value is known to differ."""
     if value.divergence is not None:
         return value
-    deps = frozenset((p, OBSERVED if how in (FLOWS, ITEM) else how) for p, how in value.deps)
+    deps = recast(value.deps, OBSERVED, FLOWS, ITEM)
     if value.data is None:
-        return value.plain()._replace(deps=deps, types=frozenset())
+        return value.plain()._replace(deps=deps, types=NOTHING)
     divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
     return Value(divergence=divergence.at_most(Confidence.MEDIUM), data=value.data, deps=deps)
 
@@ -195,12 +199,40 @@ def _nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | 
     """
     if type(expr) is not f.Name or value.data is None or value.there:
         return None
-    for (target, *_), walked in zip(frame.items, frame.rounds, strict=True):
+    for (target, _, body, iterable), walked in zip(frame.items, frame.rounds, strict=True):
         names = target.elements if type(target) is f.Sequence else (target,)
-        if any(type(n) is f.Name and n.id == expr.id for n in names) and (walked.loader or walked.data is not None):
+        if not any(type(n) is f.Name and n.id == expr.id for n in names):
+            continue
+        if walked.loader or (walked.data is not None and not _told_apart(target, body, iterable)):
             note = f"`{expr.id}` may be nothing in some rounds of this rank"
             return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
     return None
+
+
+def _told_apart(target: f.Expr, body: f.Body, iterable: f.Expr) -> bool:
+    """Whether each item has a module, a setting or a name of its own: `self.projections[i](x)`, `if i == 0`,
+    `zip(streams, self.configs)`, `metrics.items()`. They are the parts of one input, and not samples; which of them are
+    there is decided by whoever calls, on all ranks alike."""
+    if type(iterable) is f.Call and last_name(iterable.func) == "enumerate" and iterable.args:
+        inner = iterable.args[0]
+        counter = target.elements[0] if type(target) is f.Sequence and target.elements else None
+        if _told_apart(target, (), inner):
+            return True
+        return type(counter) is f.Name and any(_own_part(node, counter.id) for node in walk(body))
+    if type(iterable) is not f.Call:
+        return False
+    if last_name(iterable.func) == "zip":
+        return any(place_name(a).startswith("self.") for a in iterable.args)
+    return last_name(iterable.func) == "items" and not iterable.args
+
+
+def _own_part(node: object, counter: str) -> bool:
+    """`self.layers[i]`, `projections[i](x)`, `i == 0`"""
+    if type(node) is f.Call and type(node.func) is f.Subscript:
+        return last_name(node.func.index) == counter
+    if type(node) is f.Subscript:
+        return last_name(node.index) == counter and place_name(node.base).startswith("self.")
+    return type(node) is f.Compare and last_name(node.left) == counter and type(node.rights[0]) is f.Const
 
 
 _NEGATIVE = {"is not": "is", "!=": "==", "not in": "in", ">=": "<", ">": "<="}
