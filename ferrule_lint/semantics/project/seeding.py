@@ -112,9 +112,12 @@ def _assigned(body: f.Body, name: str) -> list[object]:
     setting, and mostly off, as Megatron's `data_parallel_random_init`."""
     found: list[object] = []
     for item in walk(body):
-        if type(item) is not f.Assign and type(item) is not f.AugAssign:
+        if type(item) is f.Assign:
+            targets = item.targets
+        elif type(item) is f.AugAssign:
+            targets = (item.target,)
+        else:
             continue
-        targets = item.targets if type(item) is f.Assign else (item.target,)
         if item.value is None or not any(type(t) is f.Name and t.id == name for t in targets):
             continue
         changed = type(item) is f.AugAssign or any(type(n) is f.Name and n.id == name for n in walk(item.value))
