@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.calls.dispatch import Arguments
     from ferrule_lint.semantics.domain.targets import MethodTarget
-    from ferrule_lint.semantics.project.names import ClassInfo
+    from ferrule_lint.semantics.project.names import ClassInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -36,7 +36,8 @@ class Receivers:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._called: dict[str, list[ClassInfo]] | None = None
+        #: what instances are called -> (file, class)
+        self._called: dict[str, list[tuple[ModuleInfo, str]]] | None = None
 
     def named(self, variable: str, method: str) -> ClassInfo | None:
         """The one class that a variable or attribute is named after, if it has the method and is no module."""
@@ -44,12 +45,16 @@ class Receivers:
             self._called = {}
             for path, module in self._analysis.names.modules.items():
                 if not is_test(path):
-                    for info in module.classes.values():
-                        self._called.setdefault(as_variable(info.name), []).append(info)
+                    for name, _ in module.bases:
+                        self._called.setdefault(as_variable(name), []).append((module, name))
         found = self._called.get(variable.strip("_").lower(), ())
-        if len(found) != 1 or self._analysis.names.method(found[0], method) is None:
+        if len(found) != 1:
             return None
-        return None if self._analysis.is_module(found[0]) else found[0]
+        ((module, name),) = found
+        info = next(c for c in module.classes.values() if c.name == name)
+        if self._analysis.names.method(info, method) is None or self._analysis.is_module(info):
+            return None
+        return info
 
 
 def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) -> Value | None:
