@@ -226,11 +226,11 @@ def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
     data, divergence, length = result.data, result.divergence, result.length
     if not any(d is not None and d.assumed for d in (data, divergence, length)):
         return result
-    # (what is passed may be such a guess itself, come back in the next round of a loop)
-    if any(
-        d.confidence > Confidence.LOW for v in bound.values() for d in (v.data, v.divergence, v.length) if d is not None
-    ):
-        return result
+    passed = [d for v in bound.values() for d in (v.data, v.divergence, v.length) if d is not None]
+    passed = [d for d in passed if d.confidence > Confidence.LOW]
+    if passed:
+        # what is passed may be such a guess itself, come back in the next round of a loop
+        return result if all(d.assumed for d in passed) else _confirmed(result)
     if data is not None and data.assumed:
         result = result._replace(data=data.at_most(Confidence.LOW))
     if divergence is not None and divergence.assumed:
@@ -238,6 +238,15 @@ def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
     if length is not None and length.assumed:
         result = result._replace(length=length.at_most(Confidence.LOW))
     return result
+
+
+def _confirmed(result: Value) -> Value:
+    """A result that the function took for local data by a parameter's name, where local data was passed."""
+
+    def sure(divergence: Divergence | None) -> Divergence | None:
+        return divergence and divergence._replace(assumed=False)
+
+    return result._replace(data=sure(result.data), divergence=sure(result.divergence), length=sure(result.length))
 
 
 def _through(argument: Value, how: str) -> Value:

@@ -107,13 +107,20 @@ class Seeding:
         return found
 
 
-def _assigned(body: object, name: str) -> list[object]:
-    out: list[object] = []
+def _assigned(body: f.Body, name: str) -> list[object]:
+    """What a name is assigned. Not what it is changed by under a test (`if args.x: seed += 10 * rank`): that is a
+    setting, and mostly off, as Megatron's `data_parallel_random_init`."""
+    found: list[object] = []
     for item in walk(body):
-        if (
-            type(item) is f.Assign
-            and item.value is not None
-            and any(type(t) is f.Name and t.id == name for t in item.targets)
-        ) or (type(item) is f.AugAssign and type(item.target) is f.Name and item.target.id == name):
-            out.append(item.value)
-    return out
+        if type(item) is f.Assign:
+            targets = item.targets
+        elif type(item) is f.AugAssign:
+            targets = (item.target,)
+        else:
+            continue
+        if item.value is None or not any(type(t) is f.Name and t.id == name for t in targets):
+            continue
+        changed = type(item) is f.AugAssign or any(type(n) is f.Name and n.id == name for n in walk(item.value))
+        if not changed or any(item is s for s in body):
+            found.append(item.value)
+    return found
