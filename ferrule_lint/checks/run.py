@@ -58,7 +58,9 @@ def _check(
             progress(path)
         found = _file(analysis, module, errors)
         findings += (_in_test(x) for x in found) if is_test(path) else found
-    return CheckResult(tuple(told_once(_without_repeats(findings))), dict(sorted(analysis.counters.items())), tuple(errors))
+    return CheckResult(
+        tuple(told_once(_without_repeats(findings))), dict(sorted(analysis.counters.items())), tuple(errors)
+    )
 
 
 def _file(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> Iterator[Finding]:

@@ -127,7 +127,8 @@ class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
     __slots__ = ("_facts", "alone", "bases", "body", "classes", "functions", "global_assigns", "imports", "infers",
-                 "is_package", "meanings", "mentions", "methods", "name", "outer", "parts", "path", "stars", "values")  # fmt: skip
+                 "is_package", "meanings", "mentions", "methods", "name", "outer", "parts", "path", "stars",
+                 "values")  # fmt: skip
 
     body: f.Body
     classes: dict[str, ClassInfo]
