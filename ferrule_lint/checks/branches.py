@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ferrule_lint.checks.build import confidence_of, event_steps
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
+from ferrule_lint.semantics.calls.forwards import is_of_buffers
 from ferrule_lint.semantics.control.exceptions import RUN_DRY
 from ferrule_lint.semantics.divergence.compare import Difference, Effort, Occurrence, branch_code, difference
 from ferrule_lint.semantics.divergence.reach import can_run
@@ -27,6 +28,8 @@ _BRANCH = {
     "FER107": "the forward of a sharded module{reached} is run only where an optional input is there",
     "FER401": "`{op}`{reached} is reached by some ranks only, but every rank has to create every group",
 }
+
+_UNDER_DDP = "the forward of a module in DDP{reached}, which broadcasts its buffers, is reached by some ranks only"
 
 
 def check(
@@ -145,7 +148,8 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         message = f"`{op}`{reached} is skipped by ranks that {kind} earlier: `{choice.text}` {why}"
     else:
         code = branch_code(found.occurrences, divergence.kind)
-        message = _BRANCH[code].format(op=op, reached=reached) + f": `{choice.text}` {why}"
+        form = _UNDER_DDP if all(is_of_buffers(o.event) for o in found.occurrences) else _BRANCH[code]
+        message = form.format(op=op, reached=reached) + f": `{choice.text}` {why}"
     condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
     middle = [condition]
     if code == "FER105":

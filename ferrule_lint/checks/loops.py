@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
+from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
 from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops
@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops
 def check(root: Trace, function: str) -> Iterator[Finding]:
     """One finding for each loop with events whose trip count is divergent along an axis of theirs."""
     for loop in choices_and_loops(root):
-        if type(loop) is not Loop or loop.trip is None:
+        if type(loop) is not Loop or loop.trip is None or _order_says_it(loop):
             continue
         lenient = loop.trip.kind in ("host", "data")
         for least in (Confidence.MEDIUM, Confidence.LOW):
@@ -34,3 +34,9 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
             condition = Step("condition", loop.path, loop.pos[0], loop.pos[1], f"`{loop.text}` decides how many rounds")
             yield finding("FER104", message, loop.trip, occurrences, (condition,), function, confidence)
             break
+
+
+def _order_says_it(loop: Loop) -> bool:
+    """Whether FER106 is reported of the same loop for the same reason: other keys come in another order as well."""
+    same = loop.order is not None and loop.trip is not None and loop.order.why[:1] == loop.trip.why[:1]
+    return same and first_in_order(loop.body, Confidence.MEDIUM) is not None

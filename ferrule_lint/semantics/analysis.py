@@ -17,13 +17,15 @@ from ferrule_lint.facts.outline import Facts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.calls import constructed, decorators, forwards
-from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate
+from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, wrapped_classes
+from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, Axes, Value, join, settled, worse
+from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, NOTHING, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
 from ferrule_lint.semantics.gradients import gradient_order, participation, stage_values
@@ -68,17 +70,20 @@ class Analysis:
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
         self.exceptions = exceptions.Exceptions(self)
+        self.receivers = Receivers(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
         self.accumulators = Accumulators()
         self.hierarchy = Hierarchy(self)
         self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()
-        self._summaries: dict[tuple[object, ...], tuple[Summary, Frame]] = {}
+        self._summaries: dict[tuple[object, ...], tuple[Summary, Frame | None]] = {}
         self._stack: list[tuple[object, ...]] = []
         self._open: dict[tuple[object, ...], int] = {}
         #: lowest open frame that the frame at each depth has leant on
         self._leans: list[int] = []
+        #: open functions that call themselves, as far as one has seen
+        self._again: set[tuple[object, ...]] = set()
         self._contexts: collections.Counter[str] = collections.Counter()
         self._modules: dict[str, bool] = {}
         self._axes: dict[str, Axes | None] = {}
@@ -144,7 +149,9 @@ class Analysis:
             keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
         bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
         known = self.summary(method, contexts_of(method, bound, expr, self.models), info, None, frame.depth + 1)
-        return () if known is None or known[0].busy else self.holders.fixed(info, known[1].self_writes)
+        if known is None or known[0].busy or known[1] is None:
+            return ()
+        return self.holders.fixed(info, known[1].self_writes)
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
@@ -177,8 +184,8 @@ class Analysis:
             elif type(expr) is f.Subscript and last_name(expr.base) in _LISTS:
                 item = expr.index.elements[0] if type(expr.index) is f.Sequence and expr.index.elements else expr.index
                 info = self.annotated_class(item, module)
-                return frozenset({info}) if info is not None else frozenset()
-        return frozenset()
+                return frozenset({info}) if info is not None else NOTHING
+        return NOTHING
 
     def annotated_external(self, annotation: f.Expr | None, module: ModuleInfo) -> str | None:
         found = self._annotated(annotation, module)
@@ -262,7 +269,8 @@ class Analysis:
         return instantiate(frame, summary, bound, pos)
 
     def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
-        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them."""
+        """The classes of arguments on which the function calls methods of theirs, where no annotation tells them, and
+        of modules whose forward broadcasts buffers."""
         out: list[tuple[str, Value]] = []
         for i, parameter in enumerate(function.parameters):
             value = bound.get(parameter.name)
@@ -271,6 +279,9 @@ class Analysis:
             if i == 0 and function.owner is not None and not function.is_static:
                 continue
             (info,) = value.types
+            if forwards.shares_buffers(self, value):
+                out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
+                continue
             annotated = self.annotated_class(parameter.annotation, function.module)
             if annotated is info or (annotated is not None and annotated not in self.names.mro(info)):
                 continue
@@ -334,9 +345,14 @@ class Analysis:
             execute(inner, function.body)
         finally:
             self._light_open.discard(key)
-        result = _result_of(inner)._replace(deps=NO_DEPS)
+        result = _result_of(inner)
+        given = [bound[name] for name, how in sorted(result.deps) if how == FLOWS and name in bound]
+        result = result._replace(deps=NO_DEPS)
         if annotated is not None and not result.types:
             result = result._replace(types=frozenset({annotated}))
+        wrapped: frozenset[ClassInfo] = frozenset().union(*(wrapped_classes(frame, result, v) for v in given))
+        if wrapped:
+            return result._replace(types=result.types | wrapped)  # what is wrapped elsewhere is of another class
         self._light[key] = result
         return result
 
@@ -350,13 +366,15 @@ class Analysis:
     # ------------------------------------------------------------------ summaries
     def summary(
         self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
-    ) -> tuple[Summary, Frame] | None:
-        """The summary of a function in a context, and the frame it was read off; None when a budget ended."""
+    ) -> tuple[Summary, Frame | None] | None:
+        """The summary of a function in a context, and the frame it was read off, which is kept for constructors and
+        without a context only; None when a budget ended."""
         key = (function.id, context, info.id if info else "", closure)
         known = self._summaries.get(key)
         if known is not None:
             if known[0].busy and self._leans:
                 self._leans[-1] = min(self._leans[-1], self._open[key])
+                self._again.add(key)
             return known
         if depth > DEEPEST_CALL:
             self.count("calls nested too deeply")
@@ -368,11 +386,37 @@ class Analysis:
         if self._contexts[function.id] > 6 * MOST_CONTEXTS:
             self.count("summaries of a function")
             return None
+        place = len(self._leans)
+        known, leans = self._computed(key, (), function, context, info, closure, depth)
+        if key in self._again:
+            self._again.discard(key)
+            if leans == place and known[0].events:
+                # what a call of itself does is what was found without such calls: one level of them is seen
+                known, leans = self._computed(key, known, function, context, info, closure, depth)
+        if leans < place:
+            del self._summaries[key]
+            if self._leans:
+                self._leans[-1] = min(self._leans[-1], leans)
+        return known
+
+    def _computed(
+        self,
+        key: tuple[object, ...],
+        before: tuple[Summary, Frame | None] | tuple[()],
+        function: FunctionInfo,
+        context: Context,
+        info: ClassInfo | None,
+        closure: Frame | None,
+        depth: int,
+    ) -> tuple[tuple[Summary, Frame | None], int]:
+        """A function's summary and frame, and the lowest open frame that they lean on; `before` is what calls of itself
+        find, nothing if they are to be silent."""
         summary = Summary(function)
         frame = Frame(self, function.module, function, depth=depth, closure=closure)
+        known: tuple[Summary, Frame | None] = (summary, frame)
         place = len(self._leans)
         self._open[key] = place
-        self._summaries[key] = (summary, frame)
+        self._summaries[key] = before or known
         self._leans.append(place)
         try:
             enter(frame, function, info, dict(context), None)
@@ -384,20 +428,19 @@ class Analysis:
             leans = self._leans.pop()
             del self._open[key]
             summary.busy = False
+        self._summaries[key] = known
         self._finish(summary, frame)
         stage_values.finish(frame)
         summary.in_context = latent.of_context(summary.trace, dict(context), self.count) if summary.events else ()
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
-            for held in (frame.env, frame.versions, frame.terms, frame.returns):
+            for held in (frame.env, frame.versions, frame.terms, frame.returns, frame.definitions):
                 held.clear()
             if function.name != "__init__":  # what that has fixed is asked for by `with` blocks
                 frame.self_writes.clear()
-        if leans < place:
-            del self._summaries[key]
-            if self._leans:
-                self._leans[-1] = min(self._leans[-1], leans)
-        return summary, frame
+                if context:
+                    self._summaries[key] = (summary, None)
+        return known, leans
 
     def _finish(self, summary: Summary, frame: Frame) -> None:
         assert summary.function is not None
@@ -407,15 +450,15 @@ class Analysis:
             summary.result = participation.returned(frame, summary.result)
             participation.at_return(frame, summary.result)
         annotated = self.annotated_class(summary.function.returns, summary.function.module)
-        if annotated is not None and not summary.result.types and summary.result.target is None:
-            summary.result = summary.result._replace(types=frozenset({annotated}))
+        if annotated is not None and not summary.result.types and _tells_nothing(summary.result):
+            summary.result = summary.result._replace(types=frozenset({annotated}), target=None)
         if summary.result.presence is None and _says_there(summary.function.returns):
             summary.result = summary.result._replace(there=True)
         parameters = {p.name for p in summary.function.parameters}
         summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
         summary.self_writes, summary.self_uniform = state.left(frame)
         summary.gradient_kinds = gradient_order.shown(frame)
-        summary.wraps = frozenset(frame.wraps & parameters)
+        summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
         if len(frame.latents) >= latent.MOST_LATENTS:
@@ -433,12 +476,12 @@ class Analysis:
                 outer = self.frame_of(parent)
                 closure = outer[1] if outer is not None else None
         info = function.module.classes.get(function.owner) if function.owner else None
-        return self.summary(function, (), info, closure, 0)
+        return _with_frame(self.summary(function, (), info, closure, 0))
 
     def frames_of_subclasses(self, function: FunctionInfo) -> Iterator[tuple[Summary, Frame]]:
         """An inherited method for the subclasses that override what it calls."""
         for info in self.hierarchy.contexts(function):
-            known = self.summary(function, (), info, None, 0)
+            known = _with_frame(self.summary(function, (), info, None, 0))
             if known is not None:
                 yield known
 
@@ -450,6 +493,16 @@ class Analysis:
         except RecursionError:
             self.count("too deep for Python's stack")
         return frame
+
+
+def _with_frame(known: tuple[Summary, Frame | None] | None) -> tuple[Summary, Frame] | None:
+    return None if known is None or known[1] is None else (known[0], known[1])
+
+
+def _tells_nothing(value: Value) -> bool:
+    """Whether the text says less of what a value may be called or asked for than an annotation does: it refers to
+    nothing, or is an attribute of something unknown (`return self._trainer`)."""
+    return value.target is None or type(value.target) is MethodTarget
 
 
 def _says_there(annotation: f.Expr | None) -> bool:
@@ -516,7 +569,7 @@ def _settled(values: list[Value]) -> Value | None:
 
 
 def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
-    """One event of each kind in a trace and in the calls it makes."""
+    """One event of each kind in a trace and in the calls it makes: the surest, of those the first."""
     found: dict[tuple[object, ...], Event] = {}
     stack = list(reversed(trace))
     while stack:
@@ -525,12 +578,19 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
             break
         term = stack.pop()
         if type(term) is Event:
-            found.setdefault((term.op, term.axes, term.hidden, term.channel), term)
+            _keep(found, term)
         elif type(term) is CallTerm:
             for event in term.summary.events:
                 if event.confidence > term.confidence:
                     event = event._replace(confidence=term.confidence)
-                found.setdefault((event.op, event.axes, event.hidden, event.channel), event)
+                _keep(found, event)
         else:
             stack.extend(reversed(parts(term)))
     return list(found.values())
+
+
+def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
+    kind = (event.op, event.axes, event.hidden, event.channel)
+    known = found.get(kind)
+    if known is None or event.confidence > known.confidence:
+        found[kind] = event

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters
+from ferrule_lint.semantics.data import filters, grouping
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -19,6 +19,7 @@ from ferrule_lint.semantics.domain.lattice import (
     ITEM,
     ITERATED,
     NO_DEPS,
+    NOTHING,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -26,6 +27,8 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     computed,
     join,
+    only,
+    recast,
     rounds_of,
     worse,
 )
@@ -95,7 +98,7 @@ _UNIFORM = frozenset(
     ]
 )
 
-_PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "itertools.islice", "tqdm.tqdm", "tqdm",
+_PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "tqdm.tqdm", "tqdm",
                       "tqdm.auto.tqdm", "itertools.chain", "collections.OrderedDict", "itertools.cycle",
                       "typing.cast", "collections.deque", "bytearray", "memoryview",
                       "numpy.frombuffer"})  # fmt: skip
@@ -158,7 +161,7 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
-    deps = frozenset((p, COUNTED if how == ITERATED else how) for p, how in length_deps(value))
+    deps = recast(length_deps(value), COUNTED, ITERATED)
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
     emptiness = value.emptiness or (None if value.container else value.data)
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps | empty_or_not(value))
@@ -178,7 +181,7 @@ def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
 
 def empty_or_not(value: Value) -> Deps:
     """The parameters whose size, or that of whose items, is asked for."""
-    return frozenset((p, EMPTY) for p, how in value.deps if how in (FLOWS, ITEM))
+    return only(value.deps, EMPTY, FLOWS, ITEM)
 
 
 def _range(frame: Frame, arguments: Arguments) -> Value:
@@ -195,9 +198,26 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
     )
 
 
+def _islice(frame: Frame, arguments: Arguments) -> Value:
+    """`islice(items, rank, None, world_size)` deals the items out, which leaves some ranks one less."""
+    items = _pass_on(arguments.positional)
+    if len(arguments.positional) != 4 or items.multiple:
+        return items
+    _, start, stop, step = arguments.positional
+    rank = start.divergence
+    if rank is None or rank.kind != "rank" or stop.const != "None" or not step.world_size:
+        return items
+    note = f"`{render(arguments.expr)}` takes another share on every rank"
+    return items._replace(
+        length=rank.then(frame.step("condition", arguments.expr.pos, note)).at_most(Confidence.MEDIUM), uniform=False
+    )
+
+
 def _unordered(frame: Frame, arguments: Arguments) -> Value:
     expr = arguments.expr.args[0] if arguments.expr.args else None
-    return made_set(frame, _pass_on(arguments.positional), expr, arguments.expr.pos)
+    made = made_set(frame, _pass_on(arguments.positional), expr, arguments.expr.pos)
+    distinct = grouping.of_distinct(frame, made, expr, arguments.expr.pos)
+    return made if distinct is None else made._replace(length=distinct, uniform=False)
 
 
 def _sorted(frame: Frame, arguments: Arguments) -> Value:
@@ -297,9 +317,19 @@ def _empty(frame: Frame, arguments: Arguments) -> Value:
     return Value(uniform=True, container=True)
 
 
+def _groups(frame: Frame, arguments: Arguments) -> Value:
+    """`Counter(items)`, `groupby(items, key)`: one for each of the different items."""
+    if not arguments.positional:
+        return _empty(frame, arguments)
+    expr = arguments.expr.args[0] if arguments.expr.args else None
+    items = _pass_on(arguments.positional)
+    distinct = grouping.of_distinct(frame, items, expr, arguments.expr.pos)
+    return Value(uniform=items.uniform, data=items.data, length=distinct, container=True)
+
+
 def _type(frame: Frame, arguments: Arguments) -> Value:
     """`type(x)` of an instance of a class of the project."""
-    types = arguments.positional[0].types if len(arguments.positional) == 1 else frozenset()
+    types = arguments.positional[0].types if len(arguments.positional) == 1 else NOTHING
     return Value(uniform=True, target=ClassTarget(next(iter(types)))) if len(types) == 1 else UNKNOWN
 
 
@@ -323,6 +353,7 @@ _Handler = Callable[["Frame", "Arguments"], Value]
 _FUNCTIONS: dict[str, _Handler] = {
     "len": _len,
     "range": _range,
+    "itertools.islice": _islice,
     "set": _unordered,
     "frozenset": _unordered,
     "sorted": _sorted,
@@ -339,7 +370,7 @@ _FUNCTIONS: dict[str, _Handler] = {
     "filter": _filter,
     "type": _type,
     "collections.defaultdict": _empty,
-    "collections.Counter": _empty,
+    "collections.Counter": _groups,
     "pickle.dumps": serialised,
     "dill.dumps": serialised,
     "cloudpickle.dumps": serialised,

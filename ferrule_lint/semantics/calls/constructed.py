@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.semantics.data import iteration
-from ferrule_lint.semantics.domain.lattice import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, Value, rounds_of
+from ferrule_lint.semantics.domain.lattice import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, Value, only, rounds_of
 
 if TYPE_CHECKING:
     from ferrule_lint.facts import types as f
@@ -41,7 +41,7 @@ def kept(frame: Frame, bound: Mapping[str, Value], pos: f.Pos) -> tuple[tuple[st
         if value.types and value.length is None:
             value = iteration.of_instance(frame, value, pos)
         length = rounds_of(value)
-        deps = value.length_deps | frozenset((p, ITERATED) for p, how in value.deps if how == FLOWS)
+        deps = value.length_deps | only(value.deps, ITERATED, FLOWS)
         if (length is not None or deps) and value.const is None:
             found.append((name, Value(length=length, length_deps=deps)))
     return tuple(sorted(found))

@@ -133,7 +133,7 @@ _CACHES = frozenset("cache lru_cache memoize memoized cached ttl_cache".split())
 
 def _remembered(frame: Frame, function: FunctionInfo, decorator: f.Expr) -> None:
     """A function that is run for new arguments only, and reduces or gathers one of them: to the others it is old."""
-    known = admissions.admissions(frame)
+    known = admissions.in_any_group(frame)  # who has it in the cache is missing in that very group
     argument = next((p.name for p in function.parameters if p.name in known), None)
     if argument is None:
         return

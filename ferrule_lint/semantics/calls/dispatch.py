@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, methods, modelled
+from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, methods, modelled, receivers
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data import iteration, tensors
@@ -17,12 +17,14 @@ from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    NOTHING,
     PRIVATE,
     UNIFORM,
     UNKNOWN,
     Axes,
     Value,
     join,
+    recast,
     worse,
 )
 from ferrule_lint.semantics.domain.targets import (
@@ -40,7 +42,7 @@ from ferrule_lint.semantics.gradients import gradient_order, participation, surg
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.sources import first_rank, tokenizers
+from ferrule_lint.semantics.sources import draws, first_rank, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.walk.attributes import is_world_size, rank_axes
 
@@ -227,7 +229,9 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     if dotted.startswith("torch."):
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):
-            return tensor
+            return draws.drawn(frame, dotted, e, tensor)
+    if dotted.startswith("numpy.") and (array := tensors.of_numpy(frame, dotted[6:], arguments)) is not None:
+        return array
     model = frame.models.call(dotted)
     if model is not None:
         if model.makes:  # a thread, a process, a future
@@ -250,7 +254,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
             loader=role.role == "loader",
             group=frozenset(role.axes) or None,
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
-            element_types=frozenset().union(*(v.types | v.element_types for v in arguments.values)),
+            element_types=NOTHING.union(*(v.types | v.element_types for v in arguments.values)) or NOTHING,
         )
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in _FACTORIES else ""):
@@ -429,9 +433,12 @@ def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         return named
     if frame.models.convention("initialized", target.name) is not None and receiver.data is None:
         return Value(uniform=True, const="True")
+    value = receivers.call(frame, target, arguments, text)
+    if value is not None:
+        return value
     by_name = _only_method(frame, target, text)
     if by_name is not None:
-        guessed = receiver._replace(types=frozenset())
+        guessed = receiver._replace(types=NOTHING)
         return frame.analysis.call_function(
             frame, by_name, guessed, arguments.positional, arguments.keywords, e.pos, call=e,
             confidence=Confidence.LOW,
@@ -490,13 +497,13 @@ def unknown_call(
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
         if v.deps:
-            deps |= frozenset([(p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in v.deps])
+            deps |= recast(v.deps, CONTAINED, FLOWS, ITEM)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,
         data=data,
         deps=deps,
-        types=receiver.types if receiver is not None and keeps_module else frozenset(),
+        types=receiver.types if receiver is not None and keeps_module else NOTHING,
         group=group,
         module=receiver is not None and receiver.module and keeps_module,
         unwrapped=receiver is not None and receiver.unwrapped and keeps_module,

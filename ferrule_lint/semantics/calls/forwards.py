@@ -15,6 +15,7 @@ from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import only_infers
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.calls.dispatch import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
@@ -43,8 +44,8 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
         return result
     if role == "ddp" and analysis.sharding.shares_buffers(modules):
-        note = f"the forward of `{render(arguments.expr.func)}` broadcasts its buffers"
-        emit(frame, arguments, Confidence.MEDIUM, note)
+        note = f"the forward of `{render(arguments.expr.func)}` {_BUFFERS}"
+        emit(frame, arguments, Confidence.HIGH, note)
     # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
     accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
     if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
@@ -59,6 +60,22 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
     value = (result or Value())._replace(data=data) if result is None or result.data is None else result
     return value if role == "leaf" else participation.of_forward(frame, channel(arguments), arguments, value)
+
+
+_BUFFERS = "broadcasts its buffers"
+
+
+def shares_buffers(analysis: Analysis, module: Value) -> bool:
+    """Whether a value is a module in DDP whose forward broadcasts buffers."""
+    wrapper = analysis.models.class_(module.external) if module.external else None
+    if wrapper is None or wrapper.role != "ddp":
+        return False
+    return analysis.sharding.shares_buffers([c for c in module.types if analysis.is_module(c)])
+
+
+def is_of_buffers(event: Event) -> bool:
+    """Whether an event is the broadcast of a forward under DDP."""
+    return event.op == "forward" and event.note.endswith(_BUFFERS)
 
 
 def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:

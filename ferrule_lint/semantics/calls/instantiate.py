@@ -15,6 +15,7 @@ from ferrule_lint.semantics.domain.lattice import (
     ITEM,
     ITERATED,
     NO_DEPS,
+    NOTHING,
     OBSERVED,
     PRESENT,
     SELECTS,
@@ -30,7 +31,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.project.names import FunctionInfo
+from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.walk.frame import Frame
 
 _CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
@@ -176,17 +177,17 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     if result.deps or result.length_deps:
         # what depends on a parameter of an enclosing function still does at the call of the nested one
         own = {p.name for p in summary.function.parameters} if summary.function else set()
-        outer = frozenset(d for d in result.deps if d[0] not in own)
-        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own and d[0][0] != ".")
+        outer = frozenset(d for d in result.deps if d[0] not in own) or NOTHING
+        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own and d[0][0] != ".") or NOTHING
         value = value._replace(deps=outer, length_deps=outer_lengths)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed
         for name, how in sorted(result.deps):
             argument = bound.get(name)
             if argument is not None:
+                types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
                 value = join2(value, _through(argument, how))._replace(
-                    target=value.target, const=None, items=items, types=value.types, module=value.module,
-                    there=value.there,
+                    target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
                 )  # fmt: skip
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)
@@ -210,6 +211,14 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
     return value
+
+
+def wrapped_classes(frame: Frame, result: Value, argument: Value) -> frozenset[ClassInfo]:
+    """The classes of a module that a function was given and hands back in a wrapper (`return DDP(model)`)."""
+    wrapper = frame.models.class_(result.external) if result.external and argument.types else None
+    if wrapper is None or wrapper.role not in ("ddp", "sharded"):
+        return frozenset()
+    return argument.types if all(frame.analysis.is_module(c) for c in argument.types) else frozenset()
 
 
 def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:

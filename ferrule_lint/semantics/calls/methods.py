@@ -10,7 +10,19 @@ from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, run_in_thre
 from ferrule_lint.semantics.data import filters, layout
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
-from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, UNKNOWN, Value, contained, join, reaching, worse
+from ferrule_lint.semantics.domain.lattice import (
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    NOTHING,
+    UNKNOWN,
+    Value,
+    contained,
+    join,
+    reaching,
+    recast,
+    worse,
+)
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
@@ -71,7 +83,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         value = join([receiver, *operands]).plain()
         dim = arguments.positional[0].const if arguments.positional else None
         if name == "squeeze" and dim not in (None, "0"):  # a dimension of size 1 is the same everywhere
-            deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+            deps = recast(value.deps, ITEM, FLOWS)
             value = value._replace(shape=None if receiver.uneven_last else value.shape, deps=deps)
         return value._replace(
             boolean=receiver.boolean or name in MASKS,
@@ -172,7 +184,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     data = worse(known.data, added.data)
     if added.divergence is not None and added.divergence.kind == "data":
         data = worse(data, added.divergence)
-    types = added.types | (added.element_types if last_name(e.func) in ("extend", "update") else frozenset())
+    types = added.types | (added.element_types if last_name(e.func) in ("extend", "update") else NOTHING)
     unordered = known.unordered
     if last_name(e.func) == "add" and any(numbers(a) for a in e.args):
         unordered = None  # a set of numbers
@@ -214,7 +226,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
 def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:
     from ferrule_lint.semantics.walk.attributes import store_item
 
-    store_item(frame, target, value)
+    store_item(frame, target, value, grouped=True)
 
 
 def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | None:

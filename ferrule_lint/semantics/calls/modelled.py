@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    NOTHING,
     OBSERVED,
     UNIFORM,
     UNKNOWN,
@@ -27,6 +28,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     computed,
     join,
+    recast,
     rounds_of,
 )
 from ferrule_lint.semantics.domain.summary import Latent
@@ -357,9 +359,7 @@ def _result(
         if model.event is None:
             name = model.name.rpartition(".")[2]
             return Value(uniform=True, world_size="world_size" in name or name in ("size", "num_processes"))
-        return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(
-            types=frozenset()
-        )
+        return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(types=NOTHING)
     if model.returns == "rank_and_size":
         rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
         return Value(items=(rank, Value(uniform=True, world_size=True)))
@@ -387,7 +387,7 @@ def _result(
 
 def _of_one_size(value: Value) -> Value:
     """A tensor that is brought to the same size on all ranks, or a tuple of such."""
-    deps = frozenset((p, ITEM if how == FLOWS else how) for p, how in value.deps)
+    deps = recast(value.deps, ITEM, FLOWS)
     items = tuple([_of_one_size(v) for v in value.items]) if value.items is not None else None
     return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS, items=items)
 

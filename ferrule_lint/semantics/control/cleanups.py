@@ -33,8 +33,8 @@ def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled:
 
 
 def _other_half(body: Trace, final: Trace) -> bool:
-    """Whether one rank issues in the `finally` what all others wait in at the beginning of the block: it lets them go
-    on, with and without an exception."""
+    """Whether one rank issues in the `finally` what all others wait in at the beginning of the block: it lets them
+    go on, with and without an exception."""
     if len(body) != 1 or len(final) != 1:
         return False
     waits, lets_go = body[0], final[0]

@@ -20,7 +20,8 @@ from ferrule_lint.semantics.project.names import ModuleInfo
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
-_MEASURES = re.compile(
+#: names of what is measured on the way
+MEASURES = re.compile(
     r"metric|score|stat(istic)?s?$|result|sum|count|total|mean|loss|logs?$|record|pred|sample|hist|meter|accum|average",
     re.IGNORECASE,
 )
@@ -55,19 +56,13 @@ def _filled(node: object) -> f.Subscript | None:
         place = node.func.base
     if type(place) is not f.Subscript or type(place.base) is not f.Attr or type(place.index) is f.Const:
         return None
-    return place if _MEASURES.search(place.base.attr) and not numbers(place.index) else None
+    return place if MEASURES.search(place.base.attr) and not numbers(place.index) else None
 
 
 def order(frame: Frame, iterable: Value, walked: f.Expr) -> Divergence | None:
     """Why ranks walk what an attribute holds in another order."""
     attribute = _walked(walked)
-    if (
-        attribute is None
-        or frame.light
-        or iterable.in_order
-        or iterable.uniform
-        or not _MEASURES.search(attribute.attr)
-    ):
+    if attribute is None or frame.light or iterable.in_order or iterable.uniform or not MEASURES.search(attribute.attr):
         return None
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
     if place is None:

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Deps,
     Divergence,
     Value,
+    only,
     rounds_of,
     worse,
 )
@@ -88,10 +89,10 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
         if own is not None and name.endswith("sampler"):
             own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
         length = worse(length, own)
-        deps |= found.length_deps | frozenset((p, ITERATED) for p, how in found.deps if how == FLOWS)
+        deps |= found.length_deps | only(found.deps, ITERATED, FLOWS)
         if name == "sampler" and _EVEN in last_name(expr).lower():
             return None, None, NO_DEPS
-    deps = frozenset((p, COUNTED) for p, how in deps if how in (ITERATED, COUNTED))
+    deps = only(deps, COUNTED, ITERATED, COUNTED)
     if length is None:
         return None, None, deps
     note = f"`{render(arguments.expr.func)}` yields as many batches as this rank has items for"
@@ -128,6 +129,30 @@ def is_even(frame: Frame, index: f.Op) -> bool:
     if length is None or frame.eval(length).divergence is not None:
         return False
     return not _rounded_up(definition(frame, length))
+
+
+#: functions that split something into parts of which some have an item more
+_SPLIT = frozenset({"array_split", "tensor_split", "divide", "distribute"})
+
+
+def dealt(frame: Frame, parts: f.Expr) -> bool:
+    """Whether something was split into parts that need not be even: `np.array_split(items, n)`,
+    `[items[i::n] for i in range(n)]`. A list that the program makes otherwise may well have even parts, and tensors are
+    chunked along dimensions that are multiples."""
+    made = definition(frame, parts)
+    if type(made) is f.Call and made.args:
+        whole = made.args[-1] if last_name(made.func) in ("divide", "distribute") else made.args[0]
+        return last_name(made.func) in _SPLIT and not frame.eval(whole).multiple
+    if type(made) is not f.Comprehension or len(made.generators) != 1 or made.generators[0].conditions:
+        return False
+    part = made.elements[0]
+    if type(part) is f.Call and len(part.args) == 1:
+        part = part.args[0]  # `list(items[i::n])`
+    if type(part) is not f.Subscript or type(part.index) is not f.Op or part.index.kind != "Slice":
+        return False
+    lower, _, step = part.index.operands
+    by_part = step != _NOTHING and render(lower) == render(made.generators[0].target)
+    return by_part and not frame.eval(part.base).multiple
 
 
 def is_hidden(frame: Frame, index: f.Op) -> bool:

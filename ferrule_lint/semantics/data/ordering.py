@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import COUNTED, FLOWS, ITERATED, WORLD, Deps, Divergence, Value
+from ferrule_lint.semantics.domain.lattice import (
+    COUNTED,
+    FLOWS,
+    ITERATED,
+    NOTHING,
+    WORLD,
+    Deps,
+    Divergence,
+    Value,
+    only,
+    recast,
+)
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 
 if TYPE_CHECKING:
@@ -74,11 +85,11 @@ def dicts_walked(expr: f.Expr) -> frozenset[str]:
     if type(expr) is f.Call and last_name(expr.func) in _WRAPPERS and expr.args:
         arguments = expr.args if last_name(expr.func) == "zip" else expr.args[:1]
         walked = [dicts_walked(a) for a in arguments]
-        return frozenset().union(*walked) if all(walked) else frozenset()
+        return NOTHING.union(*walked) if all(walked) else NOTHING
     if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in VIEWS and not expr.args:
         place = place_name(expr.func.base)
-        return frozenset([place]) if place else frozenset()
-    return frozenset()
+        return frozenset([place]) if place else NOTHING
+    return NOTHING
 
 
 def no_order(frame: Frame, pos: f.Pos | None, what: str = "a set has no order that processes share") -> Divergence:
@@ -139,9 +150,9 @@ def sorted_value(value: Value) -> Value:
 
 def length_deps(value: Value) -> Deps:
     """How the parameters decide what iterating a value does: how often, and in which order."""
-    deps = value.length_deps | frozenset((p, ITERATED) for p, how in value.deps if how == FLOWS)
+    deps = value.length_deps | only(value.deps, ITERATED, FLOWS)
     if value.in_order:
-        return frozenset((p, COUNTED if how == ITERATED else how) for p, how in deps)
+        return recast(deps, COUNTED, ITERATED)
     return deps
 
 

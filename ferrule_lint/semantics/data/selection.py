@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, OBSERVED, SELECTS, Deps, Divergence, Value
+from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, OBSERVED, SELECTS, Deps, Divergence, Value, only
 from ferrule_lint.semantics.domain.text import last_name, shown
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
     if index.shape_deps:
         return Selected(None, index.shape_deps)
     if not _is_mask(expr, index):
-        deps = frozenset((p, SELECTS) for p, how in index.deps if how == FLOWS) if type(expr) is f.Name else NO_DEPS
+        deps = only(index.deps, SELECTS, FLOWS) if type(expr) is f.Name else NO_DEPS
         return Selected(None, deps) if deps else None
     if index.data is not None and base.data is not None:
         note = f"`{shown(e)}` keeps a local number of items"
@@ -54,7 +54,7 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
 
 def by_content(value: Value) -> Deps:
     """The parameters whose content decides how much is selected by a value."""
-    return frozenset((p, OBSERVED) for p, how in value.deps if how in (FLOWS, ITEM, OBSERVED))
+    return only(value.deps, OBSERVED, FLOWS, ITEM, OBSERVED)
 
 
 def _is_mask(expr: f.Expr, value: Value) -> bool:

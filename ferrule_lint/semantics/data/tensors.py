@@ -21,6 +21,8 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     computed,
     join,
+    only,
+    recast,
     worse,
 )
 from ferrule_lint.semantics.domain.text import last_name, render, root_name
@@ -97,6 +99,18 @@ _REDUCING = frozenset(
 _LOCAL = ("data", "structure", "rank")
 
 
+#: functions of numpy that make arrays as torch's of the same name make tensors, or of another
+_OF_NUMPY = {"array": "tensor", "asarray": "tensor"} | {
+    n: n for n in "concatenate stack vstack hstack zeros ones empty full arange".split()
+}
+
+
+def of_numpy(frame: Frame, name: str, arguments: Arguments) -> Value | None:
+    """The value of a function of numpy that makes an array; its element types are not those of torch."""
+    known = _call(frame, _OF_NUMPY[name], arguments, None) if name in _OF_NUMPY else None
+    return known._replace(there=True) if known is not None else None
+
+
 def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     """The value of a torch function or tensor method called `name`, or None when it is none of those known here."""
     value = _call(frame, name, arguments, receiver)
@@ -124,6 +138,8 @@ def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None)
         return _to_longest(frame, arguments)
     if name in _REDUCING:
         return _reduced(arguments, receiver)
+    if name == "split":
+        return _in_chunks(frame, arguments, receiver)
     return None
 
 
@@ -217,7 +233,7 @@ def _of_content(arguments: Arguments) -> Value:
 
 def counted(value: Value) -> Deps:
     """The parameters that decide how many items a list has that a tensor is made of."""
-    return frozenset((p, COUNTED if how in (ITERATED, FLOWS) else how) for p, how in value.length_deps)
+    return recast(value.length_deps, COUNTED, ITERATED, FLOWS)
 
 
 def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
@@ -254,7 +270,7 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
         note = "padded to a length that only this rank knows"
         padded = worse(padded, target.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM))
     if local is None and target is None and _agreed_target(frame, arguments):
-        deps = frozenset((p, SIZED if how == FLOWS else how) for p, how in source.deps)
+        deps = recast(source.deps, SIZED, FLOWS)
         return source._replace(
             shape=None,
             padded=None,
@@ -288,13 +304,13 @@ def _to_longest(frame: Frame, arguments: Arguments) -> Value | None:
     if shape is None and value.data is not None:
         note = f"`{render(arguments.expr)}` is as long as the rank's own longest item"
         shape = value.data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
-    by = frozenset((p, OBSERVED) for p, how in value.deps if how in (FLOWS, ITEM)) if shape is None else NO_DEPS
+    by = only(value.deps, OBSERVED, FLOWS, ITEM) if shape is None else NO_DEPS
     return Value(data=value.data, shape=shape, uneven_last=True, shape_deps=by, deps=_of_known_length(value.deps))
 
 
 def _of_known_length(deps: Deps) -> Deps:
     """What is filled up to a length has the shape of its parameter no longer."""
-    return frozenset((p, ITEM if how == FLOWS else how) for p, how in deps)
+    return recast(deps, ITEM, FLOWS)
 
 
 def _local_target(frame: Frame, arguments: Arguments) -> Divergence | None:
@@ -331,6 +347,20 @@ def _targets(arguments: Arguments) -> list[f.Expr]:
             # `[0, 0] * n + [0, target - size]`; how often is no size
             stack += [operand for operand in expr.operands if type(operand) is f.Sequence]
     return found
+
+
+def _in_chunks(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value | None:
+    """`x.split(size, dim=1)`: as many chunks as fit in the dimension, more where it is longer."""
+    given = arguments.positional if receiver is not None else arguments.positional[1:]
+    whole = receiver if receiver is not None else next(iter(arguments.positional), None)
+    if whole is None or whole.shape is None or not given or given[0].items is not None or given[0].data is not None:
+        return None
+    dim = arguments.keywords.get("dim", given[1] if len(given) > 1 else Value(const="0"))
+    if dim.const is None or (dim.const == "0") is whole.uneven_last:
+        return None
+    note = f"`{render(arguments.expr)}` makes as many chunks as this rank's tensor is long"
+    length = whole.shape.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
+    return whole._replace(length=length, shape=None, uneven_last=False, const=None, uniform=False)
 
 
 def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:

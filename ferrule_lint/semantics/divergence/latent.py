@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.forwards import is_of_buffers
 from ferrule_lint.semantics.calls.instantiate import divergence_through
 from ferrule_lint.semantics.calls.modelled import meets, selected_by_content, shape_message, shape_problems
 from ferrule_lint.semantics.data.ordering import length_deps
@@ -36,6 +37,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Divergence,
     Value,
     overlap,
+    recast,
 )
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
@@ -93,9 +95,11 @@ def _of_order(trace: Trace) -> Iterator[Latent]:
 def of_context(
     trace: Trace, context: Mapping[str, Value], count: Callable[[str], None]
 ) -> tuple[tuple[Divergence, Latent], ...]:
-    """Divergent choices around calls of a callable that was passed in: nobody but the caller can be told."""
+    """Divergent choices around calls of a callable that was passed in, or of a module in DDP: nobody but the caller can
+    be told."""
     passed = {id(t.function) for v in context.values() if (t := _function_of(v)) is not None}
-    if not passed:
+    modules = any(v.module and v.external for v in context.values())
+    if not passed and not modules:
         return ()
     out: list[tuple[Divergence, Latent]] = []
     effort = Effort(count)
@@ -107,12 +111,19 @@ def of_context(
             continue
         own = {a.key: a for a in atoms(term.formula) if a.divergence is not None}
         found = difference(trace, term, own, divergence, Confidence.MEDIUM, effort=effort)
-        calls = [o for o in found.occurrences if o.call and id(o.call.summary.function) in passed] if found else []
+        calls = [o for o in found.occurrences if _is_passed(o, passed, modules)] if found else []
         if found is not None and calls:
             event = calls[0].event
             code = "FER103" if found.after_exit else branch_code(calls[:1], divergence.kind)
             out.append((divergence, Latent(code, "condition", NO_DEPS, term.path, term.pos, term.text, event)))
     return tuple(out)
+
+
+def _is_passed(occurrence: Occurrence, functions: set[int], modules: bool) -> bool:
+    """Whether an occurrence is a call of one of these functions, or a forward that only a module in DDP makes one."""
+    if modules and is_of_buffers(occurrence.event):
+        return True
+    return occurrence.call is not None and id(occurrence.call.summary.function) in functions
 
 
 def _function_of(value: Value) -> FunctionTarget | None:
@@ -159,7 +170,7 @@ def raise_or_pass_on(
                 if how == ITERATED:
                     passed = length_deps(value)
                 elif how == COUNTED:
-                    passed = frozenset((p, COUNTED if h == ITERATED else h) for p, h in length_deps(value))
+                    passed = recast(length_deps(value), COUNTED, ITERATED)
                 if latent.needs == "order":
                     passed = frozenset(d for d in passed if d[1] == ITERATED)
                     if not passed:
@@ -184,7 +195,7 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
     direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
     if how == COUNTED:
-        direct = frozenset((p, COUNTED if h == ITERATED else h) for p, h in length_deps(value))
+        direct = recast(length_deps(value), COUNTED, ITERATED)
     elif how != FLOWS:
         direct = frozenset((p, how) for p, h in value.deps if h in (FLOWS, ITEM))
     if not problems and direct and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:

@@ -43,7 +43,19 @@ EMPTY = "empty"
 #: it may be a mask or positions by which items are selected
 SELECTS = "selects"
 Deps = frozenset[tuple[str, str]]
-NO_DEPS: Deps = frozenset()
+#: Python makes a new empty set each time it is asked for one; with one for all, most facets are the same object
+NOTHING: frozenset[Any] = frozenset()
+NO_DEPS: Deps = NOTHING
+
+
+def recast(deps: Deps, how: str, *whence: str) -> Deps:
+    """Dependences of what is made of a value: those of the kinds `whence` are of the kind `how` from here on."""
+    return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
+
+
+def only(deps: Deps, how: str, *whence: str) -> Deps:
+    """Those of the kinds `whence` alone, as dependences of the kind `how`."""
+    return (frozenset([(p, how) for p, known in deps if known in whence]) or NO_DEPS) if deps else NO_DEPS
 
 
 class Divergence(NamedTuple):
@@ -89,8 +101,8 @@ class Partly(NamedTuple):
 class Reach(NamedTuple):
     """The outputs of modules that a value's gradient flows back to; see `participation`."""
 
-    outputs: frozenset[str] = frozenset()
-    partly: frozenset[Partly] = frozenset()
+    outputs: frozenset[str] = NOTHING
+    partly: frozenset[Partly] = NOTHING
     #: where a constant was assigned
     at: tuple[int, int, int, int] | None = None
 
@@ -118,8 +130,8 @@ class Value(NamedTuple):
     #: padded on some ranks only, or to a rank-local size
     padded: Divergence | None = None
     deps: Deps = NO_DEPS
-    types: frozenset[ClassInfo] = frozenset()
-    element_types: frozenset[ClassInfo] = frozenset()
+    types: frozenset[ClassInfo] = NOTHING
+    element_types: frozenset[ClassInfo] = NOTHING
     #: parameters that decide its length
     length_deps: Deps = NO_DEPS
     #: an nn.Module that the project does not define, or of unknown class
@@ -267,7 +279,7 @@ def _worse(x: Any, y: Any, a: Value, b: Value) -> Any:
 
 
 def _union(x: Any, y: Any, a: Value, b: Value) -> Any:
-    return x | y
+    return x | y if x and y else x or y
 
 
 def _same_or_one(x: Any, y: Any, a: Value, b: Value) -> Any:
@@ -288,9 +300,10 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
     """What a combination of two values reaches: all that either does."""
     if a is None or b is None or a == b:
         return a or b
-    outputs, partly = a.outputs | b.outputs, a.partly | b.partly
+    outputs = a.outputs | b.outputs or NOTHING
+    partly = a.partly | b.partly or NOTHING
     if partly and outputs:
-        partly = frozenset(p for p in partly if not covered(p.output, outputs))
+        partly = frozenset(p for p in partly if not covered(p.output, outputs)) or NOTHING
     return Reach(outputs, partly, None if outputs or partly else b.at or a.at)
 
 
@@ -413,7 +426,7 @@ def computed(values: Iterable[Value]) -> Value:
         plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
-            types=frozenset(), element_types=frozenset(), presence=None, loader=False, module=False, external=None
+            types=NOTHING, element_types=NOTHING, presence=None, loader=False, module=False, external=None
         )
     return plain
 
@@ -427,7 +440,7 @@ def contained(value: Value) -> Value:
         data = worse(value.data, divergence) if divergence.kind == "data" else value.data
         value = value._replace(divergence=None, uniform=False, data=data)
     if value.deps:
-        value = value._replace(deps=frozenset((p, CONTAINED if how in (FLOWS, ITEM) else how) for p, how in value.deps))
+        value = value._replace(deps=recast(value.deps, CONTAINED, FLOWS, ITEM))
     return value
 
 

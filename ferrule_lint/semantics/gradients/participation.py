@@ -25,6 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    NOTHING,
     OWN,
     Divergence,
     Partly,
@@ -222,7 +223,7 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
                 if not covered(output, theirs.outputs) and (not output.startswith("=") or nothing):
                     partly.add(Partly(output, divergence, deps, theirs.at))
     gone = {p.output for p in partly}
-    return Reach(frozenset(o for o in union.outputs if o not in gone), frozenset(partly))
+    return Reach(frozenset(o for o in union.outputs if o not in gone) or NOTHING, frozenset(partly) or NOTHING)
 
 
 def collected(formula: Formula, a: Mapping[str, Value], b: Mapping[str, Value], merged: dict[str, Value]) -> None:
@@ -247,7 +248,7 @@ def collected(formula: Formula, a: Mapping[str, Value], b: Mapping[str, Value], 
 def _of_both(a: Mapping[str, Value], b: Mapping[str, Value]) -> frozenset[str]:
     """What the places reach that neither of two arms has changed."""
     found = (v.reach.outputs for place, v in a.items() if v.reach is not None and b.get(place) is v)
-    return frozenset().union(*found)
+    return NOTHING.union(*found)
 
 
 def after_round(env: dict[str, Value], skipped: Iterable[tuple[Formula, Mapping[str, Value]]]) -> None:

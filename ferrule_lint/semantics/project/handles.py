@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import place_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, Names
 
+#: what such an attribute is an instance of, whatever it is called after
+WORKERS = Value(external="<workers in other processes>")
 #: what futures offer
 _WAITS = frozenset({"wait", "result"})
 

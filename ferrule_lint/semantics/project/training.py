@@ -29,7 +29,7 @@ _OF_TRAINING = frozenset("train backward compute_loss prediction_step validation
 #: what wraps modules in some library, and is a word for anything elsewhere
 _ORDINARY = frozenset({"setup", "prepare"})
 _SPEAKS = re.compile(
-    r"(^|_)(loss(es)?|trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|trainer$", re.IGNORECASE
+    r"(?i)(^|_)(loss(es)?|trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|Trainer$"
 )
 #: what turns gradients off for a function
 _WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})

@@ -102,7 +102,14 @@ def admissions(frame: Frame) -> dict[str, Admission]:
     return function.admissions
 
 
-def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Admission]:
+def in_any_group(frame: Frame) -> dict[str, Admission]:
+    """The same, also of what differs within some group only, which need not be one that can be told."""
+    if frame.function is None or _WORDS.isdisjoint(frame.module.mentions):
+        return {}
+    return _found_in(frame, frame.function, in_any_group=True)
+
+
+def _found_in(frame: Frame, function: FunctionInfo, in_any_group: bool = False) -> dict[str, Admission]:
     found: dict[str, Admission] = {}
     assigned: dict[str, f.Expr | None] = {}
     groups: dict[str, set[str]] = {}
@@ -112,7 +119,8 @@ def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Admission]:
             if model is None:
                 continue
             group = _group(model, node)
-            if group not in ("", "None") and not (frame.axes_in(group) or NO_AXES) & _EVERYWHERE:
+            everywhere = group in ("", "None") or (frame.axes_in(group) or NO_AXES) & _EVERYWHERE
+            if not (in_any_group or everywhere):
                 continue  # it differs within that group, and along which axes the others are asked is open
             for name in _names(_payload(model, node)):
                 known = found.get(name)

@@ -34,6 +34,8 @@ def may_write(call: f.Call) -> bool:
 class Files:
     """What a function tests and writes."""
 
+    __slots__ = ("_apart", "_paths", "_raced", "_something", "_tests", "_waited_for")
+
     def __init__(self) -> None:
         #: sources, each with what the tested path is made of
         self._tests: list[tuple[Step, frozenset[str]]] = []

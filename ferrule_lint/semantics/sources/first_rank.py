@@ -8,6 +8,7 @@ itself, "first:world" the test for the first, "!first:world" its opposite.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Negation, negate
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -61,3 +62,8 @@ def of(formula: Formula) -> str:
     if type(formula) is Atom and formula.key.startswith(_KEY):
         return "first:" + formula.key.removeprefix(_KEY)
     return ""
+
+
+def is_first(outcomes: Mapping[str, bool]) -> bool:
+    """Whether it is the first rank, of whatever, for which tests come out so."""
+    return any(outcome and key.startswith(_KEY) for key, outcome in outcomes.items())

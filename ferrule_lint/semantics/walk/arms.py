@@ -6,9 +6,21 @@ from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import layout
-from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, WORLD, Divergence, Value, join2, settled, worse
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied
+from ferrule_lint.semantics.domain.lattice import (
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    WORLD,
+    Divergence,
+    Value,
+    join2,
+    recast,
+    settled,
+    worse,
+)
 from ferrule_lint.semantics.gradients import participation, stage_values, surgery
+from ferrule_lint.semantics.sources import first_rank
 
 
 def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
@@ -20,9 +32,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         joined = joined._replace(reach=participation.met(formula, a, b))
     if a.filled is not b.filled:
         # filled up to a length in one arm: in the other it has that length already
-        joined = joined._replace(
-            shape=None, deps=frozenset((p, ITEM if how == FLOWS else how) for p, how in joined.deps)
-        )
+        joined = joined._replace(shape=None, deps=recast(joined.deps, ITEM, FLOWS))
     divergence = divergence_of(formula)
     if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
         filled = divergence
@@ -37,7 +47,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     for atom in atoms(formula):
         deps |= atom.deps
     differ = a.const != b.const and (a.const is not None or b.const is not None)
-    if divergence is not None and divergence.kind == "rank" and (told := _told(a, b)) is not None:
+    if divergence is not None and divergence.kind == "rank" and (told := _told(formula, a, b)) is not None:
         return told
     if divergence is not None and differ and "None" in (a.const, b.const):
         # present on some ranks only; what it holds there is not known to differ otherwise
@@ -64,10 +74,12 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     return joined
 
 
-def _told(a: Value, b: Value) -> Value | None:
+def _told(formula: Formula, a: Value, b: Value) -> Value | None:
     """Of what two arms of a test of the rank hold, one value that was read out of something received: it is what the
-    other arm, the sender's, has told. None if it is not so."""
-    for received, own in ((a, b), (b, a)):
+    other arm, the sender's, has told. None if it is not so: the first rank sends, and is told nothing."""
+    for received, own, surely in ((a, b, implied(formula, True)), (b, a, implied(formula, False))):
+        if first_rank.is_first(surely):
+            continue
         if received.agreed and not own.agreed and not (received.divergence or received.data or received.length):
             return received._replace(const=None, items=None, deps=NO_DEPS)
     return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import grouping
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -14,6 +15,7 @@ from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
     NO_DEPS,
+    NOTHING,
     UNIFORM,
     UNKNOWN,
     WORLD,
@@ -256,7 +258,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         group=axes,
         loader=is_loader(frame, e),
         unordered=base.unordered if e.attr not in ("shape",) else None,
-        types=frozenset(),
+        types=NOTHING,
     )
 
 
@@ -386,8 +388,8 @@ def environment_value(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> 
     return UNIFORM
 
 
-def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
-    """`place[key] = value`."""
+def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False) -> None:
+    """`place[key] = value`; `grouped`: the entry is one that others are added to (`place[key] += value`)."""
     place = place_name(target.base)
     frame.eval(target.index)
     base = frame.eval(target.base)
@@ -395,7 +397,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         return
     index = frame.eval(target.index)
     divergence = frame.path_divergence()
-    length = base.length
+    length, counted = base.length, NO_DEPS
     slots = None
     if base.slots is not None and type(target.index) is f.Const:
         slots = base.slots | {target.index.text}  # where the arms meet one sees which of them have it
@@ -405,6 +407,9 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         if type(target.index) is f.Const and divergence.kind == "rank":
             filled = filled.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
         length = worse(length, filled)
+    if base.container and slots is None:
+        length = worse(length, grouping.of_entry(frame, target, place, index, grouped))
+        counted = grouping.deps_of_entry(frame, target, place)
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     # nor is what is uneven in one field of a record uneven in the others
@@ -430,6 +435,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value) -> None:
         reach=reaching(base.reach, value.reach),
         slots=slots,
         shape_deps=base.shape_deps if masked else base.shape_deps | value.shape_deps,
+        length_deps=base.length_deps | counted,
     )
     frame.env[place] = merged
     if type(target.index) is f.Const:

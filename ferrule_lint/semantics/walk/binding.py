@@ -9,7 +9,17 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import accumulators, selection
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
-from ferrule_lint.semantics.domain.lattice import DP, FLOWS, ITEM, NO_DEPS, UNKNOWN, Deps, Value, join, rounds_of
+from ferrule_lint.semantics.domain.lattice import (
+    DP,
+    FLOWS,
+    ITEM,
+    UNKNOWN,
+    Deps,
+    Value,
+    join,
+    recast,
+    rounds_of,
+)
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Loop
 from ferrule_lint.semantics.gradients import participation
@@ -31,7 +41,7 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
 
 
 def of_items(deps: Deps) -> Deps:
-    return frozenset([(p, ITEM if how == FLOWS else how) for p, how in deps]) if deps else NO_DEPS
+    return recast(deps, ITEM, FLOWS)
 
 
 #: wrappers around an iterable that show how far it is

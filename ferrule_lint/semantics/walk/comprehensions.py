@@ -6,7 +6,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data import filters
 from ferrule_lint.semantics.data.ordering import length_deps, no_order, numbers
 from ferrule_lint.semantics.domain.conditions import Formula, connect
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Divergence, Value, contained, join, rounds_of, worse
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, Divergence, Value, contained, join, rounds_of, worse
 from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
@@ -84,7 +84,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         divergence=joined.divergence,
         data=worse(joined.data, first.data),
         length=length,
-        length_deps=frozenset().union(chosen, *map(length_deps, iterables)),
+        length_deps=NOTHING.union(chosen, *map(length_deps, iterables)),
         deps=joined.deps,
         element_types=joined.types,
         unordered=unordered,

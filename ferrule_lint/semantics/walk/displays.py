@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.ordering import made_set
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Divergence, Value, contained, join
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, Divergence, Value, contained, join
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.walk.frame import Frame
@@ -21,7 +21,7 @@ _MOST_ENTRIES = 16
 def sequence(frame: Frame, e: f.Sequence) -> Value:
     values = [frame.eval(v) for v in e.elements]
     if not values:
-        return Value(uniform=True, items=(), container=True, there=True, slots=frozenset())
+        return Value(uniform=True, items=(), container=True, there=True, slots=NOTHING)
     joined = contained(join(values))
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
     if items is not None and not _few_items(values):
@@ -87,7 +87,7 @@ def dict_display(frame: Frame, e: f.DictDisplay) -> Value:
         if key is not None:
             frame.eval(key)
     if not values:
-        return Value(uniform=True, container=True, there=True, slots=frozenset())
+        return Value(uniform=True, container=True, there=True, slots=NOTHING)
     joined = contained(join(values)).plain()
     names = [k.text for k in e.keys if type(k) is f.Const]
     entries: tuple[tuple[str, Value], ...] = ()

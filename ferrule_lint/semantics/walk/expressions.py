@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.lattice import (
     WORLD,
     Value,
     computed,
+    recast,
     worse,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
@@ -118,7 +119,7 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
         del frame.issues[issues:], frame.latents[latents:]
         if is_empty_display(e.values[-1]) and (value.divergence is None or value.divergence.kind == "structure"):
             # `given or []`: whether it has items is all that is left of whether it is there
-            asked = frozenset((p, PRESENT if how == FLOWS else how) for p, how in value.deps)
+            asked = recast(value.deps, PRESENT, FLOWS)
             value = value._replace(
                 divergence=None, presence=None, there=True, length=worse(value.length, value.divergence),
                 length_deps=value.length_deps | asked,

@@ -9,6 +9,7 @@ from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.conditions import Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
+    NOTHING,
     UNKNOWN,
     WORLD,
     Axes,
@@ -81,6 +82,55 @@ class Recording:
 class Frame:
     """Environment, trace and side results of one function (or module) body."""
 
+    __slots__ = (
+        "_evaluators",
+        "_set_under",
+        "analysis",
+        "attempts",
+        "closure",
+        "conditions",
+        "decorated",
+        "definitions",
+        "depth",
+        "env",
+        "escapes",
+        "executors",
+        "files",
+        "forwards",
+        "function",
+        "gradient_marks",
+        "gradients",
+        "in_module",
+        "issues",
+        "items",
+        "latents",
+        "layouts",
+        "light",
+        "line",
+        "loop_depth",
+        "made_uniform",
+        "models",
+        "module",
+        "no_gradient",
+        "of_one_size",
+        "partly_used",
+        "reduced_within_stages",
+        "returns",
+        "revealed",
+        "rounds",
+        "self_class",
+        "self_name",
+        "self_writes",
+        "skipped",
+        "stage_tests",
+        "terms",
+        "versions",
+        "wraps",
+        "yielded_deps",
+        "yielded_length",
+        "yielded_order",
+    )
+
     def __init__(
         self,
         analysis: Analysis,
@@ -143,7 +193,7 @@ class Frame:
         self.escapes: dict[tuple[str, int], Escape] = {}
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
-        self.yielded_deps: Deps = frozenset()
+        self.yielded_deps: Deps = NOTHING
         self.yielded_length: Divergence | None = None
         self.files = Files()
         #: places that only some stages have, and that were reduced within the stages: the event, and why they differ
@@ -233,7 +283,7 @@ class Frame:
         return next((formula for formula in reversed(self.conditions) if divergence_of(formula) is not None), None)
 
     def path_deps(self) -> Deps:
-        result: Deps = frozenset()
+        result: Deps = NOTHING
         for formula in self.conditions:
             result |= deps_of(formula)
         return result
@@ -244,7 +294,7 @@ class Frame:
 
     def round_deps(self) -> Deps:
         """The parameters that decide the number of rounds of the enclosing loops."""
-        found: Deps = frozenset()
+        found: Deps = NOTHING
         for v in self.rounds:
             found |= length_deps(v)
         return found

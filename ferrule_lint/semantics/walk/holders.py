@@ -15,7 +15,7 @@ from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.project.handles import stands_for_workers
+from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk.attributes import parameter_value
@@ -63,7 +63,7 @@ class Holders:
             found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
         result = self._as_held(found) if found else None
         if result is not None and result.types and stands_for_workers(self._analysis.names, info, result.types):
-            result = UNKNOWN
+            result = WORKERS
         self._attributes[key] = result
         return result
 
@@ -259,7 +259,10 @@ def enter(
             value = admissions.of_parameter(frame, parameter.name, parameter_value(frame, parameter, function.line))
             if known is not None and known.there:
                 value = value._replace(there=True, presence=None)
-            frame.env[parameter.name] = value if known is None or not known.types else value._replace(types=known.types)
+            if known is not None and known.types:
+                external, module = known.external or value.external, known.module or value.module
+                value = value._replace(types=known.types, external=external, module=module)
+            frame.env[parameter.name] = value
         else:
             frame.env[parameter.name] = known
         if frame.gradients:

@@ -1,14 +1,22 @@
-"""What a test says of the places in it: where `x is not None` holds, `x` is there on every rank that runs it."""
+"""What a test says of the places in it: where `x is not None` holds, `x` is there on every rank that runs it; where
+`isinstance(x, C)` does, `x` is an instance of that class of the project, if nothing better is known of it."""
 
 from __future__ import annotations
 
+from types import NoneType
+
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.names import ClassInfo
 from ferrule_lint.semantics.walk.frame import Frame
 
-#: place -> (value before, value in the arm)
-Narrowed = dict[str, tuple[Value, Value]]
+#: place -> (value before, None if nothing was held of it; value in the arm)
+Narrowed = dict[str, tuple[Value | None, Value]]
+
+#: classes of one `isinstance` that are told apart
+_MOST_CLASSES = 3
 
 
 def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
@@ -19,7 +27,34 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         if value is not None and not value.there and value.const != "None" and place not in changed:
             changed[place] = (value, value._replace(there=True, presence=None))
             frame.env[place] = changed[place][1]
+    for expr, classes in _instances(frame, test, outcome):
+        place = place_name(expr)
+        before = frame.env.get(place)
+        with frame.recording():
+            value = frame.eval(expr)
+        known = value.types or value.external is not None or type(value.target) not in (NoneType, MethodTarget)
+        if known:  # an attribute of something unknown may be a method
+            continue
+        instance = value._replace(types=classes, target=None)
+        changed[place] = (changed[place][0] if place in changed else before, instance)
+        frame.env[place] = changed[place][1]
     return changed
+
+
+def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, frozenset[ClassInfo]]]:
+    """What is an instance of classes of the project if `test` is `outcome`."""
+    if type(test) is f.Not:
+        return _instances(frame, test.operand, not outcome)
+    if type(test) is f.BoolOp and (test.op == "and") is outcome:
+        return [found for value in test.values for found in _instances(frame, value, outcome)]
+    if not outcome or type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
+        return []
+    named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
+    if frame.light or len(named) > _MOST_CLASSES or not place_name(test.args[0]):
+        return []
+    targets = [frame.eval(expr).target for expr in named]
+    classes = frozenset(t.info for t in targets if type(t) is ClassTarget)
+    return [(test.args[0], classes)] if len(classes) == len(named) else []
 
 
 def widen(
@@ -31,7 +66,11 @@ def widen(
     """
     for place, (before, inside) in narrowed.items():
         same = other is None or any(other.get(place) is v for v in (before, *(there or {}).get(place, ())))
-        if same and env.get(place) is inside:
+        if not same or env.get(place) is not inside:
+            continue
+        if before is None:
+            del env[place]
+        else:
             env[place] = before
 
 

@@ -12,6 +12,8 @@ from ferrule_lint.semantics.domain.lattice import (
     EMPTY,
     FLOWS,
     ITEM,
+    NO_DEPS,
+    NOTHING,
     OBSERVED,
     PRESENT,
     WORLD,
@@ -20,6 +22,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     computed,
     join,
+    recast,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
@@ -86,7 +89,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
     return formula, join(values).plain()._replace(
-        types=frozenset(), uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
+        types=NOTHING, uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
     )
 
 
@@ -116,7 +119,7 @@ def _atom(
     key = frame.key(expr)
     if value.uniform and not value.divergence:
         key = "=" + key  # a test that is certainly uniform can never be told apart by ranks
-    return Atom(key, divergence or value.divergence, value.deps if deps is None else deps)
+    return Atom(key, divergence or value.divergence, (value.deps if deps is None else deps) or NO_DEPS)
 
 
 def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
@@ -133,7 +136,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
         return Known(True), Value(uniform=True, const="True")
     asked = first_rank.truth(value)
     if asked is not None:
-        return asked, value.plain()._replace(types=frozenset(), rank=first_rank.of(asked))
+        return asked, value.plain()._replace(types=NOTHING, rank=first_rank.of(asked))
     if value.divergence is not None and (value.group is not None or _MEMBERSHIP.search(name)):
         value = value._replace(divergence=value.divergence._replace(member=True))
     if value.divergence is None:
@@ -154,7 +157,7 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
-    return _atom(frame, expr, value, deps), value.plain()._replace(types=frozenset(), data=None, uniform=value.uniform)
+    return _atom(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
 
 
 def _is_parameter(frame: Frame, name: str) -> bool:
@@ -182,9 +185,9 @@ def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
     """Reading the content of tensor or batch data: from here on the value is known to differ."""
     if value.divergence is not None:
         return value
-    deps = frozenset((p, OBSERVED if how in (FLOWS, ITEM) else how) for p, how in value.deps)
+    deps = recast(value.deps, OBSERVED, FLOWS, ITEM)
     if value.data is None:
-        return value.plain()._replace(deps=deps, types=frozenset())
+        return value.plain()._replace(deps=deps, types=NOTHING)
     divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
     return Value(divergence=divergence.at_most(Confidence.MEDIUM), data=value.data, deps=deps)
 

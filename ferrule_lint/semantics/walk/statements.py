@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Exit
 from ferrule_lint.semantics.gradients import participation, surgery
+from ferrule_lint.semantics.walk import attributes
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -88,7 +89,10 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
             joined = joined._replace(length=divergence.then(step), uniform=False)
         else:
             joined = joined._replace(divergence=divergence.then(step), uniform=False)
-    bind(frame, s.target, joined)
+    if type(s.target) is f.Subscript:
+        attributes.store_item(frame, s.target, joined, grouped=True)
+    else:
+        bind(frame, s.target, joined)
 
 
 def _return(frame: Frame, s: f.Return) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import iteration, selection
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, OBSERVED, Value
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
@@ -48,7 +48,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         multiple=False,
         layout=None,
         types=base.element_types,
-        element_types=frozenset(),
+        element_types=NOTHING,
         items=None,
         const=None,
         target=None,
@@ -103,6 +103,10 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(deps=of_items(value.deps))
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
+        if index.divergence.kind == "rank" and iteration.dealt(frame, e.base):
+            note = f"`{shown(e)}` is another share on every rank"
+            share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
+            value = value._replace(length=share, shape=share)
         return value._replace(uniform=False)
     if not key and not index.uniform:
         value = value._replace(uniform=False)

@@ -1,0 +1,93 @@
+"""Calls of methods on something of unknown class that is named after a class: `checkpoint_manager.save(path)`.
+
+Programs call an object after its class, so where one class of the project has that name and the method, it is taken for
+the one (names as evidence for types: Xu, Zhang, Chen, Pei, Xu 2016, "Python probabilistic type inference with natural
+language support"). A name is no more than a convention; so what the method only does in some cases stays a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import PRIVATE, UNKNOWN_GROUP, Value
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Trace
+from ferrule_lint.semantics.project.programs import is_test
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.domain.targets import MethodTarget
+    from ferrule_lint.semantics.project.names import ClassInfo, ModuleInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_DEEPEST = 8
+
+
+def as_variable(class_name: str) -> str:
+    """What an instance of a class is called: `CheckpointManager` -> `checkpoint_manager`."""
+    return _WORDS.sub("_", class_name).strip("_").lower()
+
+
+class Receivers:
+    """Classes by what their instances are called; looked up when first asked."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        #: what instances are called -> (file, class)
+        self._called: dict[str, list[tuple[ModuleInfo, str]]] | None = None
+
+    def named(self, variable: str, method: str) -> ClassInfo | None:
+        """The one class that a variable or attribute is named after, if it has the method and is no module."""
+        if self._called is None:
+            self._called = {}
+            for path, module in self._analysis.names.modules.items():
+                if not is_test(path):
+                    for name, _ in module.bases:
+                        self._called.setdefault(as_variable(name), []).append((module, name))
+        found = self._called.get(variable.strip("_").lower(), ())
+        if len(found) != 1:
+            return None
+        ((module, name),) = found
+        info = next(c for c in module.classes.values() if c.name == name)
+        if self._analysis.names.method(info, method) is None or self._analysis.is_module(info):
+            return None
+        return info
+
+
+def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) -> Value | None:
+    """Call the method of the class that the receiver (`text`) is named after; None if there is none."""
+    receiver, analysis = target.receiver, frame.analysis
+    if frame.light or receiver.types or receiver.data is not None or receiver.external is not None or receiver.module:
+        return None
+    info = analysis.receivers.named(text, target.name)
+    method = analysis.names.method(info, target.name) if info is not None else None
+    if info is None or method is None:
+        return None
+    known = analysis.summary(method, (), info, None, frame.depth + 1)
+    surely = known is not None and issues_anyway(known[0].trace)
+    return analysis.call_function(
+        frame, method, receiver._replace(types=frozenset({info})), arguments.positional, arguments.keywords,
+        arguments.expr.pos, call=arguments.expr, confidence=Confidence.MEDIUM if surely else Confidence.LOW,
+    )  # fmt: skip
+
+
+def issues_anyway(trace: Trace, depth: int = 0) -> bool:
+    """Whether a collective that the text names, on a group that can be told, is issued on every way."""
+    for term in trace:
+        if type(term) is Event:
+            if not term.hidden and term.axes not in (UNKNOWN_GROUP, PRIVATE):
+                return True
+        elif type(term) is CallTerm:
+            if depth < _DEEPEST and issues_anyway(term.summary.trace, depth + 1):
+                return True
+        elif type(term) is Choice:
+            if issues_anyway(term.body, depth) and issues_anyway(term.orelse, depth):
+                return True
+            if any(type(t) is Exit and t.kind != "raise" for arm in (term.body, term.orelse) for t in arm):
+                return False
+        elif type(term) is Exit:
+            return False
+    return False

@@ -1,0 +1,43 @@
+"""A number drawn from torch's own generator: `torch.rand(1)`, `torch.randint(0, n, (1,))`.
+
+It differs where the project seeds that generator by rank, and is what layer drop, stochastic depth, self-conditioning
+decide by. Of larger draws (noise) nothing is said: nobody decides by them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: https://docs.pytorch.org/docs/stable/torch.html#random-sampling; the place of the first size among the arguments
+_SIZES = {"torch.rand": 0, "torch.randn": 0, "torch.randint": -1}
+
+
+def drawn(frame: Frame, dotted: str, call: f.Call, value: Value) -> Value:
+    """The value of a call of a torch function, a number of this rank's own if it draws one."""
+    place = _SIZES.get(dotted)
+    if place is None or frame.light or any(k == "generator" for k, _ in call.keywords):
+        return value
+    by_name = [v for k, v in call.keywords if k == "size"]
+    sizes = by_name or (call.args[-1:] if place else call.args)
+    if not all(map(_is_one, sizes)):
+        return value
+    axes = frame.analysis.seeding.axes("torch", frame.self_class)
+    if not axes:
+        return value
+    note = f"`{render(call)}` is random, and `torch` is seeded differently on each rank"
+    return value._replace(uniform=False, data=frame.source(axes, "host", call.pos, note, Confidence.MEDIUM))
+
+
+def _is_one(size: f.Expr) -> bool:
+    """Whether a size is that of a single number: `1`, `()`, `(1,)`."""
+    if type(size) is f.Sequence:
+        return all(e == f.Const("1") for e in size.elements)
+    return size == f.Const("1")
