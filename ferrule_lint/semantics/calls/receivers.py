@@ -52,9 +52,12 @@ class Receivers:
             return None
         ((module, name),) = found
         info = next(c for c in module.classes.values() if c.name == name)
-        if self._analysis.names.method(info, method) is None or self._analysis.is_module(info):
+        names = self._analysis.names
+        known = names.method(info, method)
+        if known is None or self._analysis.is_module(info):
             return None
-        return info
+        # with a subclass that does something else, a name is too little to go by
+        return info if all(names.method(sub, method) is known for sub in self._analysis.hierarchy.below(info)) else None
 
 
 def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) -> Value | None:
