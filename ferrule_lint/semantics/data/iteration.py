@@ -132,7 +132,7 @@ def is_even(frame: Frame, index: f.Op) -> bool:
 
 
 #: functions that split something into parts of which some have an item more
-_SPLIT = frozenset({"array_split", "tensor_split", "divide", "distribute"})
+_SPLIT = frozenset({"array_split", "divide", "distribute"})
 
 
 def dealt(frame: Frame, parts: f.Expr) -> bool:
