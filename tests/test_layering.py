@@ -136,6 +136,22 @@ def test_imports_go_one_way() -> None:
     assert not wrong
 
 
+def test_the_domain_knows_nothing_of_a_project() -> None:
+    """What the analysis computes with imports nothing else of the analysis when it runs."""
+    domain = [(path, tree) for part, path, tree in modules() if path.parts[:2] == ("semantics", "domain")]
+    assert len(domain) > 5
+    for path, tree in domain:
+        names = {name for statement in tree.body for name in imported(ast.Module([statement], []))}
+        at_run_time = names - {
+            name
+            for statement in tree.body
+            if isinstance(statement, ast.If) and ast.unparse(statement.test) == "TYPE_CHECKING"
+            for name in imported(ast.Module([statement], []))
+        }
+        others = [n for n in at_run_time if n.startswith("ferrule_lint.semantics.") and ".domain." not in n]
+        assert not others, f"{path} imports {others}"
+
+
 def test_libraries_are_used_where_they_belong() -> None:
     wrong = []
     for part, path, tree in modules():

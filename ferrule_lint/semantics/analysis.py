@@ -304,7 +304,7 @@ class Analysis:
     def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
         """What a call does to the variables that are passed to it."""
         from ferrule_lint.semantics.calls.dispatch import Arguments, seen_by_others
-        from ferrule_lint.semantics.calls.modelled import _make_uniform
+        from ferrule_lint.semantics.calls.modelled import make_uniform
 
         function = summary.function
         if call is None or function is None:
@@ -319,7 +319,7 @@ class Analysis:
         for name in summary.wraps:
             seen_by_others(frame, passed(name))
         for name, axes in summary.made_uniform.items():
-            _make_uniform(frame, passed(name), axes)
+            make_uniform(frame, passed(name), axes)
 
     def _light_call(
         self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],

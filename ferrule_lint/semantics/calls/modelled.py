@@ -82,7 +82,7 @@ def apply(
         group_members.check(frame, arguments, event)
         group_use.collective(frame, model, arguments, event)
     for argument in model.makes_uniform:
-        _make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
+        make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return _result(frame, model, arguments, receiver, axes, confidence)
 
 
@@ -292,13 +292,13 @@ def cleanse(value: Value, axes: Axes) -> Value:
     )
 
 
-def _make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
+def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     """The tensor behind an argument holds the same value on every rank of the group afterwards."""
     if expr is None:
         return
     if type(expr) is f.Sequence:
         for element in expr.elements:
-            _make_uniform(frame, element, axes)
+            make_uniform(frame, element, axes)
         return
     while type(expr) is f.Attr and expr.attr in ("data", "grad"):
         expr = expr.base

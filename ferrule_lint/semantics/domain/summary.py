@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Axes, Deps, Divergence, Value
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace
-from ferrule_lint.semantics.project.names import FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.control.exceptions import Escape
+    from ferrule_lint.semantics.project.names import FunctionInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
     owner = place_name(base)
     if not owner or not (summary.self_writes or summary.self_uniform):
         return
-    from ferrule_lint.semantics.calls.modelled import _make_uniform
+    from ferrule_lint.semantics.calls.modelled import make_uniform
 
     for name, value in summary.self_writes.items():
         now = of_parameters(frame, value, summary, bound, call.pos)
@@ -99,4 +99,4 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
             before = frame.self_writes.get(name)
             frame.self_writes[name] = merged if before is None else join2(before, merged)
     for name, axes in summary.self_uniform.items():
-        _make_uniform(frame, f.Attr(base, name, call.pos), axes)
+        make_uniform(frame, f.Attr(base, name, call.pos), axes)
