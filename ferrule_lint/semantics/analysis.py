@@ -252,12 +252,13 @@ class Analysis:
         if summary.busy:
             group_use.forwarded(frame, function, bound, call)
             return UNKNOWN
+        own = forwards.own_name(call, summary.events)
         if summary.events:
             best = max(e.confidence for e in summary.events)
             if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
                 best = confidence = Confidence.LOW
-            dummy = call is not None and forwards.stands_in(call)
-            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
+            dummy = call is not None and (forwards.stands_in(call) or forwards.runs_stand_in(call, summary.events))
+            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy, own))
         group_use.forwarded(frame, function, bound, call)
         bound = constructed.bind(frame, summary, receiver, bound)
         exceptions.at_call(frame, summary, pos)
@@ -266,7 +267,7 @@ class Analysis:
             gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
         state.after_call(frame, summary, call, bound)
-        return instantiate(frame, summary, bound, pos)
+        return participation.under_name(frame, instantiate(frame, summary, bound, pos), own)
 
     def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
         """The classes of arguments on which the function calls methods of theirs, where no annotation tells them, and

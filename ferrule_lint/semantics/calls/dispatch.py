@@ -44,7 +44,7 @@ from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
-from ferrule_lint.semantics.walk.attributes import is_world_size, rank_axes
+from ferrule_lint.semantics.walk.attributes import FACTORIES, is_world_size, rank_axes
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -59,8 +59,6 @@ _KEEPS = re.compile(
 _LOOKS = re.compile(
     r"(load|save|get|print|log|count|len|next|list|isinstance|hasattr|getattr|id|type|unwrap|freeze)(_|$)"
 )
-#: class methods of library modules that make an instance
-_FACTORIES = ("from_pretrained", "from_config", "_from_config")
 
 
 class Arguments:
@@ -257,7 +255,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
             element_types=NOTHING.union(*(v.types | v.element_types for v in arguments.values)) or NOTHING,
         )
     class_name, _, last = dotted.rpartition(".")
-    for candidate in (dotted, class_name if last in _FACTORIES else ""):
+    for candidate in (dotted, class_name if last in FACTORIES else ""):
         if candidate and frame.analysis.is_module_class(candidate):
             return Value(external=candidate, module=True, unwrapped=True)
     library = dotted.rpartition(".")[0]

@@ -29,6 +29,7 @@ from ferrule_lint.semantics.domain.conditions import Atom, atoms, deps_of, evalu
 from ferrule_lint.semantics.domain.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
+    ITSELF,
     Attempt,
     CallTerm,
     Choice,
@@ -38,6 +39,7 @@ from ferrule_lint.semantics.domain.trace import (
     Trace,
     choices_and_loops,
     has_exit,
+    stands_in,
 )
 
 MOST_ATOMS = 4
@@ -145,7 +147,7 @@ class Comparison:
                         result = (token, *result)
             elif type(term) is CallTerm:
                 if result is not RAISES and term.confidence >= self.least:
-                    result = self.call_signature(term.summary) + result
+                    result = self._called(term) + result
             elif type(term) is Choice:
                 result = self._choice(term, result, assignment)
             elif type(term) is Loop:
@@ -187,6 +189,8 @@ class Comparison:
             return a
         if a is RAISES:
             return b
+        if self.by_presence and (on := self._balanced(term, a, b, rest)) is not None:
+            return on
         # mostly both arms go on with all of the rest
         common = len(rest)
         if common > min(len(a), len(b)) or not (a[len(a) - common :] == rest == b[len(b) - common :]):
@@ -198,6 +202,16 @@ class Comparison:
         if self.surely and self.inside and deps_of(term.formula):
             return tail
         return (self._token("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+
+    def _balanced(self, term: Choice, a: Signature, b: Signature, rest: Signature) -> Signature | None:
+        """Of a setting under which stand-ins are run, the arm that runs them: where the setting is off, nothing is
+        sharded that would have to be balanced (`elif fsdp_enabled: self.visual.dummy_forward()`). Training is no such
+        setting: in evaluation the modules are as sharded as before."""
+        if any(atom.divergence is not None or atom.key.endswith(".training") for atom in atoms(term.formula)):
+            return None
+        if b == rest and stands_in(term.body):
+            return a
+        return b if a == rest and stands_in(term.orelse) else None
 
     def _token(self, *parts: object) -> Signature:
         """The one tuple of these parts.
@@ -236,6 +250,18 @@ class Comparison:
                 known = (("event", "call", NO_AXES, summary.display),)
             summary.signatures[key] = known
         return known
+
+    def _called(self, term: CallTerm) -> Signature:
+        """The signature of a call, with the module that it runs as `self` under its name here."""
+        known = self.call_signature(term.summary)
+        return self._renamed(known, term.own_name) if term.own_name and mentions(known, "event") else known
+
+    def _renamed(self, signature: Signature, name: str) -> Signature:
+        if signature[:1] == ("event",):
+            op, axes, channel = signature[1:]
+            return self._token("event", op, axes, name) if channel == ITSELF and op == "forward" else signature
+        parts = [self._renamed(part, name) if type(part) is tuple else part for part in signature]
+        return self._token(*parts) if signature and type(signature[0]) is str else tuple(parts)
 
     # ------------------------------------------------------------------ occurrences
     def occurrences(self, trace: Trace, assignment: Mapping[str, bool], out: list[Occurrence]) -> bool:

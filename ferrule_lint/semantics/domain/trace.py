@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
 
 
+#: the channel of what a module's own method runs of itself: `self(x)`
+ITSELF = "self"
+
+
 class Event(NamedTuple):
     """A collective issued at a place. `channel` tells apart events that pair only with their like (a module's name)."""
 
@@ -67,6 +71,8 @@ class CallTerm(NamedTuple):
     pos: Pos
     confidence: Confidence
     dummy: bool = False
+    #: what the module that the callee runs as `self` is called here
+    own_name: str = ""
 
 
 class Exit(NamedTuple):
@@ -200,6 +206,11 @@ def caught_at(trace: Trace) -> list[int]:
             found.append(term.line)
         found += caught_at(parts(term))
     return found
+
+
+def stands_in(trace: Trace) -> bool:
+    """Whether a trace runs something that only stands in for a real input."""
+    return any((type(term) is Event or type(term) is CallTerm) and term.dummy for term in every_term(trace))
 
 
 def ends(trace: Trace) -> bool:

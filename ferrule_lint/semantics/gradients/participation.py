@@ -35,6 +35,7 @@ from ferrule_lint.semantics.domain.lattice import (
     reaching,
 )
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.trace import ITSELF
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.dispatch import Arguments
@@ -368,6 +369,24 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
         for output in _passed(entry.output, bound).outputs:
             partly.add(Partly(output, divergence, deps, None))
     return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
+
+
+def under_name(frame: Frame, value: Value, name: str) -> Value:
+    """What a method of a module has returned, with the outputs of that module itself (`self(x)`) under its name here."""
+    if not name or not frame.gradients:
+        return value
+    frame.forwards = [(name if known == ITSELF else known, pos, real) for known, pos, real in frame.forwards]
+    if value.items is not None:
+        value = value._replace(items=tuple([under_name(frame, v, name) for v in value.items]))
+    if value.reach is None:
+        return value
+    outputs = frozenset(_named(o, name) for o in value.reach.outputs) or NOTHING
+    partly = frozenset(p._replace(output=_named(p.output, name)) for p in value.reach.partly) or NOTHING
+    return value._replace(reach=value.reach._replace(outputs=outputs, partly=partly))
+
+
+def _named(output: str, name: str) -> str:
+    return name + output[len(ITSELF) :] if re.match(rf"{ITSELF}(~|#|$)", output) else output
 
 
 def _passed(output: str, bound: Mapping[str, Value]) -> Reach:

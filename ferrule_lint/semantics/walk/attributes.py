@@ -69,6 +69,8 @@ _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RAN
 _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
 _MOST_ENTRIES = 16
+#: class methods of library modules that make an instance
+FACTORIES = ("from_pretrained", "from_config", "_from_config")
 #: what `x.shape` is an instance of
 SIZE = "torch.Size"
 
@@ -170,6 +172,8 @@ def _of_class(frame: Frame, e: f.Attr, base: Value, info: ClassInfo) -> Value:
         forward = frame.analysis.names.method(info, "forward")
         if forward is not None:
             return Value(target=PartialTarget(Value(target=FunctionTarget(forward)), (UNKNOWN,), ()))
+    if e.attr in FACTORIES and frame.analysis.is_module(info):
+        return Value(uniform=True, target=ClassTarget(info))
     value = frame.analysis.class_attribute(info, e.attr, frame.light)
     return value if value is not None else _by_name(frame, e) or UNKNOWN
 
