@@ -113,7 +113,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     frame.emit(
         Event(
             "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "",
-            stands_in(expr) or runs_stand_in(expr, ()), assumed,
+            stands_in(expr) or _STAND_IN.search(last_name(func)) is not None, assumed,
         )
     )  # fmt: skip
 
@@ -135,8 +135,8 @@ def stands_in(call: f.Call) -> bool:
 
 
 def runs_stand_in(call: f.Call, events: Iterable[Event]) -> bool:
-    """Whether a call, by its name, makes the stand-in itself (`self.visual.dummy_forward()`) and runs modules only."""
-    return _STAND_IN.search(last_name(call.func)) is not None and all(e.op == "forward" and e.hidden for e in events)
+    """Whether a call, by its name, makes the stand-in itself and runs modules on it (`self.visual.dummy_forward()`)."""
+    return _STAND_IN.search(last_name(call.func)) is not None and any(e.op == "forward" and e.hidden for e in events)
 
 
 def own_name(call: f.Call | None, events: Iterable[Event]) -> str:
