@@ -36,6 +36,7 @@ from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionIn
 from ferrule_lint.semantics.project.seeding import Seeding
 from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
+from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.walk import state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
@@ -73,6 +74,7 @@ class Analysis:
         self.receivers = Receivers(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
+        self.threads = Threads(self)
         self.accumulators = Accumulators()
         self.hierarchy = Hierarchy(self)
         self.guards = decorators.Guards(self)

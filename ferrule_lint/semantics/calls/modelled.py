@@ -37,6 +37,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, position, 
 from ferrule_lint.semantics.domain.trace import Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
+from ferrule_lint.semantics.project.threads import ASKS
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -434,6 +435,9 @@ def _divergent(
         if own is not None and own.confidence > Confidence.LOW:
             # every rank looks for a file of its own
             return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+    if model.kind == "host" and type(e.func) is f.Attr and e.func.attr in ASKS and not frame.light:
+        if not frame.analysis.threads.feed(last_name(e.func.base)):
+            confidence = Confidence.LOW
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why, lambda path: definition(frame, path))
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)

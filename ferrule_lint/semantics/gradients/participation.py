@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
-from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, deps_of, divergence_of
+from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     DETACHED,
     DP,
@@ -221,10 +221,20 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
             nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
             failing = {p.output for p in mine.partly if p.divergence is not None and p.divergence.kind == "host"}
             for output in mine.outputs | failing:
+                if output.startswith("=") and not value.uniform and _asks_for_items(formula):
+                    continue  # `if q.numel() == 0: return torch.zeros_like(q)`: without items there is no gradient
                 if not covered(output, theirs.outputs) and (not output.startswith("=") or nothing):
                     partly.add(Partly(output, divergence, deps, theirs.at))
     gone = {p.output for p in partly}
     return Reach(frozenset(o for o in union.outputs if o not in gone) or NOTHING, frozenset(partly) or NOTHING)
+
+
+#: the text of a test whether a tensor has items
+_FOR_ITEMS = re.compile(r"(\.(numel|nelement|size)|\blen)\(.*\) == 0$|\.shape\[\d+\] == 0$")
+
+
+def _asks_for_items(formula: Formula) -> bool:
+    return any(_FOR_ITEMS.search(atom.key) for atom in atoms(formula))
 
 
 def collected(formula: Formula, a: Mapping[str, Value], b: Mapping[str, Value], merged: dict[str, Value]) -> None:
