@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.lattice import (
     PRIVATE,
     UNIFORM,
     UNKNOWN,
+    UNKNOWN_GROUP,
     Axes,
     Value,
     join,
@@ -284,7 +285,11 @@ def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
         return None
     where = rank_axes(frame, frozenset(axes), e)
     note = f"`{render(e.func)}()` differs by rank"
-    return first_rank.named(Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM)), name)
+    # a place in a group that cannot be told: what its members do in groups of their own is their business
+    somewhere = where == UNKNOWN_GROUP
+    return first_rank.named(
+        Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM, member=somewhere)), name
+    )
 
 
 # ---------------------------------------------------------------------- inside the project

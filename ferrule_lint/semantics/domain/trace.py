@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.conditions import Formula
+from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Formula, atoms
 from ferrule_lint.semantics.domain.lattice import Axes, Deps, Divergence
 
 if TYPE_CHECKING:
@@ -206,6 +206,13 @@ def caught_at(trace: Trace) -> list[int]:
             found.append(term.line)
         found += caught_at(parts(term))
     return found
+
+
+def not_the_last(body: Trace) -> dict[str, bool]:
+    """The tests in the body of a loop that tell its last round from the others: what only that one issues does not
+    depend on how many rounds there are."""
+    tests = (term.formula for term in every_term(body) if type(term) is Choice)
+    return {atom.key: False for test in tests for atom in atoms(test) if atom.key.startswith(LAST_ROUND)}
 
 
 def stands_in(trace: Trace) -> bool:

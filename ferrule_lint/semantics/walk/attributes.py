@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.lattice import (
     NOTHING,
     UNIFORM,
     UNKNOWN,
+    UNKNOWN_GROUP,
     WORLD,
     Axes,
     Deps,
@@ -368,7 +369,23 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
         for group in (*near, *(e.args[:1] if type(e) is f.Call else ())):
             if frame.models.convention("group", last_name(group)) is not None:
                 return frame.axes_in(render(group)) or WORLD
+        if type(e) is f.Call and (way := asked_of(e)) is not None:
+            return frame.axes_in(render(way)) or UNKNOWN_GROUP
     return named or frame.axes_in(render(e)) or WORLD
+
+
+#: names of arguments that tell in which group a rank is counted
+_WAY = re.compile(r"(^|_)(mode|modes|axis|dim|mesh_dim)$|^ParallelMode$", re.IGNORECASE)
+
+
+def asked_of(call: f.Call) -> f.Expr | None:
+    """What a question for a rank names the group by, other than the group itself: `get_local_rank(ParallelMode.COLUMN)`,
+    `get_local_rank(mesh_dim=i)`."""
+    for name, given in (*((None, a) for a in call.args[:1]), *call.keywords):
+        of_enum = type(given) is f.Attr and _WAY.search(last_name(given.base)) is not None
+        if of_enum or _WAY.search(name or "") or (type(given) is not f.Const and _WAY.search(last_name(given))):
+            return given
+    return None
 
 
 def is_loader(frame: Frame, expr: f.Expr) -> bool:

@@ -12,7 +12,7 @@ from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
-from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, weakened
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import participation, stage_values
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
@@ -37,6 +37,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     about_sizes = (tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None) or _is_number_test(s.test)
     saved = dict(frame.env)
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
+    yielded = frame.yielded_length
     frame.conditions.append(formula)
     in_body = narrow(frame, s.test, True)
     frame.of_one_size += about_sizes
@@ -62,6 +63,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
         body = weakened(body, lambda e: e.op == "forward")
     if body and orelse:
         _buffers_of_arms(frame, formula, body, orelse)
+        if all(_yields(arm) and _tells(trace) for arm, trace in ((s.body, body), (s.orelse, orelse))):
+            frame.yielded_length = yielded  # as many as the sender has: the others are told of each
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
     for place, version in guarded.items():
@@ -71,6 +74,20 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _yields(arm: f.Body) -> bool:
+    return any(type(node) is f.Yield for node in walk(arm))
+
+
+def _tells(trace: Trace) -> bool:
+    """Whether an arm broadcasts something."""
+    events = [e for t in every_term(trace) for e in ([t] if type(t) is Event else _events_of(t))]
+    return any(e.op.startswith("broadcast") for e in events)
+
+
+def _events_of(term: Term) -> tuple[Event, ...]:
+    return term.summary.events if type(term) is CallTerm else ()
 
 
 def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace) -> None:

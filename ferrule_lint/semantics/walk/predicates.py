@@ -7,7 +7,8 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
+from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
+from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.lattice import (
     EMPTY,
     FLOWS,
@@ -16,6 +17,7 @@ from ferrule_lint.semantics.domain.lattice import (
     NOTHING,
     OBSERVED,
     PRESENT,
+    UNKNOWN,
     WORLD,
     Deps,
     Divergence,
@@ -123,6 +125,9 @@ def _atom(
 
 
 def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
+    if type(expr) is f.Name and frame.rounds and type(named := definition(frame, expr)) is f.Compare:
+        if named.ops == ("==",) and asks_for_last_round(frame, named.left, named.rights[0]):
+            return Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS), UNKNOWN
     name = last_name(expr.func if type(expr) is f.Call else expr)
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
     if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
@@ -263,6 +268,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
         return result(negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
+    if positive == "==" and frame.rounds and asks_for_last_round(frame, left, right):
+        return result(Atom(LAST_ROUND + frame.key(key_expr), None, NO_DEPS), UNKNOWN)
     value = _compared(frame, e, left, a, right, b)
     asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
     if asked is not None:
