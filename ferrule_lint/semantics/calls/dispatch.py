@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.lattice import (
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
+    WORLD,
     Axes,
     Value,
     join,
@@ -312,6 +313,10 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     )  # fmt: skip
     if target.receiver is not None and (shared := iteration.by_name(frame, function.name, target.receiver, arguments)):
         value = value._replace(length=shared.length, multiple=shared.multiple)
+    if value.divergence is not None and value.divergence.kind == "rank" and value.divergence.axes == WORLD:
+        # the name tells along which axis it asks: `is_first_pipeline_stage()`, whatever it is worked out from
+        axes = frozenset(frame.models.convention("rank", function.name) or ()) or WORLD
+        value = value._replace(divergence=value.divergence._replace(axes=axes))
     if value.divergence is None and not value.uniform:
         named = rank_by_name(frame, e)
         if named is not None and named.divergence is not None and not value.data:

@@ -38,6 +38,7 @@ from ferrule_lint.semantics.domain.trace import (
     Loop,
     Trace,
     choices_and_loops,
+    every_term,
     has_exit,
     stands_in,
 )
@@ -182,6 +183,8 @@ class Comparison:
             taken = False
         if taken is not None:
             return self.signature(term.body if taken else term.orelse, rest, assignment)
+        if (grouped := self._grouped(term)) is not None:
+            return self.signature(grouped, rest, assignment)
         # both ranks share this choice, and in each arm they know what it was
         a = self.signature(term.body, rest, {**implied(term.formula, True), **assignment})
         b = self.signature(term.orelse, rest, {**implied(term.formula, False), **assignment})
@@ -202,6 +205,20 @@ class Comparison:
         if self.surely and self.inside and deps_of(term.formula):
             return tail
         return (self._token("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+
+    def _grouped(self, term: Choice) -> Trace | None:
+        """Of a callee's choice between a collective in a group and the same one over all ranks, by whether it is given
+        something, the one in the group: who passes something passes what has the group."""
+        if not self.inside or not deps_of(term.formula):
+            return None
+        arms = (term.body, term.orelse)
+        events = [[t for t in every_term(arm) if type(t) is Event] for arm in arms]
+        if [e.op for e in events[0]] != [e.op for e in events[1]] or not events[0]:
+            return None
+        for arm, own, other in ((0, events[0], events[1]), (1, events[1], events[0])):
+            if all(e.axes == WORLD for e in other) and not any("world" in e.axes for e in own):
+                return arms[arm]
+        return None
 
     def _balanced(self, term: Choice, a: Signature, b: Signature, rest: Signature) -> Signature | None:
         """Of a setting under which stand-ins are run, the arm that runs them: where the setting is off, nothing is

@@ -370,7 +370,8 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
             if frame.models.convention("group", last_name(group)) is not None:
                 return frame.axes_in(render(group)) or WORLD
         if type(e) is f.Call and (way := asked_of(e)) is not None:
-            return frame.axes_in(render(way)) or UNKNOWN_GROUP
+            # a member of an enumeration has the bare name of its axis: `Mode.PIPELINE`
+            return frame.axes_in(render(way)) or frame.axes_in(f"{last_name(way).lower()}_parallel_group") or UNKNOWN_GROUP
     return named or frame.axes_in(render(e)) or WORLD
 
 

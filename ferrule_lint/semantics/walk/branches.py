@@ -18,7 +18,7 @@ from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
-from ferrule_lint.semantics.walk.predicates import condition, doubted
+from ferrule_lint.semantics.walk.predicates import condition, doubted, trusted_to_agree
 
 Env = dict[str, Value]
 
@@ -30,6 +30,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
     formula, tested = condition(frame, s.test)
     if _is_given_instead(frame, s):
         formula = doubted(formula)
+    if _refuses(s.body):
+        formula = trusted_to_agree(formula)
     known = evaluate(formula, {})
     if known is not None:
         execute(frame, s.body if known else s.orelse)
@@ -112,6 +114,14 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
     tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
     return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _refuses(body: f.Body) -> bool:
+    """Whether an arm only complains and leaves: `logging.error(f"{path} is no folder")`, `return`."""
+    if len(body) != 2 or type(body[0]) is not f.ExprStmt or type(body[1]) is not f.Return:
+        return False
+    call = body[0].value
+    return type(call) is f.Call and last_name(call.func) in ("error", "critical", "exception") and not body[1].value
 
 
 def _is_given_instead(frame: Frame, s: f.If) -> bool:

@@ -115,6 +115,17 @@ def doubted(formula: Formula) -> Formula:
     return formula
 
 
+def trusted_to_agree(formula: Formula) -> Formula:
+    """A test of files by which a function refuses its arguments: these are wrong on all ranks or on none."""
+    if type(formula) is Negation:
+        return Negation(trusted_to_agree(formula.operand))
+    divergence = formula.divergence if type(formula) is Atom else None
+    if divergence is None or divergence.kind != "host" or divergence.confidence > Confidence.LOW:
+        return formula
+    assert type(formula) is Atom
+    return formula._replace(divergence=None)
+
+
 def _atom(
     frame: Frame, expr: f.Expr, value: Value, deps: Deps | None = None, divergence: Divergence | None = None
 ) -> Formula:
