@@ -13,12 +13,14 @@ from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
+    COPIES,
     DP,
     FLOWS,
     ITEM,
     NO_DEPS,
     NOTHING,
     OBSERVED,
+    REPLICATE,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -271,6 +273,9 @@ def cleanse(value: Value, axes: Axes) -> Value:
     if "?" in axes:
         return Value(types=value.types, element_types=value.element_types, agreed=True)
 
+    if "dp" in axes:
+        axes |= COPIES
+
     def rest(divergence: Divergence | None) -> Divergence | None:
         if divergence is None:
             return None
@@ -411,6 +416,10 @@ def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver
     )  # fmt: skip
 
 
+#: `mesh["dp_replicate"].get_local_rank()`
+_OF_COPIES = re.compile(r"replica(te)?(?!\w*shard)", re.IGNORECASE)
+
+
 def _divergent(
     frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, confidence: Confidence
 ) -> Value:
@@ -423,6 +432,8 @@ def _divergent(
         axes, channel = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD, ""
     if model.kind in ("data", "structure") and not model.axes:
         axes = DP
+    if model.kind == "rank" and axes == DP and _OF_COPIES.search(render(e)):
+        axes = REPLICATE
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
     library = model.name.partition(".")[0]

@@ -26,7 +26,7 @@ from ferrule_lint.semantics.divergence.signatures import (
     size_of,
 )
 from ferrule_lint.semantics.domain.conditions import Atom, atoms, deps_of, evaluate, implied
-from ferrule_lint.semantics.domain.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
+from ferrule_lint.semantics.domain.lattice import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
     ITSELF,
@@ -121,6 +121,8 @@ class Comparison:
     def counts(self, event: Event) -> bool:
         if event.p2p and self.collectives_only:
             return False
+        if event.hidden and event.op != "backward" and self.axes == REPLICATE:
+            return False  # what a sharded model issues stays within each copy of it
         if self.members and "world" not in event.axes:
             return False
         if event.confidence < self.least or not overlap(self.axes, event.axes):

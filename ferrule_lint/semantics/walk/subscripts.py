@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import iteration, selection
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, Value
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
@@ -13,6 +13,8 @@ from ferrule_lint.semantics.walk import attributes
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
 from ferrule_lint.semantics.walk.frame import Frame
+
+_COORDINATES = ("_coord", "_coords", "_coordinate", "_coordinates")
 
 
 def subscript(frame: Frame, e: f.Subscript) -> Value:
@@ -39,6 +41,9 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         return base._replace(items=some, const=None, slots=None)
     if base.external == attributes.SIZE and type(e.index) is not f.Op:
         return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
+    if base.divergence is not None and last_name(e.base).endswith(_COORDINATES) and e.index != f.Const("0"):
+        if frame.models.convention("rank", last_name(e.base)) is not None:
+            return UNKNOWN  # (place, number of places) along one axis: `tp_coord[1]`
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
     role = frame.models.class_(base.external) if base.external else None
     if role is not None and role.role == "group":
