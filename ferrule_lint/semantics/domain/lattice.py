@@ -190,6 +190,8 @@ class Value(NamedTuple):
     multiple: bool = False
     #: shape and element type of a tensor, where the text tells them
     layout: Layout | None = None
+    #: the test for the first rank (its key) and the outcome with which there is nothing (None)
+    absent: tuple[str, bool] | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -416,6 +418,7 @@ _JOIN: dict[str, _Join] = {
     "given": _same_or(()),
     "multiple": _either,
     "layout": _same_or(None),
+    "absent": _same_or(None),
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)
 _ALL = range(len(_JOINS))
@@ -431,7 +434,7 @@ def computed(values: Iterable[Value]) -> Value:
         plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
-            types=NOTHING, element_types=NOTHING, presence=None, loader=False, module=False, external=None
+            types=NOTHING, element_types=NOTHING, presence=None, absent=None, loader=False, module=False, external=None
         )
     return plain
 

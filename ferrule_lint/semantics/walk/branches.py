@@ -9,7 +9,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.modelled import shape_message
 from ferrule_lint.semantics.data.layout import conflict
-from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, negate
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
@@ -17,7 +17,7 @@ from ferrule_lint.semantics.gradients import participation, stage_values
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
-from ferrule_lint.semantics.walk.narrowing import narrow, widen
+from ferrule_lint.semantics.walk.narrowing import after_test, narrow, widen
 from ferrule_lint.semantics.walk.predicates import condition, doubted, trusted_to_agree
 
 Env = dict[str, Value]
@@ -41,14 +41,14 @@ def if_statement(frame: Frame, s: f.If) -> None:
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     yielded = frame.yielded_length
     frame.conditions.append(formula)
-    in_body = narrow(frame, s.test, True)
+    in_body = after_test(frame, implied(formula, True), narrow(frame, s.test, True))
     frame.of_one_size += about_sizes
     with frame.recording() as body_terms:
         execute(frame, s.body)
     frame.of_one_size -= about_sizes
     body_env, frame.env = frame.env, dict(saved)
     frame.conditions[-1] = negate(formula)
-    in_else = narrow(frame, s.test, False)
+    in_else = after_test(frame, implied(formula, False), narrow(frame, s.test, False))
     with frame.recording() as else_terms:
         execute(frame, s.orelse)
     frame.conditions.pop()
