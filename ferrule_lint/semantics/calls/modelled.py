@@ -446,9 +446,9 @@ def _divergent(
         if own is not None and own.confidence > Confidence.LOW:
             # every rank looks for a file of its own
             return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
-    if model.kind == "host" and type(e.func) is f.Attr and e.func.attr in ASKS and not frame.light:
-        if not frame.analysis.threads.feed(last_name(e.func.base)):
-            confidence = Confidence.LOW
+    asks = model.kind == "host" and type(e.func) is f.Attr and e.func.attr in ASKS and not frame.light
+    if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):
+        confidence = Confidence.LOW
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why, lambda path: definition(frame, path))
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)

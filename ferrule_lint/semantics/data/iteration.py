@@ -196,8 +196,8 @@ def definition(frame: Frame, expr: f.Expr) -> f.Expr:
 
 
 def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
-    """`i + 1 == len(items)`, `i == len(items) - 1` in a loop that counts its rounds over these items: true once on every
-    rank, whatever the number of items."""
+    """`i + 1 == len(items)`, `i == len(items) - 1` in a loop that counts its rounds over these items: true once on
+    every rank, whatever the number of items."""
     for counting, ending in ((left, right), (right, left)):
         names = {node.id for node in walk(counting) if type(node) is f.Name}
         sized = {
@@ -213,7 +213,8 @@ def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
 
 
 def _counted(frame: Frame, round_: Round) -> Iterator[tuple[str, str]]:
-    """The counter of a loop and the text of what it goes through: `for i, x in enumerate(xs)`, `for i in range(len(xs))`."""
+    """The counter of a loop and the text of what it goes through: `for i, x in enumerate(xs)`, or
+    `for i in range(len(xs))`."""
     target, walked = round_.statement.target, round_.statement.iterable
     while type(walked) is f.Call and last_name(walked.func) in ("tqdm", "progress_bar", "trange") and walked.args:
         walked = walked.args[0]

@@ -68,7 +68,9 @@ class Occurrence(NamedTuple):
     @property
     def kind(self) -> tuple[object, ...]:
         """What pairs with its like on another rank."""
-        return (self.event.op, self.event.axes, self.event.channel)
+        of_itself = self.call is not None and self.call.own_name and self.event.channel == ITSELF
+        channel = self.call.own_name if self.call is not None and of_itself else self.event.channel
+        return (self.event.op, self.event.axes, channel)
 
     @property
     def dummy(self) -> bool:

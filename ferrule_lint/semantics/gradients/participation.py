@@ -382,7 +382,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
 
 
 def under_name(frame: Frame, value: Value, name: str) -> Value:
-    """What a method of a module has returned, with the outputs of that module itself (`self(x)`) under its name here."""
+    """What a method of a module has returned, with the outputs of that module (`self(x)`) under its name here."""
     if not name or not frame.gradients:
         return value
     frame.forwards = [(name if known == ITSELF else known, pos, real) for known, pos, real in frame.forwards]

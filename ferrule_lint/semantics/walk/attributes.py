@@ -371,7 +371,9 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
                 return frame.axes_in(render(group)) or WORLD
         if type(e) is f.Call and (way := asked_of(e)) is not None:
             # a member of an enumeration has the bare name of its axis: `Mode.PIPELINE`
-            return frame.axes_in(render(way)) or frame.axes_in(f"{last_name(way).lower()}_parallel_group") or UNKNOWN_GROUP
+            return (
+                frame.axes_in(render(way)) or frame.axes_in(f"{last_name(way).lower()}_parallel_group") or UNKNOWN_GROUP
+            )
     return named or frame.axes_in(render(e)) or WORLD
 
 

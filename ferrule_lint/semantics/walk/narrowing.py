@@ -48,7 +48,11 @@ def after_test(frame: Frame, outcomes: Mapping[str, bool], narrowed: Narrowed) -
     """The same for places that only some ranks have: in the arm of those ranks they are there."""
     if any(first_rank.is_test(key) for key in outcomes):
         for place, value in frame.env.items():
-            if value.absent is not None and place not in narrowed and (known := with_outcome(value, outcomes)) is not value:
+            if (
+                value.absent is not None
+                and place not in narrowed
+                and (known := with_outcome(value, outcomes)) is not value
+            ):
                 narrowed[place] = (value, known)
                 frame.env[place] = known
     return narrowed
