@@ -354,10 +354,10 @@ def _selected(
     findings: Sequence[Finding], facts: Mapping[str, Facts], reported: Iterable[str], settings: Settings
 ) -> tuple[list[Finding], list[Finding]]:
     """What is shown of `findings`, and what would be but for a comment. What is not shown is never fixed."""
-    selection = Selection(settings)
-    kept, suppressed = list(findings), list[Finding]()
     from ferrule_lint.facts.outline import outline
 
+    selection = Selection(settings)
+    kept, suppressed = list(findings), list[Finding]()
     comments = {path: said for path in reported if path in facts and (said := outline(facts[path]).suppressions)}
     if comments and not settings.ignore_suppressions:
         from ferrule_lint.checks.build import NAMES

@@ -71,7 +71,7 @@ def agrees(printed: str, expected: str) -> bool:
 def follow(folder: Path, environment: dict[str, str], *, with_torch: bool) -> list[str]:
     """Do what the tutorial says; the commands that were run."""
     done: list[str] = []
-    status = 0
+    status, said = 0, ""
     for step, text in steps():
         if not step.startswith("$ "):
             (folder / step).write_text(text, "utf-8")
@@ -79,7 +79,7 @@ def follow(folder: Path, environment: dict[str, str], *, with_torch: bool) -> li
         command = step.removeprefix("$ ")
         if command == "echo $?":
             if with_torch:
-                assert str(status) == text.strip(), done[-1]
+                assert str(status) == text.strip(), f"$ {done[-1]}\n{said}"
             continue
         if needs_torch(command) and not with_torch:
             continue
@@ -93,7 +93,7 @@ def follow(folder: Path, environment: dict[str, str], *, with_torch: bool) -> li
             timeout=240,
         )
         assert agrees(run.stdout, text), f"$ {command}\n{run.stdout}"
-        status = run.returncode
+        status, said = run.returncode, run.stdout
         done.append(command)
     return done
 

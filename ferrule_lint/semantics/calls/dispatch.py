@@ -463,9 +463,6 @@ def _method_model(frame: Frame, receiver: Value, name: str) -> CallModel | None:
     candidates: list[str] = []
     if receiver.external is not None:
         candidates.append(receiver.external)
-        role = frame.models.class_(receiver.external)
-        if role is not None and role.base:
-            candidates.append(role.base)
     for info in receiver.types:
         candidates += frame.analysis.names.external_bases(info)
     if receiver.module:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.calls.dispatch import Arguments
     from ferrule_lint.semantics.domain.targets import MethodTarget
-    from ferrule_lint.semantics.project.names import ClassInfo, ModuleInfo
+    from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -39,8 +39,8 @@ class Receivers:
         #: what instances are called -> (file, class)
         self._called: dict[str, list[tuple[ModuleInfo, str]]] | None = None
 
-    def named(self, variable: str, method: str) -> ClassInfo | None:
-        """The one class that a variable or attribute is named after, if it has the method and is no module."""
+    def named(self, variable: str, method: str) -> tuple[ClassInfo, FunctionInfo] | None:
+        """The one class that a variable or attribute is named after, with the method, if it has it and is no module."""
         if self._called is None:
             self._called = {}
             for path, module in self._analysis.names.modules.items():
@@ -57,7 +57,8 @@ class Receivers:
         if known is None or self._analysis.is_module(info):
             return None
         # with a subclass that does something else, a name is too little to go by
-        return info if all(names.method(sub, method) is known for sub in self._analysis.hierarchy.below(info)) else None
+        below = self._analysis.hierarchy.below(info)
+        return (info, known) if all(names.method(sub, method) is known for sub in below) else None
 
 
 def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) -> Value | None:
@@ -65,10 +66,10 @@ def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) ->
     receiver, analysis = target.receiver, frame.analysis
     if frame.light or receiver.types or receiver.data is not None or receiver.external is not None or receiver.module:
         return None
-    info = analysis.receivers.named(text, target.name)
-    method = analysis.names.method(info, target.name) if info is not None else None
-    if info is None or method is None:
+    named = analysis.receivers.named(text, target.name)
+    if named is None:
         return None
+    info, method = named
     known = analysis.summary(method, (), info, None, frame.depth + 1)
     surely = known is not None and issues_anyway(known[0].trace)
     return analysis.call_function(

@@ -145,10 +145,10 @@ class Sharding:
                 module = modules[path]
                 if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
                     for owner, body in module.bodies():
-                        serves = not trained and training.without_gradients(module, owner)
                         for call in walk_calls(body):
                             self._settle(call)
                             if last_name(call.func) in wrapping:
+                                serves = not trained and training.without_gradients(module, owner)
                                 self._consider(module, owner, call, serves)
             self._gathering = False
         return self._classes

@@ -39,9 +39,10 @@ from ferrule_lint.semantics.domain.targets import (
     SeveralTarget,
 )
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render
+from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo
-from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.sources import field_names, first_rank
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -98,7 +99,7 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
         return field
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = value if value is not None else _of_unknown(frame, e, base)
-    value = _optional_input(frame, e, base, value)
+    value = field_names.of_field(frame, e, base, e.attr, _optional_input(frame, e, base, value))
     if frame.gradients and base.reach is None:
         return participation.of_own_parameter(frame, e, value)
     return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))
@@ -332,11 +333,18 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
 
 
 def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
+    """The value of an attribute that a model tells of; the event of a property that communicates goes to the trace."""
+    axes: Axes
+    if model.event is not None:
+        note = f"`{render(e)}` issues {model.event}"
+        axes = frozenset(model.axes) or WORLD
+        confidence = Confidence.parse(model.confidence)
+        frame.emit(Event(model.event, axes, "", frame.module.path, e.pos, confidence, True, note))
     if model.returns == "uniform":
         return Value(uniform=True, world_size=is_world_size(e.attr))
     if model.returns != "divergent":
         return UNKNOWN
-    axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
+    axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
     confidence = Confidence.parse(model.confidence)
     note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
     return first_rank.named(Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence)), e.attr)
