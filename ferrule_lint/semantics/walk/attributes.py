@@ -390,7 +390,7 @@ _WAY = re.compile(r"(^|_)(mode|modes|axis|dim|mesh_dim)$|^ParallelMode$", re.IGN
 
 
 def asked_of(call: f.Call) -> f.Expr | None:
-    """What a question for a rank names the group by, other than the group itself: `get_local_rank(ParallelMode.COLUMN)`,
+    """What a question for a rank names the group by, other than the group itself: `local_rank(Mode.COLUMN)`,
     `get_local_rank(mesh_dim=i)`."""
     for name, given in (*((None, a) for a in call.args[:1]), *call.keywords):
         of_enum = type(given) is f.Attr and _WAY.search(last_name(given.base)) is not None

@@ -135,10 +135,17 @@ def _atom(
     return Atom(key, divergence or value.divergence, (value.deps if deps is None else deps) or NO_DEPS)
 
 
+def _is_last_round(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a name holds the test for the last round of a loop around it."""
+    named = definition(frame, expr) if type(expr) is f.Name and frame.rounds else None
+    if type(named) is not f.Compare or named.ops != ("==",):
+        return False
+    return asks_for_last_round(frame, named.left, named.rights[0])
+
+
 def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
-    if type(expr) is f.Name and frame.rounds and type(named := definition(frame, expr)) is f.Compare:
-        if named.ops == ("==",) and asks_for_last_round(frame, named.left, named.rights[0]):
-            return Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS), UNKNOWN
+    if _is_last_round(frame, expr):
+        return Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS), UNKNOWN
     name = last_name(expr.func if type(expr) is f.Call else expr)
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
     if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:

@@ -18,6 +18,11 @@ from ferrule_lint.semantics.walk.frame import Frame
 _COORDINATES = ("_coord", "_coords", "_coordinate", "_coordinates")
 
 
+def _of_one_axis(frame: Frame, name: str) -> bool:
+    """Whether this holds the place and the number of places along one axis: `tp_coord`."""
+    return name.endswith(_COORDINATES) and frame.models.convention("rank", name) is not None
+
+
 def subscript(frame: Frame, e: f.Subscript) -> Value:
     place = place_name(e.base)
     if type(e.index) is f.Const and place:
@@ -42,9 +47,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         return base._replace(items=some, const=None, slots=None)
     if base.external == attributes.SIZE and type(e.index) is not f.Op:
         return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
-    if base.divergence is not None and last_name(e.base).endswith(_COORDINATES) and e.index != f.Const("0"):
-        if frame.models.convention("rank", last_name(e.base)) is not None:
-            return UNKNOWN  # (place, number of places) along one axis: `tp_coord[1]`
+    if base.divergence is not None and e.index != f.Const("0") and _of_one_axis(frame, last_name(e.base)):
+        return UNKNOWN
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
     role = frame.models.class_(base.external) if base.external else None
     if role is not None and role.role == "group":
