@@ -22,6 +22,7 @@ from ferrule_lint.fixes.forms import (
     global_rank,
     group_for_all,
     hoist,
+    keep_group,
     keep_in_graph,
     leave_finally,
     lift_guard,
@@ -35,6 +36,7 @@ from ferrule_lint.fixes.forms import (
     reduce_trip_count,
     remove_suppression,
     sort_items,
+    split_guard,
     stand_in,
     unblock_ring,
     uniform_predicate,
@@ -53,6 +55,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER101": (lift_guard.propose, uniform_predicate.propose, hoist.propose),
     "FER102": (
         lift_guard.propose,
+        split_guard.propose,
         drop_guard.propose,
         contribute_nothing.propose,
         uniform_predicate.propose,
@@ -69,6 +72,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER304": (keep_in_graph.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
     "FER402": (global_rank.propose,),
+    "FER403": (keep_group.propose,),
     "FER401": (group_for_all.propose, local_group.propose),
     "FER301": (finish_dispatch.propose,),
 }
