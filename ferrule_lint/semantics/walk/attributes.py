@@ -40,7 +40,7 @@ from ferrule_lint.semantics.domain.targets import (
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo
-from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.sources import field_names, first_rank
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -95,7 +95,7 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
         return field
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = value if value is not None else _of_unknown(frame, e, base)
-    value = _optional_input(frame, e, base, value)
+    value = field_names.of_field(frame, e, base, e.attr, _optional_input(frame, e, base, value))
     if frame.gradients and base.reach is None:
         return participation.of_own_parameter(frame, e, value)
     return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))

@@ -152,12 +152,28 @@ def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Valu
             value = value._replace(divergence=value.length)
         elif value.emptiness is not None:
             value = value._replace(divergence=value.emptiness._replace(empty=True))
-        elif (nothing := _nothing_in_round(frame, expr, value)) is not None:
+        elif (nothing := _nothing_in_round(frame, expr, value) or _empty_list(frame, expr, value)) is not None:
             value = value._replace(divergence=nothing)
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
     return _atom(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
+
+
+def _empty_list(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
+    """Why local data that says it is a list (`samples: list[Sample]`) may be empty. Of anything else its truth may ask
+    whether it is there."""
+    if type(expr) is not f.Name or value.data is None or frame.function is None or frame.version(expr.id):
+        return None
+    parameter = next((p for p in frame.function.parameters if p.name == expr.id), None)
+    if parameter is None or parameter.annotation is None or not _LIST.match(render(parameter.annotation)):
+        return None
+    step = frame.step("flow", position(expr), f"`{expr.id}` is a list, and may be empty on a rank")
+    return value.data.then(step)._replace(empty=True)
+
+
+#: annotations of what is always there, and has items
+_LIST = re.compile(r"(typing\.)?([Ll]ist|Sequence|tuple|Tuple)\b(?!.*None)")
 
 
 def _is_parameter(frame: Frame, name: str) -> bool:
@@ -380,11 +396,12 @@ def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
 
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
-    if not (a.const in _ZERO or b.const in _ZERO):
+    nothing = b.const in _ZERO or _is_size_of_nothing(right)
+    if not (nothing or a.const in _ZERO):
         a, b = _of_any_size(a), _of_any_size(b)
     values = [a, b]
-    for value, other in ((a, b), (b, a)):
-        if value.divergence is None and other.const in _ZERO and value.emptiness is not None:
+    for value, asked in ((a, nothing), (b, a.const in _ZERO)):
+        if value.divergence is None and asked and value.emptiness is not None:
             step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
             return Value(divergence=value.emptiness.then(step)._replace(empty=True), deps=value.deps)
     joined = computed(values)
@@ -409,6 +426,12 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)
+
+
+def _is_size_of_nothing(expr: f.Expr) -> bool:
+    """`torch.Size([0])`"""
+    sizes = expr.args[0] if type(expr) is f.Call and last_name(expr.func) == "Size" and expr.args else None
+    return type(sizes) is f.Sequence and any(type(size) is f.Const and size.text == "0" for size in sizes.elements)
 
 
 def _is_text(expr: f.Expr) -> bool:

@@ -9,6 +9,7 @@ from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, Va
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.sources import field_names
 from ferrule_lint.semantics.walk import attributes
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
@@ -69,6 +70,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
         value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
+    if key:
+        value = field_names.of_field(frame, e, base, key, value)
     if base.data is not None:
         if key:
             value = attributes.field_of_batch(frame, value, key, e.pos)
