@@ -413,6 +413,21 @@ def test_a_setting_chooses_between_forms(preference: str, forms: set[str], tmp_p
     assert not result.report.findings
 
 
+def test_another_finding_at_the_same_call_is_not_new(tmp_path: Path) -> None:
+    """A fix changes the text of a call, and so the fingerprint of whatever else is found there."""
+    source = (
+        "import torch\nimport torch.distributed as dist\n\n\n"
+        "def share(text: str, src: int, group: dist.ProcessGroup) -> torch.Tensor:\n"
+        "    rank = dist.get_rank(group)\n    length = torch.empty(1, dtype=torch.int)\n    if rank == src:\n"
+        "        length = torch.tensor(len(text), dtype=torch.int)\n"
+        "    dist.broadcast(length, src=src, group=group)\n    return length\n"
+    )
+    result = fixed(tmp_path, {"a.py": source})
+    assert [finding.code for finding in result.repair.applied] == ["FER402"]
+    assert [finding.code for finding in result.report.findings] == ["FER201"]
+    assert not result.repair.dropped
+
+
 def test_suppressed_findings_are_not_fixed(tmp_path: Path) -> None:
     source = GUARDED.replace(b"dist.barrier()\n", b"dist.barrier()  # ferrule: ignore[FER102] one rank only\n")
     result = fixed(tmp_path, {"a.py": source})

@@ -2,8 +2,8 @@
 
 What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX).
 The same holds where a loop over data ends. That something is ready, or there as a file, has to be so on every rank
-(MIN); for a file also where that decides about a block. "There is nothing here" is agreed on only if no rank has anything
-(MIN): then ranks without data go on with empty tensors.
+(MIN); for a file also where that decides about a block. "There is nothing here" is agreed on only if no rank has
+anything (MIN): then ranks without data go on with empty tensors.
 """
 
 from __future__ import annotations
