@@ -117,20 +117,24 @@ def _compared(before: Sequence[Finding], after: Sequence[Finding], fixes: Sequen
     now = Counter(_key(finding) for finding in after)
     # a finding whose line the fix of another one has changed is another one by its fingerprint alone
     edits = together(fixes)[1]
-    kept = Counter(
-        (one.code, one.function, _moved(one.span.line, edits))
-        for one in before
-        if one.fix not in fixes and not now[_key(one)]
-    )
+    kept = [_places(one, edits) for one in before if one.fix not in fixes and not now[_key(one)]]
     for finding in after:
         if now[_key(finding)] > known[_key(finding)]:
-            place = finding.code, finding.function, finding.span.line
-            if not kept[place]:
+            same = next((places for places in kept if places & _places(finding, ())), None)
+            if same is None:
                 what = finding.anchor_text or finding.message
                 return f"it would lead to another finding ({finding.code} at {what})"
-            kept[place] -= 1
+            kept.remove(same)
             now[_key(finding)] -= 1
     return "the finding would still be there" if now - (known - fixed) else ""
+
+
+def _places(finding: Finding, edits: Sequence[Edit]) -> set[tuple[str, str, str, int]]:
+    """What tells a finding from the others of its function: its line, and that of the test or loop that decides."""
+    lines = {"finding": finding.span.line}
+    if finding.condition_span is not None:
+        lines["condition"] = finding.condition_span.line
+    return {(what, finding.code, finding.function, _moved(line, edits)) for what, line in lines.items()}
 
 
 def _moved(line: int, edits: Sequence[Edit]) -> int:

@@ -13,6 +13,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.agreeing import agreeing
+from ferrule_lint.fixes.blocks import long_string
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.names import below, fresh, reads
 from ferrule_lint.fixes.site import Group, Site, callee
@@ -60,7 +61,7 @@ def _handled(site: Site) -> _Handled | None:
             around = tree.parent(node)
             if not isinstance(around, cst.Try) or around.finalbody is not None or around.orelse is not None:
                 return None
-            if len(around.handlers) != 1 or not isinstance(node.body, cst.IndentedBlock) or _strings(tree, around):
+            if len(around.handlers) != 1 or not isinstance(node.body, cst.IndentedBlock) or long_string(tree, around):
                 return None
             last = node.body.body[-1]
             leaves = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], _EXITS)
@@ -72,14 +73,6 @@ def _handled(site: Site) -> _Handled | None:
                 return None
             return _Handled(around, node, last if leaves and isinstance(last, cst.SimpleStatementLine) else None)
     return None
-
-
-def _strings(tree: Tree, root: cst.CSTNode) -> bool:
-    """Whether some string goes over several lines, which could not be indented anew."""
-    return any(
-        isinstance(one, cst.SimpleString | cst.FormattedString) and tree.span(one).line != tree.span(one).end_line
-        for one in tree.walk(root)
-    )
 
 
 def _holds(tree: Tree, node: cst.CSTNode, line: int) -> bool:

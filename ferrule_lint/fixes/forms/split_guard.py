@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
-from ferrule_lint.fixes.blocks import comment_of
+from ferrule_lint.fixes.blocks import comment_of, long_string
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import changes
 from ferrule_lint.fixes.guards import assumptions, calls_of, for_all, gives_away, is_barrier, same_everywhere
@@ -92,7 +92,8 @@ def _guard(site: Site, owner: cst.If, calls: Sequence[cst.Call]) -> _Guard | Non
         return None
     if not barriers and not all(one_rank(tree, term, local=True) for term in ranks):
         return None
-    body, between = owner.body, ()
+    body: cst.IndentedBlock = owner.body
+    between: tuple[int, ...] = ()
     comments = [comment_of(tree, owner)]
     inner = body.body[0] if len(body.body) == 1 else None
     if isinstance(inner, cst.If) and inner.orelse is None and isinstance(inner.body, cst.IndentedBlock):
@@ -225,7 +226,7 @@ def _written(tree: Tree, guard: _Guard, everybody: Sequence[cst.BaseStatement]) 
     owner, statements = guard.statement, list(guard.body.body)
     indent, old = tree.indent(owner), tree.indent(statements[0])
     step = tree.indent(owner.body.body[0]).removeprefix(indent)
-    if not step or not old.startswith(indent + step) or _has_long_string(tree, owner):
+    if not step or not old.startswith(indent + step) or long_string(tree, owner):
         return None
     base = indent + step if guard.rest else indent
     comments = list(guard.comments)
@@ -287,13 +288,6 @@ def _first(tree: Tree, owner: cst.If) -> int:
         line += 1
         text = tree.source.line(line)
     return line + 1
-
-
-def _has_long_string(tree: Tree, root: cst.CSTNode) -> bool:
-    return any(
-        isinstance(one, cst.SimpleString | cst.FormattedString) and tree.span(one).line != tree.span(one).end_line
-        for one in tree.walk(root)
-    )
 
 
 def _moved(line: str, old: str, new: str) -> str:
