@@ -45,12 +45,12 @@ STATEMENTS = {
         "    log.append(float(start))"
     ),
     "patience": (
-        "for number in range(3):\n    if dist.get_rank() == 0:\n        if flag and number > 0:\n            break  # enough\n"
-        "        log.append(1.0)\n    # again\n    dist.all_reduce(total)\nlog.append(total.sum().item())"
+        "for number in range(3):\n    if dist.get_rank() == 0:\n        if flag and number > 0:\n"
+        "            break  # enough\n        log.append(1.0)\n    # again\n    dist.all_reduce(total)\nlog.append(total.sum().item())"
     ),
     "file": (
-        'name = "/"  # there\nif not os.path.exists(name):\n    if dist.get_rank() == 0:\n        open(name, "w").close()\n'
-        "    dist.barrier()\nlog.append(1.0)"
+        'name = "/"  # there\nif not os.path.exists(name):\n    if dist.get_rank() == 0:\n'
+        '        open(name, "w").close()\n    dist.barrier()\nlog.append(1.0)'
     ),
     "until": (
         'left = batch["x"].max()\nwhile left.item() > 2.5:\n    dist.all_reduce(left)\n    left = left - 1.0  # less'
