@@ -46,7 +46,8 @@ STATEMENTS = {
     ),
     "patience": (
         "for number in range(3):\n    if dist.get_rank() == 0:\n        if flag and number > 0:\n"
-        "            break  # enough\n        log.append(1.0)\n    # again\n    dist.all_reduce(total)\nlog.append(total.sum().item())"
+        "            break  # enough\n        log.append(1.0)\n    # again\n    dist.all_reduce(total)\n"
+        "log.append(total.sum().item())"
     ),
     "file": (
         'name = "/"  # there\nif not os.path.exists(name):\n    if dist.get_rank() == 0:\n'
