@@ -68,6 +68,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
         delay_exit.propose,
         barrier_before_exit.propose,
         leave_together.propose,
+        agree_on_failure.propose,
         local_group.propose,
     ),
     "FER104": (pass_group.propose, reduce_trip_count.propose),
