@@ -88,6 +88,13 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     return _Branch(inputs, ahead, behind, results, merged) if results else None
 
 
+def _other_terms(site: Site, owner: cst.If) -> list[str]:
+    """What is asked of attributes besides, such as whether this rank has the tower at all."""
+    terms = [one for one in conjuncts(owner.test) if not isinstance(one, cst.Name)]
+    left = [one.left if isinstance(one, cst.Comparison) else one for one in terms]
+    return [site.tree.text(term) for term, one in zip(terms, left, strict=True) if isinstance(one, cst.Attribute)]
+
+
 def _tested(site: Site, owner: cst.If) -> list[str]:
     """The names whose presence is asked; none if anything else about the rank's own input is."""
     names: list[str] = []
@@ -196,7 +203,7 @@ def _fix(site: Site, owner: cst.If, branch: _Branch, group: Group) -> Fix | None
     head = (
         f"{indent}{here} = {tree.text(owner.test)}\n"
         f"{call_of(indent, given, find, [here, *branch.inputs], group.text)}"
-        f"{indent}if {given} is not None:\n"
+        f"{indent}if {' and '.join([f'{given} is not None', *_other_terms(site, owner)])}:\n"
         f"{inner}{names} = {given}\n"
     )
     rest = "".join(f"{step}{line}\n" if line.strip() else "\n" for line in lines)
