@@ -124,6 +124,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if divergence.empty and all(o.event.assumed for o in found.occurrences):
         # two guesses: that a rank may have nothing, and that the module is sharded
         confidence = Confidence.LOW
+    if divergence.kind == "host" and all(o.event.op == "forward" and o.event.assumed for o in found.occurrences):
+        # two guesses: that processes differ there, and that the module is one of those which the project shards
+        confidence = Confidence.LOW
     if divergence.kind == "rank" and all(o.event.op == "backward" for o in found.occurrences):
         # what one rank trains on purpose is mostly no module that the others have a part of
         confidence = Confidence.LOW
