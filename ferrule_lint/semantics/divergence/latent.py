@@ -157,6 +157,8 @@ def raise_or_pass_on(
                 continue
             found = value.unordered if latent.needs == "order" else divergence_through(value, how)
             if found is not None:
+                if how == PRESENT and found.kind == "rank" and latent.event.op == "forward":
+                    found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
                     op = latent.event.op
                     what = name.lstrip(".")
