@@ -7,7 +7,7 @@ Each round makes one input from its number and the seed, and tries one target:
 
 * `frontend`: any text; facts, or an error with its place; facts come back from the cache's format as they were
 * `semantics`: a program; no internal error, and the same findings a second time
-* `fixes`: a program with findings; every fix that is offered leaves Python, and finishes
+* `fixes`: a program with findings; every fix that is offered leaves Python, and finishes; a second run changes nothing
 * `config`: any TOML; settings, or one message
 
 Programs come from a grammar that knows Python's statements and torch's collectives. With `--corpus` half of them are
@@ -83,6 +83,9 @@ def fixes(text: str) -> str:
             SourceText(content)
             if name not in fixed.before:
                 raise Broken("a file was changed that was not read")
+            path.write_bytes(content)
+        if fixed.repair.contents and engine.fix([folder], settings, use_cache=False).repair.contents:
+            raise Broken("a second run changes something")
         return f"{len(fixed.repair.contents)} files changed"
 
 

@@ -27,6 +27,7 @@ BODIES = {
     "reduce": "dist.all_reduce(total)\nlog.append(total.item())",
     "print first": 'print("now")\n# the sum\ndist.all_reduce(total)\nlog.append(total.item())',
     "work and barrier": "log.append(1.0)\n\n# wait\ndist.barrier()",
+    "barrier between": "log.append(1.0)\n\n# wait\ndist.barrier()\nlog.append(2.0)  # behind it",
     "exit": "log.append(2.0)\ncontinue",
 }
 #: what diverges without a branch around a collective
@@ -38,6 +39,19 @@ STATEMENTS = {
     ),
     "rounds": (
         'for _ in range(int(batch["mask"].sum().item())):  # each\n    dist.all_reduce(total)\n    log.append(1.0)'
+    ),
+    "steps": (
+        'for start in range(0, int(batch["mask"].sum().item()), 2):  # two by two\n    dist.all_reduce(total)\n'
+        "    log.append(float(start))"
+    ),
+    "patience": (
+        "for number in range(3):\n    if dist.get_rank() == 0:\n        if flag and number > 0:\n"
+        "            break  # enough\n        log.append(1.0)\n    # again\n    dist.all_reduce(total)\n"
+        "log.append(total.sum().item())"
+    ),
+    "file": (
+        'name = "/"  # there\nif not os.path.exists(name):\n    if dist.get_rank() == 0:\n'
+        '        open(name, "w").close()\n    dist.barrier()\nlog.append(1.0)'
     ),
     "until": (
         'left = batch["x"].max()\nwhile left.item() > 2.5:\n    dist.all_reduce(left)\n    left = left - 1.0  # less'
@@ -64,6 +78,7 @@ CONTEXTS = {
 PROGRAM = '''\
 """{name}"""
 
+import os
 import time
 
 import torch

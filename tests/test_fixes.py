@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from support import lint_project
 
 from ferrule_lint.engine import Fixed, fix
 from ferrule_lint.findings import Confidence, Safety
+from ferrule_lint.fixes.helpers import ANY_RANK, EVERY_RANK, LARGEST
 from ferrule_lint.fixes.propose import FORMS
 from ferrule_lint.fixes.text import SourceText
 from ferrule_lint.project.config import load_settings
@@ -334,6 +336,62 @@ def test_an_import_goes_where_imports_live(tmp_path: Path) -> None:
     assert "        if _any_rank(time.time() > deadline):\n" in new
 
 
+@pytest.mark.parametrize(
+    ("imports", "torch", "dist"),
+    [
+        (
+            "try:\n    import torch\n    import torch.distributed as dist\nexcept ImportError:\n    pass",
+            "torch",
+            "dist",
+        ),
+        ("from own import ready\n\nif ready():\n    from torch import distributed as dist, tensor", "torch", "dist"),
+        ("import torch.nn as nn\nimport torch.distributed as dist", "torch", "dist"),
+    ],
+)
+def test_an_import_that_may_not_happen_is_not_made_to(imports: str, torch: str, dist: str, tmp_path: Path) -> None:
+    """What is imported under a top-level `if` or `try` is called as it is there, and not imported anew."""
+    source = (
+        f"import time\n\n{imports}\n\n\ndef train(steps: int, deadline: float) -> None:\n    for _ in range(steps):\n"
+        "        if time.time() > deadline:\n            break\n"
+        f"        {dist}.barrier()\n"
+    )
+    new = fixed(tmp_path, {"a.py": source}).repair.contents["a.py"].decode()
+    assert f"        agreed = {torch}.tensor(values, device=device)\n        {dist}.all_reduce(agreed" in new
+    assert ("\nimport torch\n" in new) is ("import torch\n" not in imports)
+
+
+@pytest.mark.parametrize(
+    ("devices", "expected"),
+    [
+        ("cpu:gloo,cuda:gloo", "cpu"),
+        ("cuda:nccl", "cuda"),
+        ("cpu:gloo,cuda:nccl", "cpu"),
+        ("cuda:nccl,cpu:gloo", "cpu"),
+        ("npu:hccl", "npu"),
+    ],
+)
+def test_helpers_reduce_where_the_group_can(devices: str, expected: str) -> None:
+    """What `get_backend_config` says of a group, also if it was told no backend: NCCL reduces nothing on the CPU."""
+    used: list[str] = []
+
+    def tensor(values: list[int], device: str) -> Any:
+        used.append(device)
+        return SimpleNamespace(tolist=lambda: values)
+
+    dist = SimpleNamespace(
+        is_available=lambda: True,
+        is_initialized=lambda: True,
+        get_backend_config=lambda group: devices,
+        all_reduce=lambda tensor, op, group: None,
+        ReduceOp=SimpleNamespace(MAX="max", MIN="min"),
+    )
+    names: dict[str, Any] = {"torch": SimpleNamespace(tensor=tensor), "dist": dist}
+    for template in (ANY_RANK, EVERY_RANK, LARGEST):
+        exec(template.format(name="agree", torch="torch", dist="dist"), names)
+        assert names["agree"](1) == 1
+    assert used == [expected] * 3
+
+
 def test_only_safe_fixes_unless_asked(tmp_path: Path) -> None:
     source = (FOLDER / "reduce_decision" / "nothing_selected.py").read_bytes()
     result = fixed(tmp_path, {"a.py": source}, unsafe=False)
@@ -353,6 +411,21 @@ def test_a_setting_chooses_between_forms(preference: str, forms: set[str], tmp_p
     result = fix([tmp_path], load_settings(tmp_path), use_cache=False)
     assert {finding.fix.form for finding in result.repair.applied if finding.fix is not None} == forms
     assert not result.report.findings
+
+
+def test_another_finding_at_the_same_call_is_not_new(tmp_path: Path) -> None:
+    """A fix changes the text of a call, and so the fingerprint of whatever else is found there."""
+    source = (
+        "import torch\nimport torch.distributed as dist\n\n\n"
+        "def share(text: str, src: int, group: dist.ProcessGroup) -> torch.Tensor:\n"
+        "    rank = dist.get_rank(group)\n    length = torch.empty(1, dtype=torch.int)\n    if rank == src:\n"
+        "        length = torch.tensor(len(text), dtype=torch.int)\n"
+        "    dist.broadcast(length, src=src, group=group)\n    return length\n"
+    )
+    result = fixed(tmp_path, {"a.py": source})
+    assert [finding.code for finding in result.repair.applied] == ["FER402"]
+    assert [finding.code for finding in result.report.findings] == ["FER201"]
+    assert not result.repair.dropped
 
 
 def test_suppressed_findings_are_not_fixed(tmp_path: Path) -> None:

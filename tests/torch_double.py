@@ -193,6 +193,7 @@ distributed = _module(
     get_rank=lambda group=None: 0,
     get_world_size=lambda group=None: 1,
     get_backend=lambda group=None: "gloo",
+    get_backend_config=lambda group=None: "cpu:gloo,cuda:gloo",
     all_reduce=_collective("all_reduce", lambda value, *rest: None),
     barrier=_collective("barrier", lambda *rest: None),
     broadcast=_collective("broadcast", lambda value, *rest: None),

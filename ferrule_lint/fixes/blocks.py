@@ -47,12 +47,15 @@ def spans_lines(tree: Tree, guard: cst.If) -> bool:
     span = tree.span(guard.test)
     if span.line != span.end_line:
         return True
-    for node in tree.walk(guard.body):
-        if isinstance(node, cst.SimpleString | cst.FormattedString):
-            place = tree.span(node)
-            if place.line != place.end_line:
-                return True
-    return False
+    return long_string(tree, guard.body)
+
+
+def long_string(tree: Tree, root: cst.CSTNode) -> bool:
+    """Whether some string goes over several lines, which cannot be indented anew."""
+    return any(
+        isinstance(one, cst.SimpleString | cst.FormattedString) and tree.span(one).line != tree.span(one).end_line
+        for one in tree.walk(root)
+    )
 
 
 def comment_of(tree: Tree, guard: cst.If) -> str:

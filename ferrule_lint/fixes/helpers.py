@@ -6,8 +6,15 @@ they reduce are on the device that the group's backend wants.
 
 from __future__ import annotations
 
-#: the device that the backend of a group reduces on
-_DEVICE = '{{"nccl": "cuda", "hccl": "npu", "xccl": "xpu"}}.get({dist}.get_backend(group), "cpu")'
+#: two lines: the device that a group reduces on, the CPU if it can. The configuration lists the backends by device
+#: ("cpu:gloo,cuda:nccl"), also where `init_process_group` was told no backend or that of one device
+_DEVICE = """devices = {dist}.get_backend_config(group)
+{indent}device = "cpu" if "cpu:" in devices else devices.partition(":")[0]"""
+
+
+def _device(indent: int) -> str:
+    """`_DEVICE` in a block; the helpers' own placeholders stay."""
+    return _DEVICE.replace("{indent}", " " * indent)
 
 
 def _agreed(arguments: str, says: str, values: str, op: str, result: str) -> str:
@@ -16,7 +23,7 @@ def _agreed(arguments: str, says: str, values: str, op: str, result: str) -> str
     """{says}"""
     values = {values}
     if {{dist}}.is_available() and {{dist}}.is_initialized():
-        device = {_DEVICE}
+        {_device(8)}
         agreed = {{torch}}.tensor(values, device=device)
         {{dist}}.all_reduce(agreed, op={{dist}}.ReduceOp.{op}, group=group)
         values = agreed.tolist()
@@ -65,7 +72,7 @@ INPUTS_OF_ANY_RANK = f'''def {{name}}(here, *inputs, group=None):
     """
     if not ({{dist}}.is_available() and {{dist}}.is_initialized()):
         return list(inputs) if here else None
-    device = {_DEVICE}
+    {_device(4)}
     rank, size = {{dist}}.get_rank(group), {{dist}}.get_world_size(group)
     agreed = {{torch}}.tensor([rank if here else size, int(here)], device=device)
     {{dist}}.all_reduce(agreed, op={{dist}}.ReduceOp.MIN, group=group)
@@ -74,14 +81,15 @@ INPUTS_OF_ANY_RANK = f'''def {{name}}(here, *inputs, group=None):
         return None
     if all_here:
         return list(inputs)
-    sent = [one.cpu() if {{torch}}.is_tensor(one) and not one.is_floating_point() else one for one in inputs]
-    box = [[one.to("meta") if {{torch}}.is_tensor(one) and one.is_floating_point() else one for one in sent]]
+    kinds = [one.device.type if {{torch}}.is_tensor(one) else "" for one in inputs]
+    shapes = [one.to("meta") if kind and one.is_floating_point() else one for kind, one in zip(kinds, inputs)]
+    box = [kinds, [one.cpu() if {{torch}}.is_tensor(one) and not one.is_meta else one for one in shapes]]
     source = first if group is None else {{dist}}.get_global_rank(group, first)
     {{dist}}.broadcast_object_list(box, src=source, group=group)
     if here:
         return list(inputs)
-    made = [{{torch}}.zeros_like(one, device=device) if getattr(one, "is_meta", False) else one for one in box[0]]
-    return [one.to(device) if {{torch}}.is_tensor(one) else one for one in made]
+    made = [{{torch}}.zeros_like(one, device=kind) if kind and one.is_meta else one for kind, one in zip(*box)]
+    return [one.to(kind) if kind else one for kind, one in zip(box[0], made)]
 '''
 
 SUM_OF = '''def {name}(outputs):

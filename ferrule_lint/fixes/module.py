@@ -12,6 +12,7 @@ import libcst as cst
 from ferrule_lint.findings import Edit
 from ferrule_lint.fixes.edits import insertion
 from ferrule_lint.fixes.names import fresh, words
+from ferrule_lint.fixes.parts import parts
 from ferrule_lint.fixes.text import SourceText
 from ferrule_lint.flagger.segments import Segment
 
@@ -37,6 +38,8 @@ class ModuleText:
         self.source = source
         self.taken = words(source.text)
         self.imports: list[_Import] = []
+        #: what is bound -> what it stands for, of imports under a top-level `if` or `try`, which may not have happened
+        self.optional: dict[str, str] = {}
         #: line of the first definition, with what belongs to it
         self.definition: int | None = None
         #: names of the functions of the module that reduce something themselves
@@ -47,6 +50,8 @@ class ModuleText:
             if part.text.startswith(("import ", "from ")):
                 self._read_import(part)
                 continue
+            if part.text.startswith(("if ", "try:")) and "import" in part.text:
+                self._read_optional(part)
             if part.text.startswith("def ") and "all_reduce(" in part.text:
                 self.functions.append(part.text[4:].partition("(")[0].strip())
             if self.definition is None and part.text.startswith(("def ", "class ", "@", "async ")):
@@ -69,9 +74,28 @@ class ModuleText:
                 names = tuple(_alias(alias, module + ".") for alias in aliases)
                 self.imports.append(_Import(part.first, last, module, False, _section(module), names))
 
+    def _read_optional(self, part: Segment) -> None:
+        """The imports of a top-level `if` or `try`; those for a type checker alone are none."""
+        stack: list[cst.CSTNode] = [cst.parse_module(part.text)]
+        while stack:
+            node = stack.pop()
+            if isinstance(node, cst.FunctionDef | cst.ClassDef):
+                continue
+            if isinstance(node, cst.If) and cst.Module([]).code_for_node(node.test).endswith("TYPE_CHECKING"):
+                stack += [] if node.orelse is None else [node.orelse]
+                continue
+            if isinstance(node, cst.Import):
+                self.optional.update(_alias(alias, "") for alias in node.names)
+            elif isinstance(node, cst.ImportFrom) and not node.relative and node.module is not None:
+                prefix = cst.Module([]).code_for_node(node.module) + "."
+                aliases = () if isinstance(node.names, cst.ImportStar) else node.names
+                self.optional.update(_alias(alias, prefix) for alias in aliases)
+            stack += parts(node)
+
     def spelled(self, target: str) -> str | None:
         """How the file can say `target` ("torch", "torch.distributed"); None if it imports no such thing."""
-        known = {stands: bound for one in self.imports for bound, stands in one.names}
+        known = {stands: bound for bound, stands in self.optional.items()}
+        known.update((stands, bound) for one in self.imports for bound, stands in one.names)
         if target in known:
             return known[target]
         # `import torch.nn` and `import torch` both bind torch, and torch loads its distributed part
@@ -135,7 +159,7 @@ class ModuleText:
         return text in self.source.text.replace("\r\n", "\n")
 
     def _bound(self) -> set[str]:
-        return {bound for one in self.imports for bound, _ in one.names}
+        return {bound for one in self.imports for bound, _ in one.names} | set(self.optional)
 
 
 def _alias(alias: cst.ImportAlias, prefix: str) -> tuple[str, str]:

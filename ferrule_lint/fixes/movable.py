@@ -19,7 +19,16 @@ _FIRST = re.compile(
 _STAGE = re.compile(r"stage|pp_|pipeline", re.IGNORECASE)
 #: hidden ones that their libraries ask every rank to call
 _FOR_ALL = frozenset(
-    ("barrier", "checkpoint.load", "checkpoint.save", "load_checkpoint", "load_state", "save_checkpoint", "save_state")
+    (
+        "barrier",
+        "checkpoint",
+        "checkpoint.load",
+        "checkpoint.save",
+        "load_checkpoint",
+        "load_state",
+        "save_checkpoint",
+        "save_state",
+    )
 )
 #: a function whose name has one of these does more than return something
 _WRITES = frozenset(
@@ -45,10 +54,12 @@ _OUTPUT = frozenset(
 )
 
 
-def one_rank(tree: Tree, test: cst.BaseExpression) -> bool:
-    """Whether a test is one of being the first, or the main, process: what it guards is work for one, not for some."""
-    if "local" in tree.text(test):
-        # one of each host
+def one_rank(tree: Tree, test: cst.BaseExpression, *, local: bool = False) -> bool:
+    """Whether a test is one of being the first, or the main, process: what it guards is work for one, not for some.
+
+    The first of each host counts if `local` is set.
+    """
+    if "local" in tree.text(test) and not local:
         return False
     if isinstance(test, cst.Comparison):
         only = test.comparisons[0]

@@ -129,8 +129,10 @@ def surely_bound(
         if isinstance(parent, cst.For | cst.With):
             unknown -= _header(parent)
             doubtful -= _header(parent)
-        if isinstance(parent, cst.For | cst.While) and binds(parent.body) & doubtful:
-            # bound below, in the round before
+        if isinstance(parent, cst.For | cst.While) and doubtful & set().union(
+            *(binds(below_) - _always(below_, arms) for below_ in parent.body.body)
+        ):
+            # bound below, in some arm of the round before
             return False
         current = parent
     return not unknown

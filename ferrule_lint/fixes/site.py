@@ -80,7 +80,7 @@ class Site:
         for call in self.tree.calls_at(event.line, event.column)[:1] if event.path == self.finding.path else ():
             if spelled is not None and self.tree.text(call.func) == f"{spelled}.{callee(call)}":
                 named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "group"]
-                place = _GROUP_PLACE.get(callee(call), 99)
+                place = GROUP_PLACE.get(callee(call), 99)
                 listed = [arg.value for arg in call.args[place : place + 1] if arg.keyword is None]
                 return next(iter([*named, *listed]), None)
         return None
@@ -98,7 +98,7 @@ class Group:
 
 
 #: where torch.distributed takes the group, if it is not named
-_GROUP_PLACE = {
+GROUP_PLACE = {
     "all_reduce": 2,
     "broadcast": 2,
     "all_gather": 2,
@@ -108,6 +108,14 @@ _GROUP_PLACE = {
     "barrier": 0,
     "reduce_scatter_tensor": 3,
     "reduce": 3,
+    "send": 2,
+    "recv": 2,
+    "isend": 2,
+    "irecv": 2,
+    "gather": 3,
+    "scatter": 3,
+    "gather_object": 3,
+    "scatter_object_list": 3,
 }
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ferrule_lint.findings import Finding, Fix
+from ferrule_lint.findings import Edit, Finding, Fix
 from ferrule_lint.fixes.edits import together
 from ferrule_lint.fixes.text import SourceText
 
@@ -100,20 +100,51 @@ def _try(
         contents[path] = result
     if not contents:
         return reasons
-    after: dict[str, Counter[str]] = {path: Counter() for path in contents}
-    codes: dict[str, str] = {}
+    after: dict[str, list[Finding]] = {path: [] for path in contents}
     for finding in recheck(contents):
         if finding.path in after:
-            after[finding.path][_key(finding)] += 1
-            codes[_key(finding)] = f"{finding.code} at {finding.anchor_text or finding.message}"
-    for path in contents:
-        before = Counter(_key(finding) for finding in by_path[path])
-        fixed = Counter(_key(finding) for finding in by_path[path] if finding.fix in tried[path])
-        if new := after[path] - before:
-            reasons[path] = f"it would lead to another finding ({codes[min(new)]})"
-        elif after[path] - (before - fixed):
-            reasons[path] = "the finding would still be there"
+            after[finding.path].append(finding)
+    for path, found in after.items():
+        if reason := _compared(by_path[path], found, tried[path]):
+            reasons[path] = reason
     return reasons
+
+
+def _compared(before: Sequence[Finding], after: Sequence[Finding], fixes: Sequence[Fix]) -> str:
+    """What the findings of a file after `fixes` say against them; "" if nothing does."""
+    known = Counter(_key(finding) for finding in before)
+    fixed = Counter(_key(finding) for finding in before if finding.fix in fixes)
+    now = Counter(_key(finding) for finding in after)
+    # a finding whose line the fix of another one has changed is another one by its fingerprint alone
+    edits = together(fixes)[1]
+    kept = [_places(one, edits) for one in before if one.fix not in fixes and not now[_key(one)]]
+    for finding in after:
+        if now[_key(finding)] > known[_key(finding)]:
+            same = next((places for places in kept if places & _places(finding, ())), None)
+            if same is None:
+                what = finding.anchor_text or finding.message
+                return f"it would lead to another finding ({finding.code} at {what})"
+            kept.remove(same)
+            now[_key(finding)] -= 1
+    return "the finding would still be there" if now - (known - fixed) else ""
+
+
+def _places(finding: Finding, edits: Sequence[Edit]) -> set[tuple[str, str, str, int]]:
+    """What tells a finding from the others of its function: its line, and that of the test or loop that decides."""
+    lines = {"finding": finding.span.line}
+    if finding.condition_span is not None:
+        lines["condition"] = finding.condition_span.line
+    return {(what, finding.code, finding.function, _moved(line, edits)) for what, line in lines.items()}
+
+
+def _moved(line: int, edits: Sequence[Edit]) -> int:
+    """Where a line is after edits that do not begin above it and end below it."""
+    more = [
+        edit.text.count("\n") - (edit.span.end_line - edit.span.line)
+        for edit in edits
+        if (edit.span.end_line, edit.span.end_column) <= (line, 1)
+    ]
+    return line + sum(more)
 
 
 def _comments(source: bytes) -> Counter[str]:

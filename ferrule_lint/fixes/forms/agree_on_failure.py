@@ -2,7 +2,8 @@
 
 The handler keeps what it does, but for its `continue`, `break` or `return`: in its place it notes the failure, and
 behind the `try` all ranks leave if one of them has to. A collective in the `try`, below the call that raises, goes
-behind it.
+behind it. Where the handler is for the end of the data (`except StopIteration`), all of it goes behind the `try`: what
+is done at the end, all ranks do.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.agreeing import agreeing
+from ferrule_lint.fixes.blocks import long_string
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.names import below, fresh, reads
 from ferrule_lint.fixes.site import Group, Site, callee
@@ -20,6 +22,7 @@ from ferrule_lint.fixes.tree import Tree
 
 FORM = "agree-on-failure"
 _EXITS = cst.Continue | cst.Break | cst.Return
+_ALL = "all ranks of the job come here"
 #: what stays behind on a rank that has not failed itself
 _LASTING = frozenset({"backward", "step", "zero_grad", "update", "append", "extend", "add_"})
 
@@ -36,7 +39,9 @@ class _Handled:
 def propose(site: Site) -> Fix | None:
     """The exit of the handler, agreed on."""
     tree = site.tree
-    found = _handled(site) if site.finding.code == "FER105" else None
+    if site.finding.code == "FER103":
+        return _end_of_data(site)
+    found = _handled(site)
     group = None if found is None else site.group(found.statement)
     helper = None if group is None else agreeing(site, "MAX", group)
     if found is None or group is None or helper is None:
@@ -49,18 +54,42 @@ def propose(site: Site) -> Fix | None:
     return None if main is None else _fix(site, found, group, in_order((*edits, *main)))
 
 
-def _handled(site: Site) -> _Handled | None:
-    """The handler that the finding speaks of."""
+def _end_of_data(site: Site) -> Fix | None:
+    """What a rank does when its data ends, for all ranks as soon as that of one does."""
     tree = site.tree
-    lines = [
-        step.line for step in site.finding.witness if step.role == "condition" and step.note.startswith("the handler")
+    found = _handled(site, "`except StopIteration`")
+    group = None if found is None else site.group(found.statement)
+    helper = None if group is None else agreeing(site, "MAX", group)
+    if found is None or found.exit is None or group is None or helper is None or found.handler.name is not None:
+        return None
+    if any(_holds(tree, found.statement, event.line) for event in site.finding.events):
+        return None
+    indent, inner = tree.indent(found.statement), tree.indent(found.exit)
+    first, last = tree.span(found.handler.type or found.handler).end_line + 1, tree.span(found.exit).end_line
+    body = _lines(tree, first, last, "")
+    if any(line.strip() and not line.startswith(inner) for line in body.splitlines()):
+        return None
+    flag = fresh("ended", site.module.taken)
+    name, edits = helper
+    own = [
+        insertion(tree.first_line(found.statement), f"{indent}{flag} = False\n"),
+        Edit(Span(first, 1, last + 1, 1), f"{inner}{flag} = True\n{indent}if {name}({flag}{group.text}):\n{body}"),
     ]
+    assumptions = ["the others can do without what they have left", *([] if group.certain else [_ALL])]
+    message = f"the data ends for all ranks when that of one does; assumes that {' and that '.join(assumptions)}"
+    return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, *own)))
+
+
+def _handled(site: Site, named: str = "the handler") -> _Handled | None:
+    """The handler that the finding speaks of, in words that begin with `named`."""
+    tree = site.tree
+    lines = [step.line for step in site.finding.witness if step.role == "condition" and step.note.startswith(named)]
     for node in below(site.function.body):
         if isinstance(node, cst.ExceptHandler) and tree.span(node).line in lines:
             around = tree.parent(node)
             if not isinstance(around, cst.Try) or around.finalbody is not None or around.orelse is not None:
                 return None
-            if len(around.handlers) != 1 or not isinstance(node.body, cst.IndentedBlock) or _strings(tree, around):
+            if len(around.handlers) != 1 or not isinstance(node.body, cst.IndentedBlock) or long_string(tree, around):
                 return None
             last = node.body.body[-1]
             leaves = isinstance(last, cst.SimpleStatementLine) and isinstance(last.body[-1], _EXITS)
@@ -72,14 +101,6 @@ def _handled(site: Site) -> _Handled | None:
                 return None
             return _Handled(around, node, last if leaves and isinstance(last, cst.SimpleStatementLine) else None)
     return None
-
-
-def _strings(tree: Tree, root: cst.CSTNode) -> bool:
-    """Whether some string goes over several lines, which could not be indented anew."""
-    return any(
-        isinstance(one, cst.SimpleString | cst.FormattedString) and tree.span(one).line != tree.span(one).end_line
-        for one in tree.walk(root)
-    )
 
 
 def _holds(tree: Tree, node: cst.CSTNode, line: int) -> bool:
@@ -167,7 +188,7 @@ def _lines(tree: Tree, first: int, last: int, more: str, less: str = "") -> str:
 
 
 def _fix(site: Site, found: _Handled, group: Group, edits: tuple[Edit, ...]) -> Fix:
-    assumptions = [] if group.certain else ["all ranks of the job come here"]
+    assumptions = [] if group.certain else [_ALL]
     lasting = sorted({callee(one) for one in below(found.statement.body) if isinstance(one, cst.Call)} & _LASTING)
     inside = any(_holds(site.tree, found.statement, event.line) for event in site.finding.events)
     message = "what one rank cannot do is left by all"

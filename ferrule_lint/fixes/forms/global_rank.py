@@ -7,31 +7,72 @@ import re
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
-from ferrule_lint.fixes.site import Site
+from ferrule_lint.fixes.site import GROUP_PLACE, Site, callee
 
 FORM = "global-rank"
 _WANTED = re.compile(r"`(?P<given>\w+)` is a (?P<which>rank of the whole job|place in the group)")
+#: where torch.distributed takes the rank, if it is not named
+_RANK_PLACE = {
+    "broadcast": 1,
+    "broadcast_object_list": 1,
+    "gather": 2,
+    "gather_object": 2,
+    "irecv": 1,
+    "isend": 1,
+    "recv": 1,
+    "reduce": 1,
+    "scatter": 2,
+    "scatter_object_list": 2,
+    "send": 1,
+}
 
 
 def propose(site: Site) -> Fix | None:
     """The argument that the finding speaks of."""
     tree, call = site.tree, site.call
     match = _WANTED.match(site.finding.message)
-    spelled = site.module.spelled("torch.distributed")
-    named = {arg.keyword.value: arg for arg in call.args if arg.keyword is not None}
-    if match is None or spelled is None or not tree.text(call.func).startswith(f"{spelled}."):
+    prefix = _prefix(site)
+    if match is None or prefix is None or any(arg.star for arg in call.args):
         return None
-    argument = named.get(match["given"])
-    if argument is None or argument.keyword is None:
+    argument = _argument(call, match["given"], _RANK_PLACE.get(callee(call)))
+    if argument is None:
         return None
     if match["which"] == "place in the group":
+        if argument.keyword is None:
+            return None
         edit = Edit(tree.span(argument.keyword), match["given"].removeprefix("group_"))
         return Fix(FORM, "the rank is passed for what it is, a rank of the whole job", Safety.SAFE, (edit,))
-    group = named.get("group")
-    if group is None or not isinstance(group.value, cst.Name | cst.Attribute):
+    group = _argument(call, "group", GROUP_PLACE.get(callee(call)))
+    if group is None or not _is_handle(group.value):
         return None
-    text = f"{spelled}.get_global_rank({tree.text(group.value)}, {tree.text(argument.value)})"
+    text = f"{prefix}.get_global_rank({tree.text(group.value)}, {tree.text(argument.value)})"
     message = (
         f"the place in the group becomes a rank of the whole job; assumes that `{tree.text(group.value)}` is given"
     )
     return Fix(FORM, message, Safety.UNSAFE, (Edit(tree.span(argument.value), text),))
+
+
+def _prefix(site: Site) -> str | None:
+    """What the call is called on, if that can convert ranks: torch.distributed, or what the file uses to that end."""
+    func = site.call.func
+    if not isinstance(func, cst.Attribute):
+        return None
+    prefix = site.tree.text(func.value)
+    known = prefix == site.module.spelled("torch.distributed")
+    return prefix if known or f"{prefix}.get_global_rank(" in site.module.source.text else None
+
+
+def _argument(call: cst.Call, name: str, place: int | None) -> cst.Arg | None:
+    """An argument by its name, or by its place if it is not named."""
+    named = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
+    if named is not None or place is None or place >= len(call.args):
+        return named
+    return call.args[place] if call.args[place].keyword is None else None
+
+
+def _is_handle(group: cst.BaseExpression) -> bool:
+    """Whether a group can be named twice: a name, an attribute, or what a getter returns for such."""
+    if isinstance(group, cst.Call):
+        getter = callee(group).startswith("get_")
+        return getter and all(isinstance(arg.value, cst.Name | cst.Attribute) for arg in group.args)
+    return isinstance(group, cst.Name | cst.Attribute)

@@ -11,21 +11,17 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from ferrule_lint.findings import Edit, EventSite, Fix, Safety, Span
+from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.blocks import comment_of, indented, lines_of, spans_lines, whole_lines
 from ferrule_lint.fixes.edits import in_order, insertion
-from ferrule_lint.fixes.movable import is_output, is_plain, may_move, one_rank, without_gradients
-from ferrule_lint.fixes.names import binds, fresh, local_names, mentioned_later, parameters, reads
+from ferrule_lint.fixes.guards import assumptions, for_all, gives_away, is_barrier, same_everywhere
+from ferrule_lint.fixes.movable import is_output, is_plain, one_rank, without_gradients
+from ferrule_lint.fixes.names import binds, fresh, mentioned_later, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
 from ferrule_lint.fixes.tests import asks
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "lift-guard"
-#: pairs with what another rank does, or gives a value away: not for all ranks alike
-_NOT_FOR_ALL = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv", "scatter", "scatter_object_list"})
-_BROADCASTS = frozenset({"broadcast", "broadcast_object_list", "broadcast_tensor_dict", "broadcast_object"})
-_BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone"})
-_IN_PLACE = frozenset({"all_reduce", "reduce"})
 
 
 @dataclass(slots=True)
@@ -48,23 +44,19 @@ def propose(site: Site) -> Fix | None:
         # the first rank of each stage, or of each tensor-parallel group, is not one rank of all
         return None
     calls = site.event_calls()
-    if not calls or not isinstance(guard.body, cst.IndentedBlock):
+    if not isinstance(guard.body, cst.IndentedBlock):
         return None
-    if any(callee(call) in _NOT_FOR_ALL for call in calls) or not all(
-        _inside(tree, call, guard.body) for call in calls
-    ):
-        return None
-    if not all(may_move(site, event, call) for event in site.finding.events for call in _calls_of(site, event)):
+    if not for_all(site, calls) or not all(_inside(tree, call, guard.body) for call in calls):
         return None
     terms = conjuncts(guard.test)
     ranks = [term for term in terms if asks(tree, term) == "rank"]
     marks = [] if ranks else [term for term in terms if _is_mark(site, term)]
     rest = [term for term in terms if term not in (*ranks, *marks)]
-    barriers = all(callee(call) in _BARRIERS for call in calls)
+    barriers = all(is_barrier(call) for call in calls)
     if not (ranks or marks) or not (barriers or all(one_rank(tree, term) for term in ranks)):
         return None
     ranks += marks
-    if not all(_same_everywhere(site, term, guard) for term in rest):
+    if not all(same_everywhere(site, term, guard) for term in rest):
         return None
     plan = _plan(site, guard.body, calls)
     if plan is None:
@@ -94,32 +86,10 @@ def _inside(tree: Tree, call: cst.Call, body: cst.BaseSuite) -> bool:
     return False
 
 
-def _calls_of(site: Site, event: EventSite) -> list[cst.Call]:
-    return site.tree.calls_at(event.line, event.column)[:1]
-
-
 def _is_mark(site: Site, term: cst.BaseExpression) -> bool:
     """Whether a term asks for what one rank has set for itself: the witness says that whether it is there differs."""
     notes = [step.note for step in site.finding.witness if step.role == "flow"]
     return any(f"whether `{name}` is there differs" in note for name in reads(term) for note in notes)
-
-
-def _same_everywhere(site: Site, term: cst.BaseExpression, guard: cst.If) -> bool:
-    """Whether a term beside the test of the rank can be asked on every rank: it reads names that all have."""
-    for one in site.tree.walk(term):
-        if isinstance(one, cst.Await | cst.NamedExpr | cst.Subscript) or (
-            isinstance(one, cst.Call) and not _is_setting(one)
-        ):
-            return False
-    if asks(site.tree, term) in ("presence", "file", "clock"):
-        return False
-    return site.sure(guard, reads(term))
-
-
-def _is_setting(call: cst.Call) -> bool:
-    """`getattr(config, "name", default)`."""
-    plain = isinstance(call.func, cst.Name) and call.func.value == "getattr" and len(call.args) == 3
-    return plain and isinstance(call.args[1].value, cst.SimpleString)
 
 
 def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan | None:
@@ -128,7 +98,7 @@ def _plan(site: Site, body: cst.IndentedBlock, calls: list[cst.Call]) -> _Plan |
     statements = list(body.body)
     holders = [_holder(tree, call) for call in calls]
     last = max(index for index, one in enumerate(statements) if one in holders)
-    if all(callee(call) in _BARRIERS for call in calls):
+    if all(is_barrier(call) for call in calls):
         return _barriers(tree, body, calls, plan)
     stay: list[cst.BaseStatement] = []
     taken = set(site.module.taken)
@@ -210,17 +180,9 @@ def _collective(
     for call in calls:
         if any(isinstance(one, cst.Await | cst.NamedExpr | cst.Yield) for one in tree.walk(call)):
             return False
-        if not site.sure(guard, reads(call) - bound_inside, same=not _gives_away(site, call)):
+        if not site.sure(guard, reads(call) - bound_inside, same=not gives_away(site, call)):
             return False
-        if any(event.through and call in _calls_of(site, event) for event in site.finding.events):
-            plan.unsafe.append(f"`{callee(call)}` may run on every rank")
-        if callee(call) in _BROADCASTS:
-            plan.unsafe.append("every rank has a buffer for what is broadcast")
-        if callee(call) in _IN_PLACE and call.args:
-            changed = reads(call.args[0].value)
-            own = local_names(site.function) - parameters(site.function)
-            if not changed <= own or mentioned_later(tree, site.function, guard, changed):
-                plan.unsafe.append("the reduced value is wanted on the other ranks, too")
+        plan.unsafe += assumptions(site, guard, call)
     whole = len(calls) == 1 and (value is calls[0] or _ends_in(value, calls[0]))
     if (
         whole
@@ -241,11 +203,6 @@ def _collective(
         plan.above.append(f"{name} = {tree.text(call)}")
         plan.edits.append(Edit(tree.span(call), name))
     return True
-
-
-def _gives_away(site: Site, call: cst.Call) -> bool:
-    """Whether one rank's value replaces that of the others, so that they may come with any."""
-    return all(event.op == "broadcast" for event in site.finding.events if call in _calls_of(site, event))
 
 
 def _from_with(

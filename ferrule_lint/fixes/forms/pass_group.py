@@ -9,15 +9,14 @@ import itertools
 
 import libcst as cst
 
-from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.findings import Fix, Safety
+from ferrule_lint.fixes.arguments import argument
 from ferrule_lint.fixes.definitions import definitions
-from ferrule_lint.fixes.edits import in_order, insertion
+from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.site import Site, callee
 
 FORM = "pass-group"
-#: longer lines are broken
-_WIDE = 100
 #: where Megatron-Core keeps its groups
 _MEGATRON = "megatron.core.parallel_state"
 
@@ -40,7 +39,7 @@ def propose(site: Site) -> Fix | None:
         return None
     calls = [one for one in below(site.function.body) if isinstance(one, cst.Call) and callee(one) == name]
     lacking = [call for call in calls if not any(_keyword(arg) == parameter for arg in call.args)]
-    edits = [_argument(site, call, f"{parameter}={group}") for call in lacking]
+    edits = [argument(tree, call, f"{parameter}={group}") for call in lacking]
     if not all(edits):
         return None
     message = f"`{name}` is told the group to agree over; assumes that all ranks of `{group}` come here"
@@ -72,30 +71,3 @@ def _data_parallel(site: Site) -> str | None:
         return f"{parallel}.get_data_parallel_group()"
     spelled = site.module.spelled("torch.distributed")
     return None if spelled is None or set(site.finding.axes) - {"dp", "world"} else f"{spelled}.group.WORLD"
-
-
-def _argument(site: Site, call: cst.Call, text: str) -> list[Edit]:
-    """The argument behind the last one, laid out as a formatter would; none if there is no simple way."""
-    tree = site.tree
-    if not call.args or any(arg.star for arg in call.args):
-        return []
-    first, last, end = tree.span(call.args[0]), tree.span(call.args[-1].value), tree.span(call)
-    line = tree.source.line(last.end_line)
-    rest = line[last.end_column - 1 :]
-    if end.end_line > last.end_line:
-        indent = _indent(tree.source.line(tree.span(call.args[-1]).line))
-        if rest.partition("#")[0].strip() == ",":
-            return [insertion(last.end_line + 1, f"{indent}{text},\n")]
-        if "#" in rest:
-            return []
-    elif end.line == end.end_line and len(line) + len(text) > _WIDE:
-        indent = _indent(line)
-        return [
-            insertion(first.line, f"\n{indent}    ", first.column),
-            insertion(last.end_line, f", {text}\n{indent}", last.end_column),
-        ]
-    return [insertion(last.end_line, f", {text}", last.end_column)]
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]

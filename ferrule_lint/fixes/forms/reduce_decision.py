@@ -2,8 +2,8 @@
 
 What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX).
 The same holds where a loop over data ends. That something is ready, or there as a file, has to be so on every rank
-(MIN). "There is nothing here" is agreed on only if no rank has anything (MIN): then ranks without data go on with empty
-tensors.
+(MIN); for a file also where that decides about a block. "There is nothing here" is agreed on only if no rank has
+anything (MIN): then ranks without data go on with empty tensors.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order
+from ferrule_lint.fixes.flags import resolved
 from ferrule_lint.fixes.names import below
-from ferrule_lint.fixes.site import Site, conjuncts
+from ferrule_lint.fixes.site import Group, Site, conjuncts
 from ferrule_lint.fixes.tests import Asks, asks
 
 FORM = "reduce-decision"
@@ -35,8 +36,10 @@ def propose(site: Site) -> Fix | None:
         return None
     does = _exit(owner.body)
     group = site.group(owner)
-    if not does or group is None:
+    if group is None:
         return None
+    if not does:
+        return _file(site, owner, group) if finding.code == "FER102" and finding.kind == "host" else None
     answers = {asks(tree, term) for term in _terms(owner.test)}
     if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(owner.test)):
         return None
@@ -59,6 +62,35 @@ def propose(site: Site) -> Fix | None:
     if assumptions:
         message += f"; assumes that {' and that '.join(assumptions)}"
     return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order((*edits, wrap)))
+
+
+def _file(site: Site, owner: cst.If, group: Group) -> Fix | None:
+    """A test for a file that decides about a block: the file counts as there if every rank sees it."""
+    tree, test = site.tree, owner.test
+    bare = test.expression if isinstance(test, cst.UnaryOperation) and _negated(test) else test
+    asked = resolved(tree, bare)
+    if asked is not bare:
+        # a flag: what it was assigned
+        test = asked
+    terms = [term for term in _terms(test) if asks(tree, term) == "file"]
+    rest = [term for term in _terms(test) if term not in terms]
+    negated = {_negated(term) for term in terms}
+    conjunction = all(term in conjuncts(test) for term in terms)
+    if len(negated) != 1 or not conjunction or any(asks(tree, term) not in ("truth", "presence") for term in rest):
+        return None
+    if any(isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(test)):
+        return None
+    lacking = negated.pop()
+    helper = agreeing(site, "MAX" if lacking else "MIN", group)
+    if helper is None:
+        return None
+    name, edits = helper
+    same = [one.test for one in below(owner.body) if isinstance(one, cst.If) and tree.text(one.test) == tree.text(test)]
+    wraps = [Edit(tree.span(one), f"{name}({tree.text(one)}{group.text})") for one in (test, *same)]
+    assumptions = ["what only some ranks can see may be done without"]
+    assumptions += [] if group.certain else ["all ranks of the job come here"]
+    message = f"a file counts as there if every rank sees it; assumes that {' and that '.join(assumptions)}"
+    return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, *wraps)))
 
 
 def _exit(body: cst.BaseSuite) -> str:

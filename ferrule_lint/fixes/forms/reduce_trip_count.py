@@ -1,7 +1,7 @@
 """Reduce the trip count: a loop of collectives turns as often as the rank that needs most turns.
 
-`while residual.item() > tolerance` goes on while some rank is above; `range(n)` goes up to the largest `n`, which
-assumes that a turn with nothing left to do is possible.
+`while residual.item() > tolerance` goes on while some rank is above; `range(n)` goes up to the largest `n`, and so does
+`range(0, n, step)`, which assumes that a turn with nothing left to do is possible.
 """
 
 from __future__ import annotations
@@ -54,14 +54,18 @@ def _for(site: Site, owner: cst.For) -> Fix | None:
     tree, rounds = site.tree, owner.iter
     if not (isinstance(rounds, cst.Call) and isinstance(rounds.func, cst.Name) and rounds.func.value == "range"):
         return None
-    if len(rounds.args) != 1 or rounds.args[0].star or rounds.args[0].keyword is not None:
+    if not 1 <= len(rounds.args) <= 3 or any(arg.star or arg.keyword is not None for arg in rounds.args):
+        return None
+    # whether start and step are the same on all ranks is for the analysis to say, when it verifies the fix
+    count = rounds.args[min(1, len(rounds.args) - 1)].value
+    if isinstance(rounds.args[-1].value, cst.UnaryOperation) and len(rounds.args) == 3:
+        # counting down, the smallest end would be wanted
         return None
     group = site.group(owner)
     helper = site.module.helper("_largest", LARGEST)
     if group is None or helper is None:
         return None
     name, edits = helper
-    count = rounds.args[0].value
     wrap = Edit(tree.span(count), f"{name}({tree.text(count)}{group.text})")
     message = "the loop turns as often as on the rank with most turns; assumes that a turn beyond its own does no harm"
     return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, wrap)))

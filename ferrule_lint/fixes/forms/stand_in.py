@@ -25,6 +25,7 @@ from ferrule_lint.fixes.tests import asks
 FORM = "stand-in"
 #: which of several merged names is the tensor: the others are masks, labels and positions
 _TENSOR = re.compile(r"embed|hidden|feature|states")
+_MAY_BE_NONE = re.compile(r"\.(get|pop)\(|\bgetattr\(|\bNone\b")
 _MAY_LACK = re.compile(r"\b(None|Optional)\b")
 
 
@@ -73,7 +74,9 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     runs: list[cst.CSTNode] = [*ahead, *repeated]
     read = set().union(*map(reads, runs))
     needed = set().union(*(reads(body[at]) for at, _ in calls))
-    companions &= read - (mentioned_later(tree, site.function, owner, companions) - needed)
+    # what was taken out of the batch is None where the input is; a parameter that is used below as well need not be
+    taken_out = _taken_out(site, owner)
+    companions &= read - (mentioned_later(tree, site.function, owner, companions) - needed - taken_out)
     inputs = [*tested, *(name for name in _in_order(runs) if name in companions)]
     made = _bound(ahead) - set(inputs)
     if not set(tested) <= read or _leaves(ahead) or mentioned_later(tree, site.function, owner, made | set(inputs)):
@@ -83,6 +86,13 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     used = set().union(*map(reads, behind))
     results = [*map(tree.text, repeated)] or [name for name in _in_order(ahead) if name in made & used]
     return _Branch(inputs, ahead, behind, results, merged) if results else None
+
+
+def _other_terms(site: Site, owner: cst.If) -> list[str]:
+    """What is asked of attributes besides, such as whether this rank has the tower at all."""
+    terms = [one for one in conjuncts(owner.test) if not isinstance(one, cst.Name)]
+    left = [one.left if isinstance(one, cst.Comparison) else one for one in terms]
+    return [site.tree.text(term) for term, one in zip(terms, left, strict=True) if isinstance(one, cst.Attribute)]
 
 
 def _tested(site: Site, owner: cst.If) -> list[str]:
@@ -101,7 +111,7 @@ def _tested(site: Site, owner: cst.If) -> list[str]:
 
 
 def _companions(site: Site, owner: cst.If) -> set[str]:
-    """Parameters that come and go with the input: what may be None, and what is used nowhere else."""
+    """What comes and goes with the input: parameters that may be None or are used nowhere else; what was taken out."""
     found = site.function.params
     elsewhere = {
         node.value
@@ -114,7 +124,19 @@ def _companions(site: Site, owner: cst.If) -> set[str]:
         annotation = "" if one.annotation is None else site.tree.text(one.annotation)
         if default == "None" or _MAY_LACK.search(annotation) or (default is None and one.name.value not in elsewhere):
             names.add(one.name.value)
-    return names - {"self", "cls"}
+    return (names | _taken_out(site, owner)) - {"self", "cls"}
+
+
+def _taken_out(site: Site, owner: cst.If) -> set[str]:
+    """Local names above the branch that hold what may not be there: `grid = batch.get("grid")`."""
+    names: set[str] = set()
+    for around in (owner, *site.tree.around(owner)):
+        if around is site.function:
+            break
+        for node in (node for above in site.tree.before(around) for node in below(above)):
+            if isinstance(node, cst.Assign | cst.AnnAssign) and node.value is not None:
+                names |= binds(node) if _MAY_BE_NONE.search(site.tree.text(node.value)) else set()
+    return names
 
 
 def _goes_on(site: Site, statement: cst.BaseStatement, known: set[str]) -> bool:
@@ -181,7 +203,7 @@ def _fix(site: Site, owner: cst.If, branch: _Branch, group: Group) -> Fix | None
     head = (
         f"{indent}{here} = {tree.text(owner.test)}\n"
         f"{call_of(indent, given, find, [here, *branch.inputs], group.text)}"
-        f"{indent}if {given} is not None:\n"
+        f"{indent}if {' and '.join([f'{given} is not None', *_other_terms(site, owner)])}:\n"
         f"{inner}{names} = {given}\n"
     )
     rest = "".join(f"{step}{line}\n" if line.strip() else "\n" for line in lines)

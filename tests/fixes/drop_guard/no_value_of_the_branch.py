@@ -6,8 +6,8 @@ import torch
 import torch.distributed as dist
 
 
-def prepare(path: str) -> None:
-    if not os.path.exists(path):
+def prepare(path: str, force: bool) -> None:
+    if force or not os.path.exists(path):
         number = torch.tensor([len(path)])
         dist.all_reduce(number)
         print(number)

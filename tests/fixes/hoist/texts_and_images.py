@@ -17,7 +17,7 @@ class Prefix(nn.Module):
     def prefix(
         self,
         response: torch.Tensor | None,
-        cameras: list[torch.Tensor],
+        cameras: list[torch.Tensor] | None,
         masks: list[torch.Tensor],
         batch: dict[str, torch.Tensor],
     ) -> list[torch.Tensor]:
@@ -29,7 +29,7 @@ class Prefix(nn.Module):
             parts.append(response_emb)
             kept.append(batch["response_mask"])
 
-        if cameras and batch["image_mask"].any():  # of any camera
+        if cameras is not None and batch["image_mask"].any():  # of any camera
             first = torch.full((1, 3), 7)
 
             # opens the block

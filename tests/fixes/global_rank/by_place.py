@@ -1,4 +1,4 @@
-"""Which group the peer is counted in is not said by name."""
+"""Nothing is named, neither the peer nor the group."""
 
 import torch
 import torch.distributed as dist

@@ -1,0 +1,10 @@
+import torch
+import torch.distributed as dist
+
+
+def train(losses: list[torch.Tensor]) -> None:
+    for loss in losses:
+        if dist.get_rank() == 0:
+            print(loss)
+            break
+        dist.all_reduce(loss)
