@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, overlap
 from ferrule_lint.semantics.domain.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
 #: an event behind as many calls is a guess
-_MOST_CALLS = 8
+_MOST_CALLS = 7
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
