@@ -9,7 +9,7 @@ from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
 from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.divergence.signatures import issues
-from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops
+from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops, not_the_last
 
 
 def check(root: Trace, function: str) -> Iterator[Finding]:
@@ -17,13 +17,14 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
     for loop in choices_and_loops(root):
         if type(loop) is not Loop or loop.trip is None or _order_says_it(loop):
             continue
+        others = not_the_last(loop.body)
         lenient = loop.trip.kind in ("host", "data")
         for least in (Confidence.MEDIUM, Confidence.LOW):
             comparison = Comparison(loop.trip.axes, least, lenient, collectives_only=True)
-            if not issues(comparison.signature(loop.body, (), {})):
+            if not issues(comparison.signature(loop.body, (), others)):
                 continue
             occurrences: list[Occurrence] = []
-            comparison.occurrences(loop.body, {}, occurrences)
+            comparison.occurrences(loop.body, others, occurrences)
             if not occurrences or not can_run(root, loop):
                 continue
             confidence = confidence_of(loop.trip, occurrences)

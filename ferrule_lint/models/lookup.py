@@ -6,10 +6,13 @@ Exact dotted names come first; bare method names with a receiver pattern second;
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from typing import TypeVar
 
 from ferrule_lint.models.types import AttributeModel, CallModel, ClassModel, ModelFile
+
+_Model = TypeVar("_Model", CallModel, AttributeModel)
 
 
 class _Pattern:
@@ -84,8 +87,9 @@ class ModelSet:
         return dotted
 
     def call(self, dotted: str) -> CallModel | None:
-        """The model of the function or method with this full dotted name."""
-        return self._calls.get(self.canonical(dotted))
+        """The model of the function or method with this full dotted name; a class has its base's methods."""
+        dotted = self.canonical(dotted)
+        return self._calls.get(dotted) or self._of_base(dotted, self.call)
 
     def method(self, name: str, receiver: str) -> CallModel | None:
         """The model of `receiver.name(...)` for a receiver of unknown type, by the receiver's last name."""
@@ -95,7 +99,13 @@ class ModelSet:
         return None
 
     def attribute(self, dotted: str) -> AttributeModel | None:
-        return self._attributes.get(self.canonical(dotted))
+        dotted = self.canonical(dotted)
+        return self._attributes.get(dotted) or self._of_base(dotted, self.attribute)
+
+    def _of_base(self, dotted: str, find: Callable[[str], _Model | None]) -> _Model | None:
+        owner, _, name = dotted.rpartition(".")
+        known = self._classes.get(owner)
+        return find(f"{known.base}.{name}") if known is not None and known.base else None
 
     def attribute_of(self, name: str, receiver: str) -> AttributeModel | None:
         for pattern, attribute in self._attribute_patterns.get(name, ()):

@@ -36,6 +36,7 @@ from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionIn
 from ferrule_lint.semantics.project.seeding import Seeding
 from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
+from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.walk import state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
@@ -73,6 +74,7 @@ class Analysis:
         self.receivers = Receivers(self)
         self.seeding = Seeding(self)
         self.signals = Signals(self)
+        self.threads = Threads(self)
         self.accumulators = Accumulators()
         self.hierarchy = Hierarchy(self)
         self.guards = decorators.Guards(self)
@@ -252,12 +254,13 @@ class Analysis:
         if summary.busy:
             group_use.forwarded(frame, function, bound, call)
             return UNKNOWN
+        own = forwards.own_name(call, summary.events)
         if summary.events:
             best = max(e.confidence for e in summary.events)
             if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
                 best = confidence = Confidence.LOW
-            dummy = call is not None and forwards.stands_in(call)
-            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy))
+            dummy = call is not None and (forwards.stands_in(call) or forwards.runs_stand_in(call, summary.events))
+            frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy, own))
         group_use.forwarded(frame, function, bound, call)
         bound = constructed.bind(frame, summary, receiver, bound)
         exceptions.at_call(frame, summary, pos)
@@ -266,7 +269,7 @@ class Analysis:
             gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
         state.after_call(frame, summary, call, bound)
-        return instantiate(frame, summary, bound, pos)
+        return participation.under_name(frame, instantiate(frame, summary, bound, pos), own)
 
     def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
         """The classes of arguments on which the function calls methods of theirs, where no annotation tells them, and

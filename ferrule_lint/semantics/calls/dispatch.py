@@ -21,6 +21,8 @@ from ferrule_lint.semantics.domain.lattice import (
     PRIVATE,
     UNIFORM,
     UNKNOWN,
+    UNKNOWN_GROUP,
+    WORLD,
     Axes,
     Value,
     join,
@@ -44,7 +46,7 @@ from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
-from ferrule_lint.semantics.walk.attributes import is_world_size, rank_axes
+from ferrule_lint.semantics.walk.attributes import FACTORIES, is_world_size, rank_axes
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -59,8 +61,6 @@ _KEEPS = re.compile(
 _LOOKS = re.compile(
     r"(load|save|get|print|log|count|len|next|list|isinstance|hasattr|getattr|id|type|unwrap|freeze)(_|$)"
 )
-#: class methods of library modules that make an instance
-_FACTORIES = ("from_pretrained", "from_config", "_from_config")
 
 
 class Arguments:
@@ -257,7 +257,7 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
             element_types=NOTHING.union(*(v.types | v.element_types for v in arguments.values)) or NOTHING,
         )
     class_name, _, last = dotted.rpartition(".")
-    for candidate in (dotted, class_name if last in _FACTORIES else ""):
+    for candidate in (dotted, class_name if last in FACTORIES else ""):
         if candidate and frame.analysis.is_module_class(candidate):
             return Value(external=candidate, module=True, unwrapped=True)
     library = dotted.rpartition(".")[0]
@@ -286,7 +286,11 @@ def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
         return None
     where = rank_axes(frame, frozenset(axes), e)
     note = f"`{render(e.func)}()` differs by rank"
-    return first_rank.named(Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM)), name)
+    # a place in a group that cannot be told: what its members do in groups of their own is their business
+    somewhere = where == UNKNOWN_GROUP
+    return first_rank.named(
+        Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM, member=somewhere)), name
+    )
 
 
 # ---------------------------------------------------------------------- inside the project
@@ -309,6 +313,10 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     )  # fmt: skip
     if target.receiver is not None and (shared := iteration.by_name(frame, function.name, target.receiver, arguments)):
         value = value._replace(length=shared.length, multiple=shared.multiple)
+    if value.divergence is not None and value.divergence.kind == "rank" and value.divergence.axes == WORLD:
+        # the name tells along which axis it asks: `is_first_pipeline_stage()`, whatever it is worked out from
+        axes = frozenset(frame.models.convention("rank", function.name) or ()) or WORLD
+        value = value._replace(divergence=value.divergence._replace(axes=axes))
     if value.divergence is None and not value.uniform:
         named = rank_by_name(frame, e)
         if named is not None and named.divergence is not None and not value.data:
@@ -455,9 +463,6 @@ def _method_model(frame: Frame, receiver: Value, name: str) -> CallModel | None:
     candidates: list[str] = []
     if receiver.external is not None:
         candidates.append(receiver.external)
-        role = frame.models.class_(receiver.external)
-        if role is not None and role.base:
-            candidates.append(role.base)
     for info in receiver.types:
         candidates += frame.analysis.names.external_bases(info)
     if receiver.module:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import DP, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import last_name, render
-from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.domain.trace import ITSELF, Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import only_infers
@@ -111,8 +112,8 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)
     frame.emit(
         Event(
-            "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "", stands_in(expr),
-            assumed,
+            "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "",
+            stands_in(expr) or _STAND_IN.search(last_name(func)) is not None, assumed,
         )
     )  # fmt: skip
 
@@ -121,7 +122,8 @@ def channel(arguments: Arguments) -> str:
     """The module's name in a call of it."""
     func = arguments.expr.func
     name = last_name(func if type(func) is not f.Subscript else func.base) or render(func)
-    return (last_name(func.base) or name) if name == "forward" and type(func) is f.Attr else name
+    of_itself = name == "forward" or _STAND_IN.search(name) is not None
+    return (last_name(func.base) or name) if of_itself and type(func) is f.Attr else name
 
 
 _STAND_IN = re.compile(r"(^|_)(dummy|fake|placeholder)(_|$)", re.IGNORECASE)
@@ -130,6 +132,20 @@ _STAND_IN = re.compile(r"(^|_)(dummy|fake|placeholder)(_|$)", re.IGNORECASE)
 def stands_in(call: f.Call) -> bool:
     """Whether a call is given something that, by its name, only stands in for a real input."""
     return any(_STAND_IN.search(last_name(v)) for v in (*call.args, *(v for _, v in call.keywords)))
+
+
+def runs_stand_in(call: f.Call, events: Iterable[Event]) -> bool:
+    """Whether a call, by its name, makes the stand-in itself and runs modules on it (`self.visual.dummy_forward()`)."""
+    return _STAND_IN.search(last_name(call.func)) is not None and any(e.op == "forward" and e.hidden for e in events)
+
+
+def own_name(call: f.Call | None, events: Iterable[Event]) -> str:
+    """What a module is called where a method of it is called that runs the module itself; "" for other calls."""
+    base = call.func.base if call is not None and type(call.func) is f.Attr else None
+    name = last_name(base)
+    if name in ("", ITSELF, "super") or not any(e.op == "forward" and e.channel == ITSELF for e in events):
+        return ""
+    return name
 
 
 def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
@@ -181,7 +197,7 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
             return None
         emit(frame, arguments, confidence)
         result = generated(frame, name, arguments)
-        return participation.of_forward(frame, name, arguments, result)
+        return participation.of_forward(frame, channel(arguments), arguments, result)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     if not arguments.values or (sharding.unknown is None and not frame.gradients):

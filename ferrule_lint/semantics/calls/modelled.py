@@ -13,12 +13,14 @@ from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
+    COPIES,
     DP,
     FLOWS,
     ITEM,
     NO_DEPS,
     NOTHING,
     OBSERVED,
+    REPLICATE,
     UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
@@ -37,6 +39,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, position, 
 from ferrule_lint.semantics.domain.trace import Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
+from ferrule_lint.semantics.project.threads import ASKS
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -270,6 +273,9 @@ def cleanse(value: Value, axes: Axes) -> Value:
     if "?" in axes:
         return Value(types=value.types, element_types=value.element_types, agreed=True)
 
+    if "dp" in axes:
+        axes |= COPIES
+
     def rest(divergence: Divergence | None) -> Divergence | None:
         if divergence is None:
             return None
@@ -410,6 +416,10 @@ def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver
     )  # fmt: skip
 
 
+#: `mesh["dp_replicate"].get_local_rank()`
+_OF_COPIES = re.compile(r"replica(te)?(?!\w*shard)", re.IGNORECASE)
+
+
 def _divergent(
     frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, confidence: Confidence
 ) -> Value:
@@ -422,6 +432,8 @@ def _divergent(
         axes, channel = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD, ""
     if model.kind in ("data", "structure") and not model.axes:
         axes = DP
+    if model.kind == "rank" and axes == DP and _OF_COPIES.search(render(e)):
+        axes = REPLICATE
     what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
     note = f"`{render(e)}` {what}"
     library = model.name.partition(".")[0]
@@ -434,6 +446,9 @@ def _divergent(
         if own is not None and own.confidence > Confidence.LOW:
             # every rank looks for a file of its own
             return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+    asks = model.kind == "host" and type(e.func) is f.Attr and e.func.attr in ASKS and not frame.light
+    if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):
+        confidence = Confidence.LOW
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why, lambda path: definition(frame, path))
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -24,7 +25,7 @@ from ferrule_lint.semantics.domain.text import last_name, render
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.dispatch import Arguments
-    from ferrule_lint.semantics.walk.frame import Frame
+    from ferrule_lint.semantics.walk.frame import Frame, Round
 
 #: arguments of a data loader that decide how many batches it yields, by name and position
 _DECIDING = (("dataset", 0), ("sampler", 3), ("batch_sampler", 4), ("source_datapipe", 0))
@@ -192,6 +193,39 @@ def definition(frame: Frame, expr: f.Expr) -> f.Expr:
         if known is not None and known[1] == frame.version(expr.id):
             return known[0]
     return expr
+
+
+def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
+    """`i + 1 == len(items)`, `i == len(items) - 1` in a loop that counts its rounds over these items: true once on
+    every rank, whatever the number of items."""
+    for counting, ending in ((left, right), (right, left)):
+        names = {node.id for node in walk(counting) if type(node) is f.Name}
+        sized = {
+            render(node.args[0])
+            for part in walk(ending)
+            if type(part) is f.Call or type(part) is f.Name
+            for node in (definition(frame, part),)
+            if type(node) is f.Call and last_name(node.func) == "len" and len(node.args) == 1
+        }
+        if any(counter in names and text in sized for r in frame.rounds for counter, text in _counted(frame, r)):
+            return True
+    return False
+
+
+def _counted(frame: Frame, round_: Round) -> Iterator[tuple[str, str]]:
+    """The counter of a loop and the text of what it goes through: `for i, x in enumerate(xs)`, or
+    `for i in range(len(xs))`."""
+    target, walked = round_.statement.target, round_.statement.iterable
+    while type(walked) is f.Call and last_name(walked.func) in ("tqdm", "progress_bar", "trange") and walked.args:
+        walked = walked.args[0]
+    if type(walked) is not f.Call or len(walked.args) != 1:
+        return
+    if last_name(walked.func) == "enumerate" and type(target) is f.Sequence and type(target.elements[0]) is f.Name:
+        yield target.elements[0].id, render(walked.args[0])
+    if last_name(walked.func) == "range" and type(target) is f.Name:
+        number = definition(frame, walked.args[0])
+        if type(number) is f.Call and last_name(number.func) == "len" and len(number.args) == 1:
+            yield target.id, render(number.args[0])
 
 
 def _is_next(expr: f.Expr, base: f.Expr) -> bool:

@@ -26,9 +26,10 @@ from ferrule_lint.semantics.divergence.signatures import (
     size_of,
 )
 from ferrule_lint.semantics.domain.conditions import Atom, atoms, deps_of, evaluate, implied
-from ferrule_lint.semantics.domain.lattice import NO_AXES, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
+from ferrule_lint.semantics.domain.lattice import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
+    ITSELF,
     Attempt,
     CallTerm,
     Choice,
@@ -37,7 +38,9 @@ from ferrule_lint.semantics.domain.trace import (
     Loop,
     Trace,
     choices_and_loops,
+    every_term,
     has_exit,
+    stands_in,
 )
 
 MOST_ATOMS = 4
@@ -65,7 +68,9 @@ class Occurrence(NamedTuple):
     @property
     def kind(self) -> tuple[object, ...]:
         """What pairs with its like on another rank."""
-        return (self.event.op, self.event.axes, self.event.channel)
+        of_itself = self.call is not None and self.call.own_name and self.event.channel == ITSELF
+        channel = self.call.own_name if self.call is not None and of_itself else self.event.channel
+        return (self.event.op, self.event.axes, channel)
 
     @property
     def dummy(self) -> bool:
@@ -118,6 +123,8 @@ class Comparison:
     def counts(self, event: Event) -> bool:
         if event.p2p and self.collectives_only:
             return False
+        if event.hidden and event.op != "backward" and self.axes == REPLICATE:
+            return False  # what a sharded model issues stays within each copy of it
         if self.members and "world" not in event.axes:
             return False
         if event.confidence < self.least or not overlap(self.axes, event.axes):
@@ -145,7 +152,7 @@ class Comparison:
                         result = (token, *result)
             elif type(term) is CallTerm:
                 if result is not RAISES and term.confidence >= self.least:
-                    result = self.call_signature(term.summary) + result
+                    result = self._called(term) + result
             elif type(term) is Choice:
                 result = self._choice(term, result, assignment)
             elif type(term) is Loop:
@@ -180,6 +187,8 @@ class Comparison:
             taken = False
         if taken is not None:
             return self.signature(term.body if taken else term.orelse, rest, assignment)
+        if (grouped := self._grouped(term)) is not None:
+            return self.signature(grouped, rest, assignment)
         # both ranks share this choice, and in each arm they know what it was
         a = self.signature(term.body, rest, {**implied(term.formula, True), **assignment})
         b = self.signature(term.orelse, rest, {**implied(term.formula, False), **assignment})
@@ -187,6 +196,8 @@ class Comparison:
             return a
         if a is RAISES:
             return b
+        if self.by_presence and (on := self._balanced(term, a, b, rest)) is not None:
+            return on
         # mostly both arms go on with all of the rest
         common = len(rest)
         if common > min(len(a), len(b)) or not (a[len(a) - common :] == rest == b[len(b) - common :]):
@@ -198,6 +209,30 @@ class Comparison:
         if self.surely and self.inside and deps_of(term.formula):
             return tail
         return (self._token("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+
+    def _grouped(self, term: Choice) -> Trace | None:
+        """Of a callee's choice between a collective in a group and the same one over all ranks, by whether it is given
+        something, the one in the group: who passes something passes what has the group."""
+        if not self.inside or not deps_of(term.formula):
+            return None
+        arms = (term.body, term.orelse)
+        events = [[t for t in every_term(arm) if type(t) is Event] for arm in arms]
+        if [e.op for e in events[0]] != [e.op for e in events[1]] or not events[0]:
+            return None
+        for arm, own, other in ((0, events[0], events[1]), (1, events[1], events[0])):
+            if all(e.axes == WORLD for e in other) and not any("world" in e.axes for e in own):
+                return arms[arm]
+        return None
+
+    def _balanced(self, term: Choice, a: Signature, b: Signature, rest: Signature) -> Signature | None:
+        """Of a setting under which stand-ins are run, the arm that runs them: where the setting is off, nothing is
+        sharded that would have to be balanced (`elif fsdp_enabled: self.visual.dummy_forward()`). Training is no such
+        setting: in evaluation the modules are as sharded as before."""
+        if any(atom.divergence is not None or atom.key.endswith(".training") for atom in atoms(term.formula)):
+            return None
+        if b == rest and stands_in(term.body):
+            return a
+        return b if a == rest and stands_in(term.orelse) else None
 
     def _token(self, *parts: object) -> Signature:
         """The one tuple of these parts.
@@ -236,6 +271,18 @@ class Comparison:
                 known = (("event", "call", NO_AXES, summary.display),)
             summary.signatures[key] = known
         return known
+
+    def _called(self, term: CallTerm) -> Signature:
+        """The signature of a call, with the module that it runs as `self` under its name here."""
+        known = self.call_signature(term.summary)
+        return self._renamed(known, term.own_name) if term.own_name and mentions(known, "event") else known
+
+    def _renamed(self, signature: Signature, name: str) -> Signature:
+        if signature[:1] == ("event",):
+            op, axes, channel = signature[1:]
+            return self._token("event", op, axes, name) if channel == ITSELF and op == "forward" else signature
+        parts = [self._renamed(part, name) if type(part) is tuple else part for part in signature]
+        return self._token(*parts) if signature and type(signature[0]) is str else tuple(parts)
 
     # ------------------------------------------------------------------ occurrences
     def occurrences(self, trace: Trace, assignment: Mapping[str, bool], out: list[Occurrence]) -> bool:

@@ -41,7 +41,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
-from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops
+from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, not_the_last
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
 MOST_LATENTS = 24
@@ -70,10 +70,10 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
             call = found.occurrences[0].call
             out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event, call))
         elif type(term) is Loop and term.deps and term.trip is None:
-            comparison = Comparison(WORLD, Confidence.MEDIUM, True)
-            if issues(comparison.signature(term.body, (), {})):
+            comparison, others = Comparison(WORLD, Confidence.MEDIUM, True), not_the_last(term.body)
+            if issues(comparison.signature(term.body, (), others)):
                 occurrences: list[Occurrence] = []
-                comparison.occurrences(term.body, {}, occurrences)
+                comparison.occurrences(term.body, others, occurrences)
                 if occurrences:
                     event = occurrences[0].event
                     call = occurrences[0].call

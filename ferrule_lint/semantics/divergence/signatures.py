@@ -60,6 +60,8 @@ def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool
     x, y = x[before : len(x) - after], y[before : len(y) - after]
     if x == y or _same_ways(x, y, told) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
         return True
+    if _in_lockstep(x, y):
+        return True
     if depth >= MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
         return False
     return all(alike(a, b, by_presence, depth + 1) for a, b in zip(_arms(x[0]), _arms(y[0]), strict=True))
@@ -123,6 +125,45 @@ def _same_ways(x: Signature, y: Signature, told: bool) -> bool:
     known: dict[int, frozenset[Signature] | None] = {}
     a, b = _ways(x, known, told, 0), _ways(y, known, told, 0)
     return a is not None and a == b and () not in a
+
+
+_BREAK: Signature = (("break",),)
+
+
+def _in_lockstep(x: Signature, y: Signature) -> bool:
+    """Whether one rank sends as many items as it has and then a last word, and the others receive until they hear it:
+    `for item in items: broadcast(item)`, `broadcast(end)` against `while True: broadcast(box)`, `if box is end: break`.
+    """
+    if not all(mentions(s, "loop") for s in (x, y)) or mentions(x, "break") is mentions(y, "break"):
+        return False
+    return _turned(x) == _turned(y)
+
+
+def _turned(signature: Signature) -> Signature:
+    """A signature whose loops begin after the word that tells whether there is another round: what is sent before the
+    loop ends, or after it, comes first."""
+    out: list[object] = []
+    rest = list(signature)
+    while rest:
+        token = rest.pop(0)
+        if not (isinstance(token, tuple) and token and token[0] == "loop"):
+            out.append(token)
+            continue
+        body: Signature = token[1]
+        last = body[-1] if body else None
+        if isinstance(last, tuple) and last[0] == "either" and _BREAK in last[1:]:
+            word, work = body[:-1], last[2] if last[1] == _BREAK else last[1]
+        else:
+            told = 0
+            while told < min(len(body), len(rest)) and body[told] == rest[told]:
+                told += 1
+            word, work = body[:told], body[told:]
+            rest = rest[told:]
+        if any(str(op).startswith("broadcast") for op, *_ in _events(word)):
+            out += [*word, ("loop", (*work, *word))]
+        else:
+            out += [token, *word]
+    return tuple(out)
 
 
 def _ways(

@@ -35,6 +35,9 @@ class Connective(NamedTuple):
 
 Formula: TypeAlias = Known | Atom | Negation | Connective
 
+#: how the keys of tests begin that hold in the last round of a loop
+LAST_ROUND = "@last:"
+
 TRUE = Known(True)
 FALSE = Known(False)
 

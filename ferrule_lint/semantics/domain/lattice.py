@@ -30,6 +30,11 @@ UNKNOWN_GROUP: Axes = frozenset({"?"})
 #: a communicator in which only some processes of the program take part by design
 PRIVATE: Axes = frozenset({"private"})
 
+#: which copy of a sharded model this is
+REPLICATE: Axes = frozenset({"replicate"})
+#: axes along which ranks of data parallelism differ that hold the same part of the model: of the experts, of all of it
+COPIES: Axes = frozenset({"edp", "replicate"})
+
 _LONGEST_CHAIN = 6
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
@@ -185,6 +190,8 @@ class Value(NamedTuple):
     multiple: bool = False
     #: shape and element type of a tensor, where the text tells them
     layout: Layout | None = None
+    #: the test for the first rank (its key) and the outcome with which there is nothing (None)
+    absent: tuple[str, bool] | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -411,6 +418,7 @@ _JOIN: dict[str, _Join] = {
     "given": _same_or(()),
     "multiple": _either,
     "layout": _same_or(None),
+    "absent": _same_or(None),
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)
 _ALL = range(len(_JOINS))
@@ -426,7 +434,7 @@ def computed(values: Iterable[Value]) -> Value:
         plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
-            types=NOTHING, element_types=NOTHING, presence=None, loader=False, module=False, external=None
+            types=NOTHING, element_types=NOTHING, presence=None, absent=None, loader=False, module=False, external=None
         )
     return plain
 
@@ -455,10 +463,15 @@ def rounds_of(value: Value) -> Divergence | None:
 def overlap(condition: Axes, event: Axes) -> bool:
     """Whether ranks that differ along `condition` can meet in a group that spans `event`.
 
-    An unknown group overlaps only the world and data; expert parallelism spans data parallelism in practice.
+    An unknown group overlaps only the world and data; expert parallelism spans data parallelism in practice, but not
+    the copies of one expert.
     """
     if not condition or not event or "private" in condition or "private" in event:
         return False
+    if condition & COPIES or event & COPIES:
+        copies, other = (condition, event) if condition & COPIES else (event, condition)
+        whole = (copies - COPIES) | {"dp"}
+        return bool(other & COPIES) or overlap(copies - COPIES, other) or (other != {"ep"} and overlap(whole, other))
     if "world" in condition or "world" in event or condition & event:
         return True
     union = condition | event

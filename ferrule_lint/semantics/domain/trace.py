@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.conditions import Formula
+from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Formula, atoms
 from ferrule_lint.semantics.domain.lattice import Axes, Deps, Divergence
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
+
+
+#: the channel of what a module's own method runs of itself: `self(x)`
+ITSELF = "self"
 
 
 class Event(NamedTuple):
@@ -67,6 +71,8 @@ class CallTerm(NamedTuple):
     pos: Pos
     confidence: Confidence
     dummy: bool = False
+    #: what the module that the callee runs as `self` is called here
+    own_name: str = ""
 
 
 class Exit(NamedTuple):
@@ -200,6 +206,18 @@ def caught_at(trace: Trace) -> list[int]:
             found.append(term.line)
         found += caught_at(parts(term))
     return found
+
+
+def not_the_last(body: Trace) -> dict[str, bool]:
+    """The tests in the body of a loop that tell its last round from the others: what only that one issues does not
+    depend on how many rounds there are."""
+    tests = (term.formula for term in every_term(body) if type(term) is Choice)
+    return {atom.key: False for test in tests for atom in atoms(test) if atom.key.startswith(LAST_ROUND)}
+
+
+def stands_in(trace: Trace) -> bool:
+    """Whether a trace runs something that only stands in for a real input."""
+    return any((type(term) is Event or type(term) is CallTerm) and term.dummy for term in every_term(trace))
 
 
 def ends(trace: Trace) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
-from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, deps_of, divergence_of
+from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     DETACHED,
     DP,
@@ -35,6 +35,7 @@ from ferrule_lint.semantics.domain.lattice import (
     reaching,
 )
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.trace import ITSELF
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.dispatch import Arguments
@@ -220,10 +221,20 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
             nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
             failing = {p.output for p in mine.partly if p.divergence is not None and p.divergence.kind == "host"}
             for output in mine.outputs | failing:
+                if output.startswith("=") and not value.uniform and _asks_for_items(formula):
+                    continue  # `if q.numel() == 0: return torch.zeros_like(q)`: without items there is no gradient
                 if not covered(output, theirs.outputs) and (not output.startswith("=") or nothing):
                     partly.add(Partly(output, divergence, deps, theirs.at))
     gone = {p.output for p in partly}
     return Reach(frozenset(o for o in union.outputs if o not in gone) or NOTHING, frozenset(partly) or NOTHING)
+
+
+#: the text of a test whether a tensor has items
+_FOR_ITEMS = re.compile(r"(\.(numel|nelement|size)|\blen)\(.*\) == 0$|\.shape\[\d+\] == 0$")
+
+
+def _asks_for_items(formula: Formula) -> bool:
+    return any(_FOR_ITEMS.search(atom.key) for atom in atoms(formula))
 
 
 def collected(formula: Formula, a: Mapping[str, Value], b: Mapping[str, Value], merged: dict[str, Value]) -> None:
@@ -368,6 +379,24 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
         for output in _passed(entry.output, bound).outputs:
             partly.add(Partly(output, divergence, deps, None))
     return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
+
+
+def under_name(frame: Frame, value: Value, name: str) -> Value:
+    """What a method of a module has returned, with the outputs of that module (`self(x)`) under its name here."""
+    if not name or not frame.gradients:
+        return value
+    frame.forwards = [(name if known == ITSELF else known, pos, real) for known, pos, real in frame.forwards]
+    if value.items is not None:
+        value = value._replace(items=tuple([under_name(frame, v, name) for v in value.items]))
+    if value.reach is None:
+        return value
+    outputs = frozenset(_named(o, name) for o in value.reach.outputs) or NOTHING
+    partly = frozenset(p._replace(output=_named(p.output, name)) for p in value.reach.partly) or NOTHING
+    return value._replace(reach=value.reach._replace(outputs=outputs, partly=partly))
+
+
+def _named(output: str, name: str) -> str:
+    return name + output[len(ITSELF) :] if re.match(rf"{ITSELF}(~|#|$)", output) else output
 
 
 def _passed(output: str, bound: Mapping[str, Value]) -> Reach:

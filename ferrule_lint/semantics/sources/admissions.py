@@ -49,7 +49,24 @@ def of_parameter(frame: Frame, name: str, value: Value) -> Value:
     if admitted is value or admitted.data is None:
         return value
     data = admitted.data._replace(assumed=True)
-    return admitted._replace(data=data, length=data if admitted.length is not None else None)
+    presence = None
+    if admitted.presence is None and _may_be_absent(frame, name):
+        presence = data._replace(kind="structure")
+    return admitted._replace(
+        data=data, length=data if admitted.length is not None else None, presence=presence or admitted.presence
+    )
+
+
+def _may_be_absent(frame: Frame, name: str) -> bool:
+    """Whether a parameter is an optional input by its name (`images`), and may be left out."""
+    if frame.function is None or frame.models.convention("optional", name) is None:
+        return False
+    parameter = next((p for p in frame.function.parameters if p.name == name), None)
+    if parameter is None:
+        return False
+    default, annotation = parameter.default, parameter.annotation
+    open_to_none = annotation is None or "None" in render(annotation) or "Optional" in render(annotation)
+    return open_to_none or (type(default) is f.Const and default.text == "None")
 
 
 def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:

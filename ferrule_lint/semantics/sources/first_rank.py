@@ -67,3 +67,8 @@ def of(formula: Formula) -> str:
 def is_first(outcomes: Mapping[str, bool]) -> bool:
     """Whether it is the first rank, of whatever, for which tests come out so."""
     return any(outcome and key.startswith(_KEY) for key, outcome in outcomes.items())
+
+
+def is_test(key: str) -> bool:
+    """Whether a test, by its key, is one for the first rank: it means the same wherever it stands."""
+    return key.startswith(_KEY)

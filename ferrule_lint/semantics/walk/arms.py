@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
@@ -27,6 +28,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     """What a place holds where two arms meet (sync dependence): divergent arms that set different constants diverge."""
     if a is b:
         return a
+    a, b = with_outcome(a, implied(formula, True)), with_outcome(b, implied(formula, False))
     joined = join2(a, b)
     if a.reach is not None or b.reach is not None:
         joined = joined._replace(reach=participation.met(formula, a, b))
@@ -53,7 +55,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         # present on some ranks only; what it holds there is not known to differ otherwise
         return joined._replace(
             uniform=False, presence=worse(joined.presence, divergence),
-            divergence=worse(joined.divergence, divergence), const=None,
+            divergence=worse(joined.divergence, divergence), const=None, absent=_absent(formula, a, b),
         )  # fmt: skip
     if divergence is not None:
         if differ:
@@ -72,6 +74,22 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
+
+
+def _absent(formula: Formula, a: Value, b: Value) -> tuple[str, bool] | None:
+    """With which outcome of a test for the first rank there is nothing; None if it is no such test."""
+    tested = implied(formula, a.const == "None")
+    key, outcome = next(iter(tested.items()), ("", False))
+    known = len(tested) == 1 and len(atoms(formula)) == 1 and first_rank.is_test(key)
+    return (key, outcome) if known and not (a.presence or b.presence or a.divergence or b.divergence) else None
+
+
+def with_outcome(value: Value, outcomes: Mapping[str, bool]) -> Value:
+    """A value where tests have come out so: what only some ranks have is there on those that have it. `store = None`,
+    `if rank == 0: store = Store()`, and after a broadcast `if rank != 0: store = Store()`: all have one."""
+    if value.absent is None or outcomes.get(value.absent[0], value.absent[1]) is value.absent[1]:
+        return value
+    return value._replace(presence=None, divergence=None, absent=None)
 
 
 def _told(formula: Formula, a: Value, b: Value) -> Value | None:

@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.lattice import (
     NOTHING,
     UNIFORM,
     UNKNOWN,
+    UNKNOWN_GROUP,
     WORLD,
     Axes,
     Deps,
@@ -38,6 +39,7 @@ from ferrule_lint.semantics.domain.targets import (
     SeveralTarget,
 )
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render
+from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo
 from ferrule_lint.semantics.sources import field_names, first_rank
@@ -69,6 +71,8 @@ _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RAN
 _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
 _MOST_ENTRIES = 16
+#: class methods of library modules that make an instance
+FACTORIES = ("from_pretrained", "from_config", "_from_config")
 #: what `x.shape` is an instance of
 SIZE = "torch.Size"
 
@@ -170,6 +174,8 @@ def _of_class(frame: Frame, e: f.Attr, base: Value, info: ClassInfo) -> Value:
         forward = frame.analysis.names.method(info, "forward")
         if forward is not None:
             return Value(target=PartialTarget(Value(target=FunctionTarget(forward)), (UNKNOWN,), ()))
+    if e.attr in FACTORIES and frame.analysis.is_module(info):
+        return Value(uniform=True, target=ClassTarget(info))
     value = frame.analysis.class_attribute(info, e.attr, frame.light)
     return value if value is not None else _by_name(frame, e) or UNKNOWN
 
@@ -327,11 +333,18 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
 
 
 def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
+    """The value of an attribute that a model tells of; the event of a property that communicates goes to the trace."""
+    axes: Axes
+    if model.event is not None:
+        note = f"`{render(e)}` issues {model.event}"
+        axes = frozenset(model.axes) or WORLD
+        confidence = Confidence.parse(model.confidence)
+        frame.emit(Event(model.event, axes, "", frame.module.path, e.pos, confidence, True, note))
     if model.returns == "uniform":
         return Value(uniform=True, world_size=is_world_size(e.attr))
     if model.returns != "divergent":
         return UNKNOWN
-    axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
+    axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
     confidence = Confidence.parse(model.confidence)
     note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
     return first_rank.named(Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence)), e.attr)
@@ -364,7 +377,26 @@ def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
         for group in (*near, *(e.args[:1] if type(e) is f.Call else ())):
             if frame.models.convention("group", last_name(group)) is not None:
                 return frame.axes_in(render(group)) or WORLD
+        if type(e) is f.Call and (way := asked_of(e)) is not None:
+            # a member of an enumeration has the bare name of its axis: `Mode.PIPELINE`
+            return (
+                frame.axes_in(render(way)) or frame.axes_in(f"{last_name(way).lower()}_parallel_group") or UNKNOWN_GROUP
+            )
     return named or frame.axes_in(render(e)) or WORLD
+
+
+#: names of arguments that tell in which group a rank is counted
+_WAY = re.compile(r"(^|_)(mode|modes|axis|dim|mesh_dim)$|^ParallelMode$", re.IGNORECASE)
+
+
+def asked_of(call: f.Call) -> f.Expr | None:
+    """What a question for a rank names the group by, other than the group itself: `local_rank(Mode.COLUMN)`,
+    `get_local_rank(mesh_dim=i)`."""
+    for name, given in (*((None, a) for a in call.args[:1]), *call.keywords):
+        of_enum = type(given) is f.Attr and _WAY.search(last_name(given.base)) is not None
+        if of_enum or _WAY.search(name or "") or (type(given) is not f.Const and _WAY.search(last_name(given))):
+            return given
+    return None
 
 
 def is_loader(frame: Frame, expr: f.Expr) -> bool:

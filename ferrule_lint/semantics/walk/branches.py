@@ -9,16 +9,16 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.modelled import shape_message
 from ferrule_lint.semantics.data.layout import conflict
-from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, negate
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
-from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, weakened
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import participation, stage_values
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
-from ferrule_lint.semantics.walk.narrowing import narrow, widen
-from ferrule_lint.semantics.walk.predicates import condition, doubted
+from ferrule_lint.semantics.walk.narrowing import after_test, narrow, widen
+from ferrule_lint.semantics.walk.predicates import condition, doubted, trusted_to_agree
 
 Env = dict[str, Value]
 
@@ -30,6 +30,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
     formula, tested = condition(frame, s.test)
     if _is_given_instead(frame, s):
         formula = doubted(formula)
+    if _refuses(s.body):
+        formula = trusted_to_agree(formula)
     known = evaluate(formula, {})
     if known is not None:
         execute(frame, s.body if known else s.orelse)
@@ -37,15 +39,16 @@ def if_statement(frame: Frame, s: f.If) -> None:
     about_sizes = (tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None) or _is_number_test(s.test)
     saved = dict(frame.env)
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
+    yielded = frame.yielded_length
     frame.conditions.append(formula)
-    in_body = narrow(frame, s.test, True)
+    in_body = after_test(frame, implied(formula, True), narrow(frame, s.test, True))
     frame.of_one_size += about_sizes
     with frame.recording() as body_terms:
         execute(frame, s.body)
     frame.of_one_size -= about_sizes
     body_env, frame.env = frame.env, dict(saved)
     frame.conditions[-1] = negate(formula)
-    in_else = narrow(frame, s.test, False)
+    in_else = after_test(frame, implied(formula, False), narrow(frame, s.test, False))
     with frame.recording() as else_terms:
         execute(frame, s.orelse)
     frame.conditions.pop()
@@ -62,6 +65,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
         body = weakened(body, lambda e: e.op == "forward")
     if body and orelse:
         _buffers_of_arms(frame, formula, body, orelse)
+        if all(_yields(arm) and _tells(trace) for arm, trace in ((s.body, body), (s.orelse, orelse))):
+            frame.yielded_length = yielded  # as many as the sender has: the others are told of each
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
     for place, version in guarded.items():
@@ -71,6 +76,20 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _yields(arm: f.Body) -> bool:
+    return any(type(node) is f.Yield for node in walk(arm))
+
+
+def _tells(trace: Trace) -> bool:
+    """Whether an arm broadcasts something."""
+    events = [e for t in every_term(trace) for e in ([t] if type(t) is Event else _events_of(t))]
+    return any(e.op.startswith("broadcast") for e in events)
+
+
+def _events_of(term: Term) -> tuple[Event, ...]:
+    return term.summary.events if type(term) is CallTerm else ()
 
 
 def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace) -> None:
@@ -95,6 +114,14 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
     tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
     return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _refuses(body: f.Body) -> bool:
+    """Whether an arm only complains and leaves: `logging.error(f"{path} is no folder")`, `return`."""
+    if len(body) != 2 or type(body[0]) is not f.ExprStmt or type(body[1]) is not f.Return:
+        return False
+    call = body[0].value
+    return type(call) is f.Call and last_name(call.func) in ("error", "critical", "exception") and not body[1].value
 
 
 def _is_given_instead(frame: Frame, s: f.If) -> bool:

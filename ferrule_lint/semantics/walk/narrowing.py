@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import NoneType
 
 from ferrule_lint.facts import types as f
@@ -10,6 +11,8 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.names import ClassInfo
+from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.walk.arms import with_outcome
 from ferrule_lint.semantics.walk.frame import Frame
 
 #: place -> (value before, None if nothing was held of it; value in the arm)
@@ -39,6 +42,20 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         changed[place] = (changed[place][0] if place in changed else before, instance)
         frame.env[place] = changed[place][1]
     return changed
+
+
+def after_test(frame: Frame, outcomes: Mapping[str, bool], narrowed: Narrowed) -> Narrowed:
+    """The same for places that only some ranks have: in the arm of those ranks they are there."""
+    if any(first_rank.is_test(key) for key in outcomes):
+        for place, value in frame.env.items():
+            if (
+                value.absent is not None
+                and place not in narrowed
+                and (known := with_outcome(value, outcomes)) is not value
+            ):
+                narrowed[place] = (value, known)
+                frame.env[place] = known
+    return narrowed
 
 
 def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, frozenset[ClassInfo]]]:

@@ -7,7 +7,8 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
+from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
+from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.lattice import (
     EMPTY,
     FLOWS,
@@ -16,6 +17,7 @@ from ferrule_lint.semantics.domain.lattice import (
     NOTHING,
     OBSERVED,
     PRESENT,
+    UNKNOWN,
     WORLD,
     Deps,
     Divergence,
@@ -113,6 +115,17 @@ def doubted(formula: Formula) -> Formula:
     return formula
 
 
+def trusted_to_agree(formula: Formula) -> Formula:
+    """A test of files by which a function refuses its arguments: these are wrong on all ranks or on none."""
+    if type(formula) is Negation:
+        return Negation(trusted_to_agree(formula.operand))
+    divergence = formula.divergence if type(formula) is Atom else None
+    if divergence is None or divergence.kind != "host" or divergence.confidence > Confidence.LOW:
+        return formula
+    assert type(formula) is Atom
+    return formula._replace(divergence=None)
+
+
 def _atom(
     frame: Frame, expr: f.Expr, value: Value, deps: Deps | None = None, divergence: Divergence | None = None
 ) -> Formula:
@@ -122,7 +135,17 @@ def _atom(
     return Atom(key, divergence or value.divergence, (value.deps if deps is None else deps) or NO_DEPS)
 
 
+def _is_last_round(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a name holds the test for the last round of a loop around it."""
+    named = definition(frame, expr) if type(expr) is f.Name and frame.rounds else None
+    if type(named) is not f.Compare or named.ops != ("==",):
+        return False
+    return asks_for_last_round(frame, named.left, named.rights[0])
+
+
 def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
+    if _is_last_round(frame, expr):
+        return Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS), UNKNOWN
     name = last_name(expr.func if type(expr) is f.Call else expr)
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
     if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
@@ -279,6 +302,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
         return result(negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
+    if positive == "==" and frame.rounds and asks_for_last_round(frame, left, right):
+        return result(Atom(LAST_ROUND + frame.key(key_expr), None, NO_DEPS), UNKNOWN)
     value = _compared(frame, e, left, a, right, b)
     asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
     if asked is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import iteration, selection
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, Value
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
@@ -14,6 +14,13 @@ from ferrule_lint.semantics.walk import attributes
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
 from ferrule_lint.semantics.walk.frame import Frame
+
+_COORDINATES = ("_coord", "_coords", "_coordinate", "_coordinates")
+
+
+def _of_one_axis(frame: Frame, name: str) -> bool:
+    """Whether this holds the place and the number of places along one axis: `tp_coord`."""
+    return name.endswith(_COORDINATES) and frame.models.convention("rank", name) is not None
 
 
 def subscript(frame: Frame, e: f.Subscript) -> Value:
@@ -40,6 +47,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         return base._replace(items=some, const=None, slots=None)
     if base.external == attributes.SIZE and type(e.index) is not f.Op:
         return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
+    if base.divergence is not None and e.index != f.Const("0") and _of_one_axis(frame, last_name(e.base)):
+        return UNKNOWN
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
     role = frame.models.class_(base.external) if base.external else None
     if role is not None and role.role == "group":

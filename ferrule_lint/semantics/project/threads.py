@@ -1,0 +1,84 @@
+"""What other threads put into queues, and which flags they set: only that is there on one rank sooner than on another.
+
+A queue or flag that the code which looks at it fills and sets itself is as full on every rank as that code makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: what asks a queue or flag for its state now
+ASKS = frozenset({"is_set", "empty", "full", "qsize", "get_nowait"})
+#: what starts another thread, or hands a function to one, or has it called whenever something happens
+_STARTS = frozenset(
+    "Thread Process Timer submit run_in_executor to_thread run_in_thread start_new_thread create_task ensure_future "
+    "run_coroutine_threadsafe call_soon_threadsafe call_later add_done_callback add_signal_handler signal spawn "
+    "apply_async map_async start_soon gather run_coroutine register_callback".split()
+)
+_FILLS = frozenset({"set", "put", "put_nowait"})
+#: calls of calls that are followed from a thread's function
+_DEEPEST = 3
+
+
+class Threads:
+    """Asked by the name of the attribute or variable that holds the queue or flag."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._fed: dict[str, bool] = {}
+
+    def feed(self, name: str) -> bool:
+        """Whether another thread may fill a queue, or set a flag, of this name; also if nobody is seen to do so."""
+        if name not in self._fed:
+            modules = [m for m in self._analysis.names.modules.values() if name in m.mentions]
+            writers = [w for m in modules for w in m.functions.values() if _fills(w, name)]
+            self._fed[name] = not writers or any(_in_thread(m, name, writers) for m in modules)
+        return self._fed[name]
+
+
+def _in_thread(module: ModuleInfo, name: str, writers: Iterable[FunctionInfo]) -> bool:
+    """Whether some of the writers run in a thread that this file starts, or such a thread is given the queue."""
+    started, given = _started(module)
+    if name in given:
+        return True
+    names = {w.name for w in writers if w.module is module}
+    reached = started
+    for _ in range(_DEEPEST):
+        inside = [fn for fn in module.functions.values() if fn.name in reached]
+        reached = reached.union(*(_called(fn) for fn in inside))
+    return not names.isdisjoint(reached)
+
+
+def _started(module: ModuleInfo) -> tuple[set[str], set[str]]:
+    """The names of a file's functions that run in threads of their own, or whenever something happens, and all names
+    that are given to such threads."""
+    started = {function.name for function in module.functions.values() if function.is_async}
+    given: set[str] = set()
+    if module.mentions.isdisjoint(_STARTS):
+        return started, given
+    for _, body in module.bodies():
+        for node in walk(body):
+            if type(node) is f.Call and last_name(node.func) in _STARTS:
+                arguments = (*node.args, *(value for _, value in node.keywords))
+                started |= {last_name(x.func if type(x) is f.Call else x) for x in arguments}
+                given |= {last_name(part) for part in walk(arguments) if type(part) is f.Name or type(part) is f.Attr}
+    return started - {""}, given
+
+
+def _fills(function: FunctionInfo, name: str) -> bool:
+    """Whether a function puts something into a queue of this name, or sets the flag."""
+    calls = (node.func for node in walk(function.body) if type(node) is f.Call)
+    return any(type(c) is f.Attr and c.attr in _FILLS and last_name(c.base) == name for c in calls)
+
+
+def _called(function: FunctionInfo) -> set[str]:
+    return {last_name(node.func) for node in walk(function.body) if type(node) is f.Call}
