@@ -46,8 +46,13 @@ def propose(site: Site) -> Fix | None:
     calls = site.event_calls()
     if not isinstance(guard.body, cst.IndentedBlock):
         return None
-    if isinstance(guard.orelse, cst.Else) and calls and all(is_barrier(call) for call in calls):
-        return _from_other_arm(site, guard, guard.orelse, calls)
+    other = guard.orelse
+    if (
+        isinstance(other, cst.Else)
+        and calls
+        and all(is_barrier(one) and _inside(tree, one, other.body) for one in calls)
+    ):
+        return _from_other_arm(site, guard, other, calls)
     if not for_all(site, calls) or not all(_inside(tree, call, guard.body) for call in calls):
         return None
     terms = conjuncts(guard.test)
