@@ -3,7 +3,7 @@
 What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX).
 The same holds where a loop over data ends. That something is ready, or there as a file, has to be so on every rank
 (MIN); for a file also where that decides about a block. "There is nothing here" is agreed on only if no rank has
-anything (MIN): then ranks without data go on with empty tensors.
+anything (MIN): then ranks without data go on with empty tensors, and ranks that are done with nothing to do.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import Flag, flags_of
 from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.site import Group, Site, conjuncts
-from ferrule_lint.fixes.tests import Asks, asks
+from ferrule_lint.fixes.tests import Asks, asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
@@ -46,6 +46,8 @@ def propose(site: Site) -> Fix | None:
     if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(owner.test)):
         return None
     known = _agreement(answers, does, _negated(owner.test))
+    if answers <= {"value", "size", "other"} and says_done(tree, owner.test):
+        known = True, ["going on with nothing left does no harm"]
     if does == "breaks" and all(_is_end(tree.text(term)) for term in _terms(owner.test)):
         known = False, [_ONE_IS_ENOUGH]
     if known is None and does == "breaks" and finding.kind == "data" and _is_limit(tree, owner.test):
