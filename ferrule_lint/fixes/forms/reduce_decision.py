@@ -16,7 +16,7 @@ from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import Flag, flags_of
-from ferrule_lint.fixes.names import below
+from ferrule_lint.fixes.names import below, local_names, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts
 from ferrule_lint.fixes.tests import Asks, asks, says_done
 from ferrule_lint.fixes.tree import Tree
@@ -55,6 +55,9 @@ def propose(site: Site) -> Fix | None:
     if known is None:
         return _time_is_up(site, owner)
     every, assumed = known
+    if every and _divides(site, owner):
+        # by nothing, where the others have something
+        return None
     helper = agreeing(site, "MIN" if every else "MAX", group)
     if helper is None:
         return None
@@ -151,6 +154,19 @@ def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
 def _is_end(text: str) -> bool:
     """Whether a term asks for what stands for the end of the data: `batch is None`, `batch is False`."""
     return re.fullmatch(r"[\w.]+ is (None|False)", text) is not None
+
+
+def _divides(site: Site, owner: cst.If) -> bool:
+    """Whether something below is divided by what the test found to be nothing."""
+    names = reads(owner.test) & local_names(site.function)
+    last = site.tree.span(owner).line
+    return any(
+        isinstance(one, cst.BinaryOperation | cst.AugAssign)
+        and isinstance(one.operator, cst.Divide | cst.DivideAssign | cst.FloorDivide | cst.Modulo)
+        and site.tree.span(one).line > last
+        and bool(reads(one.right if isinstance(one, cst.BinaryOperation) else one.value) & names)
+        for one in below(site.function.body)
+    )
 
 
 def _is_limit(tree: Tree, test: cst.BaseExpression) -> bool:
