@@ -53,7 +53,7 @@ Form = Callable[[Site], Fix | None]
 
 #: the forms for each rule, the best first
 FORMS: dict[str, tuple[Form, ...]] = {
-    "FER101": (lift_guard.propose, uniform_predicate.propose, hoist.propose),
+    "FER101": (lift_guard.propose, uniform_predicate.propose, reduce_decision.propose, hoist.propose),
     "FER102": (
         lift_guard.propose,
         split_guard.propose,

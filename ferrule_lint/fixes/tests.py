@@ -45,6 +45,18 @@ def asks(tree: Tree, test: cst.BaseExpression) -> Asks:
     return "other"
 
 
+def says_done(tree: Tree, test: cst.BaseExpression) -> bool:
+    """Whether a test is true of what has nothing left to do: `mask.sum() == 0`, `not mask.any()`, `reached.all()`."""
+    test = without_bool(test)
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        only = test.comparisons[0]
+        zero = isinstance(only.comparator, cst.Integer) and only.comparator.evaluated_value == 0
+        return zero and isinstance(only.operator, cst.Equal)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return re.search(r"\bany\(.*\)$", tree.text(test.expression)) is not None
+    return re.search(r"\ball\(.*\)$", tree.text(test)) is not None
+
+
 def _is_bool_of_name(test: cst.BaseExpression) -> bool:
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return isinstance(test.expression, cst.Name | cst.Attribute)

@@ -6,10 +6,13 @@ import re
 
 import libcst as cst
 
-from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.site import GROUP_PLACE, Site, callee
+from ferrule_lint.fixes.tree import Tree
 
 FORM = "global-rank"
+#: longer lines are broken
+_WIDE = 100
 _WANTED = re.compile(r"`(?P<given>\w+)` is a (?P<which>rank of the whole job|place in the group)")
 #: where torch.distributed takes the rank, if it is not named
 _RANK_PLACE = {
@@ -49,7 +52,22 @@ def propose(site: Site) -> Fix | None:
     message = (
         f"the place in the group becomes a rank of the whole job; assumes that `{tree.text(group.value)}` is given"
     )
-    return Fix(FORM, message, Safety.UNSAFE, (Edit(tree.span(argument.value), text),))
+    return Fix(FORM, message, Safety.UNSAFE, (_edit(tree, call, argument, text),))
+
+
+def _edit(tree: Tree, call: cst.Call, argument: cst.Arg, text: str) -> Edit:
+    """`text` for an argument; where that makes the line too long, with each argument on a line of its own."""
+    here, line = tree.span(argument.value), tree.span(call).line
+    old = tree.source.line(line)
+    if len(old) + len(text) - len(tree.text(argument.value)) <= _WIDE or line != tree.span(call).end_line:
+        return Edit(here, text)
+    first, last = tree.span(call.args[0]), tree.span(call.args[-1])
+    indent = old[: len(old) - len(old.lstrip())]
+    parts = [tree.text(arg) for arg in call.args]
+    at = call.args.index(argument)
+    parts[at] = parts[at].removesuffix(tree.text(argument.value)) + text
+    listed = "".join(f"{indent}    {part},\n" for part in parts)
+    return Edit(Span(first.line, first.column, last.end_line, last.end_column), f"\n{listed}{indent}")
 
 
 def _prefix(site: Site) -> str | None:

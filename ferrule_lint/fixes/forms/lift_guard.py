@@ -46,6 +46,13 @@ def propose(site: Site) -> Fix | None:
     calls = site.event_calls()
     if not isinstance(guard.body, cst.IndentedBlock):
         return None
+    other = guard.orelse
+    if (
+        isinstance(other, cst.Else)
+        and calls
+        and all(is_barrier(one) and _inside(tree, one, other.body) for one in calls)
+    ):
+        return _from_other_arm(site, guard, other, calls)
     if not for_all(site, calls) or not all(_inside(tree, call, guard.body) for call in calls):
         return None
     terms = conjuncts(guard.test)
@@ -70,6 +77,23 @@ def propose(site: Site) -> Fix | None:
     if plan.unsafe:
         message += f"; assumes that {' and that '.join(plan.unsafe)}"
     return Fix(FORM, message, Safety.UNSAFE if plan.unsafe else Safety.SAFE, in_order(edits))
+
+
+def _from_other_arm(site: Site, guard: cst.If, other: cst.Else, calls: list[cst.Call]) -> Fix | None:
+    """Barriers that end the arm of the ranks that wait, below both arms: the rank that works comes to them, too."""
+    tree = site.tree
+    body = list(other.body.body) if isinstance(other.body, cst.IndentedBlock) else []
+    lines = [tree.statement(call) for call in calls]
+    plain = all(isinstance(one, cst.SimpleStatementLine) and len(one.body) == 1 for one in lines)
+    if not plain or len(body) <= len(lines) or body[-len(lines) :] != lines:
+        return None
+    if not all(site.sure(guard, reads(call)) for call in calls):
+        return None
+    end, indent = tree.span(other).end_line, tree.indent(guard)
+    text = "".join(indented(line, indent) for one in body[-len(lines) :] for line in lines_of(tree, one))
+    edits = [Edit(whole_lines(tree, one), "") for one in body[-len(lines) :]]
+    message = "the barrier comes below both arms, and all ranks to it"
+    return Fix(FORM, message, Safety.SAFE, in_order([*edits, insertion(end + 1, text)]))
 
 
 def _inside(tree: Tree, call: cst.Call, body: cst.BaseSuite) -> bool:

@@ -1,7 +1,8 @@
 """Pad before a gather, in code that uses accelerate: `pad_across_processes` around what is gathered.
 
 For `accelerator.gather` and `gather_for_metrics`. Sequences are uneven in their second dimension, what a mask has
-selected in its first. Labels are filled up with the index that losses and metrics ignore, anything else with zeros.
+selected in its first. Labels are filled up with the index that losses and metrics ignore, what `nanmean` is asked of
+with NaN, anything else with zeros. Where the zeros would count, as in a mean, nothing is offered.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.flags import flags_of
+from ferrule_lint.fixes.names import below, binds
 from ferrule_lint.fixes.site import Site, callee
 
 FORM = "pad-across-processes"
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
 _ACCELERATOR = re.compile(r"(^|[._])accelerator$|^acc(el)?$")
 _SEQUENCE = re.compile(r"shifted by a token|padded to a length that the local batch decides")
+#: what zeros would count in
+_COUNTING = frozenset("amax amin average len max mean median min numel prod quantile size std unique var".split())
+#: what leaves NaN out
+_LEAVING_OUT = frozenset({"nanmean", "nansum", "nanmedian"})
 #: longer lines are broken
 _WIDE = 100
 #: of what transformers' losses and metrics leave out
@@ -35,20 +41,52 @@ def propose(site: Site) -> Fix | None:
     value = first.value
     if isinstance(value, cst.Tuple | cst.List | cst.Dict):
         return None
+    made = _made_of_it(site, call)
+    if made & _COUNTING:
+        return None
     dim = int(any(_SEQUENCE.search(step.note) for step in site.finding.witness if step.role == "flow"))
     labels = "label" in _meaning(site, value).lower()
     fill = f", pad_index={IGNORED}" if labels and dim else ""
+    if made & _LEAVING_OUT:
+        fill = ', pad_index=float("nan")'
     new = f"{receiver}.pad_across_processes({tree.text(value)}, dim={dim}{fill})"
     line = tree.source.line(tree.span(call).line)
     if len(line) + len(new) - len(tree.text(value)) > _WIDE and len(call.args) == 1:
         indent = line[: len(line) - len(line.lstrip())]
         new = f"\n{indent}    {new}\n{indent}"
     filled = f"`{IGNORED}`, which is ignored" if fill else "zeros, which count for nothing"
+    if made & _LEAVING_OUT:
+        filled = "NaN, which is left out"
     message = (
         "the tensor is padded to the longest of all processes before it is gathered; assumes that it is filled up with"
         f" {filled}"
     )
     return Fix(FORM, message, Safety.UNSAFE, (Edit(tree.span(value), new),))
+
+
+def _made_of_it(site: Site, call: cst.Call) -> set[str]:
+    """The methods and functions that what was gathered goes through, in this statement or later by its name."""
+    tree, found = site.tree, set[str]()
+    for one in tree.around(call):
+        if isinstance(one, cst.Attribute):
+            found.add(one.attr.value)
+        elif isinstance(one, cst.Call):
+            found.add(callee(one))
+        elif isinstance(one, cst.BaseStatement):
+            break
+    statement = tree.statement(call)
+    names = set() if statement is None else binds(statement)
+    for node in below(site.function.body):
+        if (
+            isinstance(node, cst.Call)
+            and statement is not None
+            and tree.span(node).line > tree.span(statement).end_line
+        ):
+            direct = [arg.value for arg in node.args[:1]]
+            direct += [node.func.value] if isinstance(node.func, cst.Attribute) else []
+            if any(isinstance(one, cst.Name) and one.value in names for one in direct):
+                found.add(callee(node))
+    return found
 
 
 def _meaning(site: Site, value: cst.BaseExpression) -> str:

@@ -3,7 +3,7 @@
 What is asked decides how the ranks agree. Of a loss that is not finite, or of a clock, one rank's word is enough (MAX).
 The same holds where a loop over data ends. That something is ready, or there as a file, has to be so on every rank
 (MIN); for a file also where that decides about a block. "There is nothing here" is agreed on only if no rank has
-anything (MIN): then ranks without data go on with empty tensors.
+anything (MIN): then ranks without data go on with empty tensors, and ranks that are done with nothing to do.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order
-from ferrule_lint.fixes.flags import resolved
-from ferrule_lint.fixes.names import below
+from ferrule_lint.fixes.flags import Flag, flags_of
+from ferrule_lint.fixes.names import below, local_names, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts
-from ferrule_lint.fixes.tests import Asks, asks
+from ferrule_lint.fixes.tests import Asks, asks, says_done
+from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
 _ONE_IS_ENOUGH = "one rank's word is enough to stop"
+_ORDERS = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
 
 
@@ -39,16 +41,23 @@ def propose(site: Site) -> Fix | None:
     if group is None:
         return None
     if not does:
-        return _file(site, owner, group) if finding.code == "FER102" and finding.kind == "host" else None
+        return _file(site, owner, group) or _time_is_up(site, owner) if finding.code == "FER102" else None
     answers = {asks(tree, term) for term in _terms(owner.test)}
     if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(owner.test)):
         return None
     known = _agreement(answers, does, _negated(owner.test))
+    if answers <= {"value", "size", "other"} and says_done(tree, owner.test):
+        known = True, ["going on with nothing left does no harm"]
     if does == "breaks" and all(_is_end(tree.text(term)) for term in _terms(owner.test)):
         known = False, [_ONE_IS_ENOUGH]
+    if known is None and does == "breaks" and finding.kind == "data" and _is_limit(tree, owner.test):
+        known = False, [_ONE_IS_ENOUGH]
     if known is None:
-        return None
+        return _time_is_up(site, owner)
     every, assumed = known
+    if every and _divides(site, owner):
+        # by nothing, where the others have something
+        return None
     helper = agreeing(site, "MIN" if every else "MAX", group)
     if helper is None:
         return None
@@ -67,16 +76,15 @@ def propose(site: Site) -> Fix | None:
 def _file(site: Site, owner: cst.If, group: Group) -> Fix | None:
     """A test for a file that decides about a block: the file counts as there if every rank sees it."""
     tree, test = site.tree, owner.test
-    bare = test.expression if isinstance(test, cst.UnaryOperation) and _negated(test) else test
-    asked = resolved(tree, bare)
-    if asked is not bare:
-        # a flag: what it was assigned
-        test = asked
+    if (flag := _flag(site, test)) is not None:
+        test = flag.value
     terms = [term for term in _terms(test) if asks(tree, term) == "file"]
     rest = [term for term in _terms(test) if term not in terms]
     negated = {_negated(term) for term in terms}
     conjunction = all(term in conjuncts(test) for term in terms)
     if len(negated) != 1 or not conjunction or any(asks(tree, term) not in ("truth", "presence") for term in rest):
+        return None
+    if site.finding.kind != "host":
         return None
     if any(isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(test)):
         return None
@@ -91,6 +99,34 @@ def _file(site: Site, owner: cst.If, group: Group) -> Fix | None:
     assumptions += [] if group.certain else ["all ranks of the job come here"]
     message = f"a file counts as there if every rank sees it; assumes that {' and that '.join(assumptions)}"
     return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, *wraps)))
+
+
+def _flag(site: Site, term: cst.BaseExpression) -> Flag | None:
+    """The flag that a term asks for, or asks for the contrary of: a local name that is assigned once."""
+    bare = term.expression if isinstance(term, cst.UnaryOperation) and _negated(term) else term
+    return flags_of(site.tree, site.function).get(bare.value) if isinstance(bare, cst.Name) else None
+
+
+def _time_is_up(site: Site, owner: cst.If) -> Fix | None:
+    """A flag that was assigned a test of the clock: agreed on there, so that all that depends on it is the same."""
+    tree = site.tree
+    for term in conjuncts(owner.test):
+        flag = _flag(site, term)
+        terms = [] if flag is None else conjuncts(flag.value)
+        answers = {asks(tree, one) for one in terms}
+        if flag is None or "clock" not in answers or not answers <= {"clock", "presence", "truth", "other"}:
+            continue
+        group = site.group(flag.statement)
+        helper = None if group is None else agreeing(site, "MAX", group)
+        if group is None or helper is None:
+            return None
+        name, edits = helper
+        wrap = Edit(tree.span(flag.value), f"{name}({tree.text(flag.value)}{group.text})")
+        message = f"`{flag.name}` is true on all ranks as soon as it is on one of them"
+        if not group.certain:
+            message += "; assumes that all ranks of the job come here"
+        return Fix(FORM, message, Safety.SAFE if group.certain else Safety.UNSAFE, in_order((*edits, wrap)))
+    return None
 
 
 def _exit(body: cst.BaseSuite) -> str:
@@ -118,6 +154,31 @@ def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
 def _is_end(text: str) -> bool:
     """Whether a term asks for what stands for the end of the data: `batch is None`, `batch is False`."""
     return re.fullmatch(r"[\w.]+ is (None|False)", text) is not None
+
+
+def _divides(site: Site, owner: cst.If) -> bool:
+    """Whether something below is divided by what the test found to be nothing."""
+    names = reads(owner.test) & local_names(site.function)
+    last = site.tree.span(owner).line
+    return any(
+        isinstance(one, cst.BinaryOperation | cst.AugAssign)
+        and isinstance(one.operator, cst.Divide | cst.DivideAssign | cst.FloorDivide | cst.Modulo)
+        and site.tree.span(one).line > last
+        and bool(reads(one.right if isinstance(one, cst.BinaryOperation) else one.value) & names)
+        for one in below(site.function.body)
+    )
+
+
+def _is_limit(tree: Tree, test: cst.BaseExpression) -> bool:
+    """Whether a value is compared with a limit, perhaps if a setting asks for it: `early_stopping and kl > target`."""
+    limits = [
+        term
+        for term in conjuncts(test)
+        if isinstance(term, cst.Comparison)
+        and asks(tree, term) in ("other", "value")
+        and all(isinstance(one.operator, _ORDERS) for one in term.comparisons)
+    ]
+    return len(limits) == 1 and all(asks(tree, term) == "truth" for term in conjuncts(test) if term not in limits)
 
 
 def _says_bad(text: str) -> bool:

@@ -29,6 +29,8 @@ def propose(site: Site) -> Fix | None:
     if site.finding.confidence.label == "low" or "sorted" in local_names(site.function):
         return None
     items = _items(owner.iter)
+    if isinstance(items, cst.Name):
+        items = _before_its_order(site, owner, items)
     if items is None:
         return None
     certain = _certain(items)
@@ -74,6 +76,28 @@ def _items(walked: cst.BaseExpression) -> cst.BaseExpression | None:
     if isinstance(walked, cst.Call) and callee(walked) in _FILES | _SETS:
         return walked
     return None
+
+
+def _before_its_order(site: Site, owner: cst.For | cst.CompFor, name: cst.Name) -> cst.BaseExpression | None:
+    """What goes into `name = sorted(items, key=...)`, whose order the loop may need; else the name.
+
+    None if the name was given another order that is not to be lost.
+    """
+    tree = site.tree
+    made = [
+        node
+        for node in below(site.function.body)
+        if isinstance(node, cst.Assign)
+        and any(isinstance(one.target, cst.Name) and one.target.value == name.value for one in node.targets)
+        and tree.span(node).line < tree.span(owner.iter).line
+    ]
+    value = max(made, key=lambda node: tree.span(node).line).value if made else None
+    if not isinstance(value, cst.Call) or callee(value) not in ("sorted", "reversed"):
+        return name
+    first = value.args[0] if value.args else None
+    if callee(value) != "sorted" or first is None or first.star or first.keyword is not None:
+        return None
+    return _items(first.value)
 
 
 def _certain(items: cst.BaseExpression) -> bool:

@@ -16,11 +16,11 @@ from ferrule_lint.findings import Edit, Finding, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.blocks import call_of
 from ferrule_lint.fixes.edits import in_order, insertion
-from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, resolved, unchanged
+from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, leaves_early, resolved, unchanged
 from ferrule_lint.fixes.helpers import ANY_RANK
 from ferrule_lint.fixes.names import fresh, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts, owner_of
-from ferrule_lint.fixes.tests import Asks, asks
+from ferrule_lint.fixes.tests import Asks, asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "uniform-predicate"
@@ -75,6 +75,9 @@ def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None
             # its value may be the result
             return None
     else:
+        return None
+    if isinstance(owner, cst.If) and says_done(tree, test) and (owner.orelse is not None or leaves_early(owner.body)):
+        # "nothing to do" of one rank is no reason for the others to leave out what they have
         return None
     statement = tree.statement(owner)
     if statement is None or any(isinstance(one, cst.Lambda | cst.CompFor) for one in _until(tree, owner, statement)):

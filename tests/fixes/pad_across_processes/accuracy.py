@@ -8,7 +8,8 @@ def evaluate(accelerator: Accelerator, model, batch: dict) -> float:
     # the logits of all
     shift_logits = accelerator.gather_for_metrics(shift_logits)
     shift_labels = accelerator.gather_for_metrics(shift_labels)
-    return (shift_logits.argmax(-1) == shift_labels).float().mean().item()
+    counted = shift_labels != -100
+    return ((shift_logits.argmax(-1) == shift_labels) & counted).sum().item() / counted.sum().item()
 
 
 def count(accelerator: Accelerator, batch: dict) -> int:
