@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from proof import fixed, fixed_groups  # noqa: F401
+from proof import fixed, fixed_groups, fixed_ways  # noqa: F401
 from test_proof import CASES, Case, check_harm, play
 
 from ferrule_lint.engine import fix
@@ -86,6 +86,10 @@ def test_after_they_do_not(case: Case) -> None:
     scene = case.scene
     assert scene is not None
     result = play(after(case), True)
+    if scene.error:
+        assert result.divergence is not None, result.report()
+        assert result.divergence.kind == "raised", result.report()
+        return
     assert result.ok, result.report() + "".join(result.outputs.values())
     assert not scene.wrong_data or set(result.values.values()) == {True}
 

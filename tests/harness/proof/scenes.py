@@ -34,6 +34,8 @@ class Scene:
     wrong_data: bool = False
     #: torch itself refuses the bad form, on some ranks
     raises: bool = False
+    #: one rank's own error is the cause: the bad form hides it behind a hang, the fixed one ends with it
+    error: bool = False
     #: the ranks are interpreters of their own, with different hash seeds where inputs are spread
     hash_seeds: bool = False
 
