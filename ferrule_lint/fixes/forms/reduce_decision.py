@@ -22,6 +22,7 @@ from ferrule_lint.fixes.tests import Asks, asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
+_NOT_ZERO = re.compile(r"\bclamp(_min)?\(|\bmax(imum)?\(|\beps|\b1e-")
 _ONE_IS_ENOUGH = "one rank's word is enough to stop"
 _ORDERS = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
@@ -157,16 +158,17 @@ def _is_end(text: str) -> bool:
 
 
 def _divides(site: Site, owner: cst.If) -> bool:
-    """Whether something below is divided by what the test found to be nothing."""
+    """Whether something below is divided by what the test found to be nothing, and not kept from zero."""
     names = reads(owner.test) & local_names(site.function)
     last = site.tree.span(owner).line
-    return any(
-        isinstance(one, cst.BinaryOperation | cst.AugAssign)
+    divisors = [
+        one.right if isinstance(one, cst.BinaryOperation) else one.value
+        for one in below(site.function.body)
+        if isinstance(one, cst.BinaryOperation | cst.AugAssign)
         and isinstance(one.operator, cst.Divide | cst.DivideAssign | cst.FloorDivide | cst.Modulo)
         and site.tree.span(one).line > last
-        and bool(reads(one.right if isinstance(one, cst.BinaryOperation) else one.value) & names)
-        for one in below(site.function.body)
-    )
+    ]
+    return any(reads(one) & names and not _NOT_ZERO.search(site.tree.text(one)) for one in divisors)
 
 
 def _is_limit(tree: Tree, test: cst.BaseExpression) -> bool:
