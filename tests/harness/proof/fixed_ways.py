@@ -1,4 +1,4 @@
-"""Twins of `tests/fixes` that take another way than those of `fixed` and `fixed_groups`: the same forms, written anew."""
+"""Twins of `tests/fixes` in which a form of `fixed` or `fixed_groups` goes another way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.distributed.tensor import init_device_mesh
 
 from proof.doubles import Accelerator
 from proof.fixed_groups import pass_on
-from proof.scenes import full, gradients, odd, scene
+from proof.scenes import full, gradients, odd, pair, scene
 
 # ---- loops that one rank leaves ------------------------------------------------------------------------------------
 
@@ -50,6 +50,13 @@ def flag_of_the_clock(m: types.ModuleType, spread: bool) -> Any:
     log: list[object] = []
     m.train(6, 25.0, log)
     return log
+
+
+@scene("fixes:reduce_decision/masked_out")
+def masked_out(m: types.ModuleType, spread: bool) -> Any:
+    losses = torch.tensor([1.0, 3.0])
+    masks = [torch.tensor([1.0, 0.0]), torch.zeros(2) if spread and odd() else torch.ones(2), torch.zeros(2)]
+    return full(torch.stack(m.train([{"losses": losses, "mask": mask} for mask in masks])))
 
 
 @scene("fixes:reduce_decision/nothing_left")
@@ -167,22 +174,15 @@ def over_several_lines(m: types.ModuleType, spread: bool) -> Any:
 scene("fixes:global_rank/by_place", ranks=4, by_rank=True, raises=True)(pass_on)
 
 
-def _pair() -> dist.ProcessGroup | None:
-    """The group of this rank and its neighbour; all ranks where there are not enough for two of these."""
-    if dist.get_world_size() < 4:
-        return dist.group.WORLD
-    return init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp")).get_group("tp")
-
-
 @scene("fixes:keep_group/as_many_buffers", ranks=4, by_rank=True, raises=True)
 def as_many_buffers(m: types.ModuleType, spread: bool) -> Any:
-    group = _pair()
+    group = pair()
     return full(m.interleave(torch.full((2,), float(dist.get_rank())), dist.get_world_size(group), group))
 
 
 @scene("fixes:keep_group/nested", ranks=4, by_rank=True)
 def nested(m: types.ModuleType, spread: bool) -> Any:
-    group = _pair()
+    group = pair()
     found = None
     # the other pair has nothing to gather
     if dist.get_rank() < 2:
