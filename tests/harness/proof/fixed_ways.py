@@ -69,7 +69,9 @@ def steps(m: types.ModuleType, spread: bool) -> Any:
     filled = 1 if spread and odd() else 3
     # nothing lies behind the rank's own tokens
     hidden = torch.tensor([1.0, 2.0, 3.0])[:filled]
-    return m.run({"hidden": hidden, "attention_mask": torch.ones(filled)})
+    found = m.run({"hidden": hidden, "attention_mask": torch.ones(filled)})
+    assert found == ([4.0, 3.0] if spread else [6.0, 6.0])
+    return found
 
 
 # ---- ways past a collective ----------------------------------------------------------------------------------------
@@ -201,7 +203,10 @@ def selected(m: types.ModuleType, spread: bool) -> Any:
         return types.SimpleNamespace(rewards=rewards)
 
     mask = torch.tensor([1, 0 if spread and odd() else 1, 0])
-    return m.rewards(m.Accelerator(), model, {"rewards": torch.tensor([1.0, 3.0, 9.0]), "mask": mask})
+    mean = m.rewards(m.Accelerator(), model, {"rewards": torch.tensor([1.0, 3.0, 9.0]), "mask": mask})
+    # what pads does not count
+    assert round(mean, 4) == (1.6667 if spread else 2.0)
+    return mean
 
 
 @scene("fixes:sort_items/in_an_order_already", hash_seeds=True)
