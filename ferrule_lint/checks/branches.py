@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, overlap
 from ferrule_lint.semantics.domain.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
 #: an event behind as many calls is a guess
-_MOST_CALLS = 8
+_MOST_CALLS = 7
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
@@ -123,6 +123,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         confidence = Confidence.LOW
     if divergence.empty and all(o.event.assumed for o in found.occurrences):
         # two guesses: that a rank may have nothing, and that the module is sharded
+        confidence = Confidence.LOW
+    if divergence.kind == "host" and all(o.event.op == "forward" and o.event.assumed for o in found.occurrences):
+        # two guesses: that processes differ there, and that the module is one of those which the project shards
         confidence = Confidence.LOW
     if divergence.kind == "rank" and all(o.event.op == "backward" for o in found.occurrences):
         # what one rank trains on purpose is mostly no module that the others have a part of

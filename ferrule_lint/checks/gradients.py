@@ -75,7 +75,8 @@ def _partly_used(
         place = used.calls[0] if used.has_stand_in else used.at
         place = place or (used.calls[0] if used.calls and used.returned else used.end)
         # two guesses: that a rank may have nothing, and that the gradients of this module are shared
-        least = Confidence.LOW if divergence.empty and some_module and used.calls else Confidence.MEDIUM
+        nothing = divergence.empty or divergence.kind == "structure"
+        least = Confidence.LOW if nothing and some_module and used.calls else Confidence.MEDIUM
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")
         steps = [decides, *participation.steps(used, path)]

@@ -17,7 +17,7 @@ from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.trace import Trace, without_returns
 from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.programs import is_test, of_one_process
 from ferrule_lint.semantics.walk.frame import Frame
 
 _STACK = 6000
@@ -57,7 +57,10 @@ def _check(
         if progress is not None:
             progress(path)
         found = _file(analysis, module, errors)
-        findings += (_in_test(x) for x in found) if is_test(path) else found
+        if is_test(path):
+            findings += map(_in_test, found)
+        else:
+            findings += map(_of_one_process, found) if of_one_process(analysis, module) else found
     return CheckResult(
         tuple(told_once(_without_repeats(findings))), dict(sorted(analysis.counters.items())), tuple(errors)
     )
@@ -90,6 +93,11 @@ def _in_test(finding: Finding) -> Finding:
     """A finding in a module of tests, which knows its ranks, groups and data: of two assumptions one is wrong there."""
     sure = finding.confidence == Confidence.HIGH and not any(UNKNOWN_GROUP.issubset(e.axes) for e in finding.events)
     return finding if sure else replace(finding, confidence=Confidence.LOW)
+
+
+def _of_one_process(finding: Finding) -> Finding:
+    """A finding in a program that speaks of no ranks: what it calls may, but for the sake of other programs."""
+    return replace(finding, confidence=Confidence.LOW)
 
 
 def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:

@@ -259,6 +259,9 @@ class Analysis:
             best = max(e.confidence for e in summary.events)
             if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
                 best = confidence = Confidence.LOW
+            of_some = any(v.absent is not None for v in bound.values())
+            if of_some and all(e.op == "forward" and e.hidden for e in summary.events):
+                best = Confidence.LOW  # what only some ranks have is no model that the others have parts of
             dummy = call is not None and (forwards.stands_in(call) or forwards.runs_stand_in(call, summary.events))
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy, own))
         group_use.forwarded(frame, function, bound, call)

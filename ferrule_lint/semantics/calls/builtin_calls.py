@@ -123,10 +123,16 @@ def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
     return None
 
 
+#: the same in whatever order the items come
+_OF_ALL = frozenset(["min", "max", "sum", "math.prod"])
+
+
 def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
     from ferrule_lint.semantics.walk.predicates import observe
 
     joined = computed(arguments.values)
+    if dotted in _OF_ALL and joined.unordered is not None:
+        joined = joined._replace(unordered=None)
     if dotted in ("min", "max", "sum") and len(arguments.positional) == 1:
         only = arguments.positional[0]
         length = only.length or only.divergence

@@ -313,10 +313,11 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     )  # fmt: skip
     if target.receiver is not None and (shared := iteration.by_name(frame, function.name, target.receiver, arguments)):
         value = value._replace(length=shared.length, multiple=shared.multiple)
-    if value.divergence is not None and value.divergence.kind == "rank" and value.divergence.axes == WORLD:
+    own = value.divergence
+    if own is not None and own.kind == "rank" and not own.axes.isdisjoint(WORLD | UNKNOWN_GROUP):
         # the name tells along which axis it asks: `is_first_pipeline_stage()`, whatever it is worked out from
-        axes = frozenset(frame.models.convention("rank", function.name) or ()) or WORLD
-        value = value._replace(divergence=value.divergence._replace(axes=axes))
+        axes = frozenset(frame.models.convention("rank", function.name) or WORLD)
+        value = value if axes == WORLD else value._replace(divergence=own._replace(axes=axes))
     if value.divergence is None and not value.uniform:
         named = rank_by_name(frame, e)
         if named is not None and named.divergence is not None and not value.data:

@@ -52,6 +52,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
         confidence = _sharded(frame, function, role)
         if confidence is not None:
+            confidence = Confidence.LOW if function.absent is not None else confidence  # the others have no part of it
             emit(frame, arguments, confidence)
     if result is None and last_name(arguments.expr.func) == "generate":
         return generated(frame, "generate", arguments)

@@ -171,6 +171,8 @@ _IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$"
 
 # ---------------------------------------------------------------------- shapes
 _FROM_ONE = frozenset({"broadcast", "scatter"})
+#: what these make of the first items of all ranks is the first item of the result
+_ITEM_BY_ITEM = frozenset({"all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor"})
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
@@ -186,6 +188,10 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
             continue
         if value.layout is not None:
             frame.layouts[arguments.expr.pos] = value.layout
+        if value.unordered is not None and event.op in _ITEM_BY_ITEM:
+            what = render(expr) if expr is not None else argument.name
+            message = f"`{event.op}` adds up the items of `{what}`, whose order ranks do not share"
+            frame.issues.append(CallIssue("FER106", arguments.expr.pos, value.unordered, event, message))
         for part, code, divergence in _problems(value):
             here = frame.path_divergence()
             to_all = event.op in _FROM_ONE and here is not None

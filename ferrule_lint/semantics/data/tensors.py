@@ -228,6 +228,7 @@ def _of_content(arguments: Arguments) -> Value:
         shape=None if written else worse(value.shape, value.length),
         deps=_of_known_length(value.deps) if written else value.deps,
         shape_deps=NO_DEPS if written else value.shape_deps | counted(value),
+        unordered=value.unordered,
     )
 
 
@@ -254,6 +255,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
         shape_deps=NO_DEPS if padded or filled else value.shape_deps | counted(value) | parts.shape_deps,
         agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
+        unordered=value.unordered,
     )  # fmt: skip
 
 

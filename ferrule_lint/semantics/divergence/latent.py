@@ -38,6 +38,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     overlap,
     recast,
+    rounds_of,
 )
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
@@ -157,6 +158,10 @@ def raise_or_pass_on(
                 continue
             found = value.unordered if latent.needs == "order" else divergence_through(value, how)
             if found is not None:
+                if latent.needs == "trips" and found.empty and rounds_of(value) is None:
+                    found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
+                if how == PRESENT and found.kind == "rank" and latent.event.op == "forward":
+                    found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:
                     op = latent.event.op
                     what = name.lstrip(".")

@@ -30,6 +30,8 @@ UNKNOWN_GROUP: Axes = frozenset({"?"})
 #: a communicator in which only some processes of the program take part by design
 PRIVATE: Axes = frozenset({"private"})
 
+#: some ranks do not have it, by a test that is not followed
+SOMEWHERE = ("", True)
 #: which copy of a sharded model this is
 REPLICATE: Axes = frozenset({"replicate"})
 #: axes along which ranks of data parallelism differ that hold the same part of the model: of the experts, of all of it
@@ -190,7 +192,8 @@ class Value(NamedTuple):
     multiple: bool = False
     #: shape and element type of a tensor, where the text tells them
     layout: Layout | None = None
-    #: the test for the first rank (its key) and the outcome with which there is nothing (None)
+    #: only some ranks have it: the test for the first rank (its key, "" for any other test) and the outcome with which
+    #: there is nothing (None)
     absent: tuple[str, bool] | None = None
 
     @property

@@ -74,6 +74,8 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     if body:
         frame.emit(loop_term(frame, first, body, pos, e.generators[0].iterable))
     unordered = next((i.unordered for i in iterables if i.unordered is not None), None)
+    if all(type(v) is f.Const for v in e.elements):
+        unordered = None  # one item is like another
     if e.kind == "set":
         unordered = None if numbers(e) else no_order(frame, e.pos)
     length = next((d for i in iterables if (d := rounds_of(i)) is not None), None)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import NoneType
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.names import ClassInfo
@@ -28,7 +28,9 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
     for place in _there(test, outcome):
         value = frame.env.get(place)
         if value is not None and not value.there and value.const != "None" and place not in changed:
-            changed[place] = (value, value._replace(there=True, presence=None))
+            of_some = value.presence is not None and value.presence.kind == "rank"
+            absent = value.absent or (SOMEWHERE if of_some else None)
+            changed[place] = (value, value._replace(there=True, presence=None, absent=absent))
             frame.env[place] = changed[place][1]
     for expr, classes in _instances(frame, test, outcome):
         place = place_name(expr)
@@ -53,8 +55,8 @@ def after_test(frame: Frame, outcomes: Mapping[str, bool], narrowed: Narrowed) -
                 and place not in narrowed
                 and (known := with_outcome(value, outcomes)) is not value
             ):
-                narrowed[place] = (value, known)
-                frame.env[place] = known
+                narrowed[place] = (value, known._replace(absent=SOMEWHERE))
+                frame.env[place] = narrowed[place][1]
     return narrowed
 
 
