@@ -22,7 +22,7 @@ from ferrule_lint.harness.result import Result
 from ferrule_lint.project.config import load_settings
 
 #: the rule, example or entry point of what has no meaning with one rank: pipelines, transfers, groups, meshes of two
-NEEDS_MORE = ("FER301", "FER303", "FER401", "FER402", "FER403", "Exporter", "examples:pipeline_stage_broadcast")
+NEEDS_MORE = ("FER301", "FER303", "FER401", "FER402", "Exporter", "examples:pipeline_stage_broadcast")
 
 
 @functools.cache

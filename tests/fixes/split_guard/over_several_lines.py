@@ -17,6 +17,6 @@ class Saver:
             if self.world_size > 1:
                 dist.barrier()
             with open(
-                folder + "/step"
+                folder + "/step", "a"
             ) as file:
                 print(step, file=file)
