@@ -22,7 +22,6 @@ from ferrule_lint.fixes.tests import Asks, asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
-_NOT_ZERO = re.compile(r"\bclamp(_min)?\(|\bmax(imum)?\(|\beps|\b1e-")
 _ONE_IS_ENOUGH = "one rank's word is enough to stop"
 _ORDERS = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
@@ -158,7 +157,7 @@ def _is_end(text: str) -> bool:
 
 
 def _divides(site: Site, owner: cst.If) -> bool:
-    """Whether something below is divided by what the test found to be nothing, and not kept from zero."""
+    """Whether something below is divided by what the test found to be nothing: by one instead, it is no average."""
     names = reads(owner.test) & local_names(site.function)
     last = site.tree.span(owner).line
     divisors = [
@@ -168,7 +167,7 @@ def _divides(site: Site, owner: cst.If) -> bool:
         and isinstance(one.operator, cst.Divide | cst.DivideAssign | cst.FloorDivide | cst.Modulo)
         and site.tree.span(one).line > last
     ]
-    return any(reads(one) & names and not _NOT_ZERO.search(site.tree.text(one)) for one in divisors)
+    return any(reads(one) & names for one in divisors)
 
 
 def _is_limit(tree: Tree, test: cst.BaseExpression) -> bool:

@@ -48,6 +48,8 @@ def propose(site: Site) -> Fix | None:
     group = site.group(owner)
     if group is None or owner not in list(tree.block(owner)) or site.module.spelled("torch") is None:
         return None
+    if _asks_for_module(site, owner):
+        return None  # ranks without it are another stage: they wait for one another at another place
     branch = None if spans_lines(tree, owner) or comment_of(tree, owner) else _branch(site, owner)
     return None if branch is None else _fix(site, owner, branch, group)
 
@@ -86,6 +88,13 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     used = set().union(*map(reads, behind))
     results = [*map(tree.text, repeated)] or [name for name in _in_order(ahead) if name in made & used]
     return _Branch(inputs, ahead, behind, results, merged) if results else None
+
+
+def _asks_for_module(site: Site, owner: cst.If) -> bool:
+    """Whether the test asks, besides, if this rank has the module that runs."""
+    called = {site.tree.text(call.func) for call in site.event_calls()}
+    asked = [one.left if isinstance(one, cst.Comparison) else one for one in conjuncts(owner.test)]
+    return any(site.tree.text(one) in called for one in asked)
 
 
 def _other_terms(site: Site, owner: cst.If) -> list[str]:

@@ -98,6 +98,8 @@ def _told(formula: Formula, a: Value, b: Value) -> Value | None:
     for received, own, surely in ((a, b, implied(formula, True)), (b, a, implied(formula, False))):
         if first_rank.is_first(surely):
             continue
+        if own.rank:
+            continue  # a rank is nothing that anybody tells
         if received.agreed and not own.agreed and not (received.divergence or received.data or received.length):
             return received._replace(const=None, items=None, deps=NO_DEPS)
     return None

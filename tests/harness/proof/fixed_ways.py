@@ -11,8 +11,6 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import init_device_mesh
 
 from proof.doubles import Accelerator
 from proof.fixed_groups import pass_on
@@ -50,13 +48,6 @@ def flag_of_the_clock(m: types.ModuleType, spread: bool) -> Any:
     log: list[object] = []
     m.train(6, 25.0, log)
     return log
-
-
-@scene("fixes:reduce_decision/masked_out")
-def masked_out(m: types.ModuleType, spread: bool) -> Any:
-    losses = torch.tensor([1.0, 3.0])
-    masks = [torch.tensor([1.0, 0.0]), torch.zeros(2) if spread and odd() else torch.ones(2), torch.zeros(2)]
-    return full(torch.stack(m.train([{"losses": losses, "mask": mask} for mask in masks])))
 
 
 @scene("fixes:reduce_decision/nothing_left")
@@ -229,18 +220,3 @@ def taken_out_of_a_dict(m: types.ModuleType, spread: bool) -> Any:
     out = model(inputs)
     out.sum().backward()
     return full(out), gradients(model)["visual.0.bias"]
-
-
-@scene("fixes:stand_in/tower_of_the_first_stage", ranks=4)
-def tower_of_the_first_stage(m: types.ModuleType, spread: bool) -> Any:
-    """Two stages of two replicas each: the replicas of the first have the tower."""
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("pp", "dp"))
-    stage = mesh.get_local_rank("pp")
-    torch.manual_seed(0)
-    model = m.Captioner(8, stage)
-    for part in [model.vision, model] if stage == 0 else [model]:
-        fully_shard(part, mesh=mesh["dp"])
-    absent = spread and mesh.get_local_rank("dp") == 1
-    out = model(torch.tensor([7, 7, 1]), None if absent else torch.ones(2, 8))
-    out.sum().backward()
-    return full(out), gradients(model).get("vision.0.bias")

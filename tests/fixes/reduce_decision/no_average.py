@@ -1,4 +1,4 @@
-"""A batch whose labels are all masked: its loss is zero, and what it would be divided by is not."""
+"""A rank whose labels are all masked would go on to divide what the others have by one: no average."""
 
 import torch
 import torch.distributed as dist

@@ -1,4 +1,4 @@
-"""Not every stage has a tower, whatever it is given."""
+"""Stages without the tower wait for those that have it, at another place than the agreement."""
 
 import torch
 from torch import nn
