@@ -22,6 +22,7 @@ from ferrule_lint.fixes.tests import Asks, asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
+_NOT_ZERO = re.compile(r"\bclamp(_min)?\(|\bmax(imum)?\(|\beps|\b1e-")
 _ONE_IS_ENOUGH = "one rank's word is enough to stop"
 _ORDERS = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
@@ -157,17 +158,23 @@ def _is_end(text: str) -> bool:
 
 
 def _divides(site: Site, owner: cst.If) -> bool:
-    """Whether something below is divided by what the test found to be nothing: by one instead, it is no average."""
-    names = reads(owner.test) & local_names(site.function)
+    """Whether something below is divided by what the test found to be nothing: by zero, or, kept from that, what the
+    ranks have together, which makes no average."""
+    local = local_names(site.function)
+    names = reads(owner.test) & local
+    calls = site.event_calls()
+    together = set().union(*map(reads, calls)) & local if calls else local
     last = site.tree.span(owner).line
-    divisors = [
-        one.right if isinstance(one, cst.BinaryOperation) else one.value
-        for one in below(site.function.body)
-        if isinstance(one, cst.BinaryOperation | cst.AugAssign)
-        and isinstance(one.operator, cst.Divide | cst.DivideAssign | cst.FloorDivide | cst.Modulo)
-        and site.tree.span(one).line > last
-    ]
-    return any(reads(one) & names for one in divisors)
+    for one in below(site.function.body):
+        if not isinstance(one, cst.BinaryOperation | cst.AugAssign) or site.tree.span(one).line <= last:
+            continue
+        if not isinstance(one.operator, cst.Divide | cst.DivideAssign | cst.FloorDivide | cst.Modulo):
+            continue
+        dividend, divisor = (one.left, one.right) if isinstance(one, cst.BinaryOperation) else (one.target, one.value)
+        kept = _NOT_ZERO.search(site.tree.text(divisor)) and not reads(dividend) & together
+        if reads(divisor) & names and not kept:
+            return True
+    return False
 
 
 def _is_limit(tree: Tree, test: cst.BaseExpression) -> bool:

@@ -50,6 +50,15 @@ def flag_of_the_clock(m: types.ModuleType, spread: bool) -> Any:
     return log
 
 
+@scene("fixes:reduce_decision/masked_out")
+def masked_out(m: types.ModuleType, spread: bool) -> Any:
+    losses = torch.tensor([1.0, 3.0])
+    masks = [torch.tensor([1.0, 0.0]), torch.zeros(2) if spread and odd() else torch.ones(2), torch.zeros(2)]
+    found = m.train([{"losses": losses, "mask": mask} for mask in masks])
+    assert all(float(loss) == 0.0 for loss, mask in zip(found, masks, strict=True) if not mask.any())
+    return None if spread else full(torch.stack(found))
+
+
 @scene("fixes:reduce_decision/nothing_left")
 def nothing_left(m: types.ModuleType, spread: bool) -> Any:
     return m.run([{"mask": torch.tensor([0, 0 if spread and odd() else 1])}, {"mask": torch.tensor([0, 0])}], 2)
