@@ -56,10 +56,10 @@ def _check(
             continue
         if progress is not None:
             progress(path)
-        found = _file(analysis, module, errors)
+        found = list(_file(analysis, module, errors))
         if is_test(path):
             findings += map(_in_test, found)
-        else:
+        elif found:
             findings += map(_of_one_process, found) if of_one_process(analysis, module) else found
     return CheckResult(
         tuple(told_once(_without_repeats(findings))), dict(sorted(analysis.counters.items())), tuple(errors)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from ferrule_lint.findings import Edit
+from ferrule_lint.fixes.blocks import WIDE, indent_of
 from ferrule_lint.fixes.edits import insertion
 from ferrule_lint.fixes.tree import Tree
-
-#: longer lines are broken
-_WIDE = 100
 
 
 def argument(tree: Tree, call: cst.Call, text: str) -> list[Edit]:
@@ -20,13 +18,13 @@ def argument(tree: Tree, call: cst.Call, text: str) -> list[Edit]:
     line = tree.source.line(last.end_line)
     rest = line[last.end_column - 1 :]
     if end.end_line > last.end_line:
-        indent = _indent(tree.source.line(tree.span(call.args[-1]).line))
+        indent = indent_of(tree.source.line(tree.span(call.args[-1]).line))
         if rest.partition("#")[0].strip() == ",":
             return [insertion(last.end_line + 1, f"{indent}{text},\n")]
         if "#" in rest:
             return []
-    elif end.line == end.end_line and len(line) + len(text) > _WIDE and _ends(line[end.end_column - 1 :]):
-        indent = _indent(line)
+    elif end.line == end.end_line and len(line) + len(text) > WIDE and _ends(line[end.end_column - 1 :]):
+        indent = indent_of(line)
         return [
             insertion(first.line, f"\n{indent}    ", first.column),
             insertion(last.end_line, f", {text}\n{indent}", last.end_column),
@@ -37,7 +35,3 @@ def argument(tree: Tree, call: cst.Call, text: str) -> list[Edit]:
 def _ends(rest: str) -> bool:
     """Whether nothing but the end of a statement, or of its head, stands behind a call."""
     return rest.partition("#")[0].strip() in ("", ":")
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip())]

@@ -7,6 +7,14 @@ import libcst as cst
 from ferrule_lint.findings import Span
 from ferrule_lint.fixes.tree import Tree
 
+#: longer lines are broken
+WIDE = 100
+
+
+def indent_of(line: str) -> str:
+    """The whitespace that a line begins with."""
+    return line[: len(line) - len(line.lstrip())]
+
 
 def lines_of(tree: Tree, statement: cst.BaseStatement) -> list[str]:
     """A statement with the comments right above it, as lines without the block's indentation."""
@@ -25,8 +33,7 @@ def lines_of(tree: Tree, statement: cst.BaseStatement) -> list[str]:
 
 
 def _column(tree: Tree, line: int) -> int:
-    text = tree.source.line(line)
-    return len(text) - len(text.lstrip())
+    return len(indent_of(tree.source.line(line)))
 
 
 def whole_lines(tree: Tree, statement: cst.BaseStatement) -> Span:

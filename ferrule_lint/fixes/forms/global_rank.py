@@ -7,12 +7,11 @@ import re
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
+from ferrule_lint.fixes.blocks import WIDE, indent_of
 from ferrule_lint.fixes.site import GROUP_PLACE, Site, callee
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "global-rank"
-#: longer lines are broken
-_WIDE = 100
 _WANTED = re.compile(r"`(?P<given>\w+)` is a (?P<which>rank of the whole job|place in the group)")
 #: where torch.distributed takes the rank, if it is not named
 _RANK_PLACE = {
@@ -59,10 +58,10 @@ def _edit(tree: Tree, call: cst.Call, argument: cst.Arg, text: str) -> Edit:
     """`text` for an argument; where that makes the line too long, with each argument on a line of its own."""
     here, line = tree.span(argument.value), tree.span(call).line
     old = tree.source.line(line)
-    if len(old) + len(text) - len(tree.text(argument.value)) <= _WIDE or line != tree.span(call).end_line:
+    if len(old) + len(text) - len(tree.text(argument.value)) <= WIDE or line != tree.span(call).end_line:
         return Edit(here, text)
     first, last = tree.span(call.args[0]), tree.span(call.args[-1])
-    indent = old[: len(old) - len(old.lstrip())]
+    indent = indent_of(old)
     parts = [tree.text(arg) for arg in call.args]
     at = call.args.index(argument)
     parts[at] = parts[at].removesuffix(tree.text(argument.value)) + text

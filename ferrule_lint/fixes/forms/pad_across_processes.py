@@ -12,6 +12,7 @@ import re
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
+from ferrule_lint.fixes.blocks import WIDE, indent_of
 from ferrule_lint.fixes.flags import flags_of
 from ferrule_lint.fixes.names import below, binds
 from ferrule_lint.fixes.site import Site, callee
@@ -24,8 +25,6 @@ _SEQUENCE = re.compile(r"shifted by a token|padded to a length that the local ba
 _COUNTING = frozenset("amax amin average len max mean median min numel prod quantile size std unique var".split())
 #: what leaves NaN out
 _LEAVING_OUT = frozenset({"nanmean", "nansum", "nanmedian"})
-#: longer lines are broken
-_WIDE = 100
 #: of what transformers' losses and metrics leave out
 IGNORED = -100
 
@@ -51,8 +50,8 @@ def propose(site: Site) -> Fix | None:
         fill = ', pad_index=float("nan")'
     new = f"{receiver}.pad_across_processes({tree.text(value)}, dim={dim}{fill})"
     line = tree.source.line(tree.span(call).line)
-    if len(line) + len(new) - len(tree.text(value)) > _WIDE and len(call.args) == 1:
-        indent = line[: len(line) - len(line.lstrip())]
+    if len(line) + len(new) - len(tree.text(value)) > WIDE and len(call.args) == 1:
+        indent = indent_of(line)
         new = f"\n{indent}    {new}\n{indent}"
     filled = f"`{IGNORED}`, which is ignored" if fill else "zeros, which count for nothing"
     if made & _LEAVING_OUT:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
-from ferrule_lint.fixes.blocks import comment_of, long_string
+from ferrule_lint.fixes.blocks import WIDE, comment_of, long_string
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import changes
 from ferrule_lint.fixes.guards import assumptions, calls_of, for_all, gives_away, is_barrier, same_everywhere
@@ -25,8 +25,6 @@ from ferrule_lint.fixes.tests import asks
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "split-guard"
-#: longer tests are broken into lines
-_WIDE = 100
 #: with more pieces under the guard than that the code is hard to read
 _MOST_PIECES = 4
 _HOW_MANY = re.compile(r"[\w.]*(world_size|num_processes|is_initialized)(\(\))?( > 1)?")
@@ -300,7 +298,7 @@ def _head(indent: str, step: str, terms: Sequence[str], comment: str) -> list[st
     if len(terms) == 1:
         return [f"{indent}if {_bare(terms[0])}:{behind}"]
     plain = f"{indent}if {' and '.join(terms)}:"
-    if len(plain) <= _WIDE:
+    if len(plain) <= WIDE:
         return [plain + behind]
     first, *others = terms
     lines = [f"{indent}{step}{first}", *(f"{indent}{step}and {one}" for one in others)]

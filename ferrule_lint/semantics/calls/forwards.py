@@ -114,7 +114,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     frame.emit(
         Event(
             "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "",
-            stands_in(expr) or _STAND_IN.search(last_name(func)) is not None, assumed,
+            stands_in(expr) or _names_stand_in(func), assumed,
         )
     )  # fmt: skip
 
@@ -130,14 +130,19 @@ def channel(arguments: Arguments) -> str:
 _STAND_IN = re.compile(r"(^|_)(dummy|fake|placeholder)(_|$)", re.IGNORECASE)
 
 
+def _names_stand_in(expr: f.Expr) -> bool:
+    """Whether a variable or a function is called a stand-in."""
+    return _STAND_IN.search(last_name(expr)) is not None
+
+
 def stands_in(call: f.Call) -> bool:
     """Whether a call is given something that, by its name, only stands in for a real input."""
-    return any(_STAND_IN.search(last_name(v)) for v in (*call.args, *(v for _, v in call.keywords)))
+    return any(_names_stand_in(v) for v in (*call.args, *(v for _, v in call.keywords)))
 
 
 def runs_stand_in(call: f.Call, events: Iterable[Event]) -> bool:
     """Whether a call, by its name, makes the stand-in itself and runs modules on it (`self.visual.dummy_forward()`)."""
-    return _STAND_IN.search(last_name(call.func)) is not None and any(e.op == "forward" and e.hidden for e in events)
+    return _names_stand_in(call.func) and any(e.op == "forward" and e.hidden for e in events)
 
 
 def own_name(call: f.Call | None, events: Iterable[Event]) -> str:

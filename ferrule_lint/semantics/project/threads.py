@@ -35,27 +35,29 @@ class Threads:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._fed: dict[str, bool] = {}
+        #: path of a file -> what `_started` says of it
+        self._threads: dict[str, tuple[set[str], set[str]]] = {}
 
     def feed(self, name: str) -> bool:
         """Whether another thread may fill a queue, or set a flag, of this name; also if nobody is seen to do so."""
         if name not in self._fed:
             modules = [m for m in self._analysis.names.modules.values() if name in m.mentions]
             writers = [w for m in modules for w in m.functions.values() if _fills(w, name)]
-            self._fed[name] = not writers or any(_in_thread(m, name, writers) for m in modules)
+            self._fed[name] = not writers or any(self._in_thread(m, name, writers) for m in modules)
         return self._fed[name]
 
-
-def _in_thread(module: ModuleInfo, name: str, writers: Iterable[FunctionInfo]) -> bool:
-    """Whether some of the writers run in a thread that this file starts, or such a thread is given the queue."""
-    started, given = _started(module)
-    if name in given:
-        return True
-    names = {w.name for w in writers if w.module is module}
-    reached = started
-    for _ in range(_DEEPEST):
-        inside = [fn for fn in module.functions.values() if fn.name in reached]
-        reached = reached.union(*(_called(fn) for fn in inside))
-    return not names.isdisjoint(reached)
+    def _in_thread(self, module: ModuleInfo, name: str, writers: Iterable[FunctionInfo]) -> bool:
+        """Whether some of the writers run in a thread that this file starts, or such a thread is given the queue."""
+        if module.path not in self._threads:
+            self._threads[module.path] = _started(module)
+        reached, given = self._threads[module.path]
+        if name in given:
+            return True
+        names = {w.name for w in writers if w.module is module}
+        for _ in range(_DEEPEST):
+            inside = [fn for fn in module.functions.values() if fn.name in reached]
+            reached = reached.union(*(_called(fn) for fn in inside))
+        return not names.isdisjoint(reached)
 
 
 def _started(module: ModuleInfo) -> tuple[set[str], set[str]]:

@@ -334,18 +334,16 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
 
 def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
     """The value of an attribute that a model tells of; the event of a property that communicates goes to the trace."""
-    axes: Axes
+    confidence = Confidence.parse(model.confidence)
     if model.event is not None:
         note = f"`{render(e)}` issues {model.event}"
-        axes = frozenset(model.axes) or WORLD
-        confidence = Confidence.parse(model.confidence)
-        frame.emit(Event(model.event, axes, "", frame.module.path, e.pos, confidence, True, note))
+        span = frozenset(model.axes) or WORLD
+        frame.emit(Event(model.event, span, "", frame.module.path, e.pos, confidence, True, note))
     if model.returns == "uniform":
         return Value(uniform=True, world_size=is_world_size(e.attr))
     if model.returns != "divergent":
         return UNKNOWN
-    axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
-    confidence = Confidence.parse(model.confidence)
+    axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
     note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
     return first_rank.named(Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence)), e.attr)
 
