@@ -122,7 +122,7 @@ def test_what_needs_no_torch(folder: Path, environment: dict[str, str]) -> None:
 def test_all_of_it(folder: Path, environment: dict[str, str]) -> None:
     done = follow(folder, environment, with_torch=True)
     assert [command.split()[0] for command in done] == (
-        "timeout ferrule-lint ferrule-lint ferrule-lint pytest ferrule-lint pytest ferrule-lint timeout".split()
+        "timeout ferrule-lint ferrule-lint ferrule-lint pytest ferrule-lint pytest ferrule-lint".split()
     )
 
 
