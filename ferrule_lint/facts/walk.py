@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ferrule_lint.facts import types as f
+
+#: what has a text and a position, and no parts
+_LEAVES = frozenset({f.Name, f.Const})
+
 
 def walk(node: object) -> Iterator[object]:
-    """Every tuple at or below `node`: nodes, positions and sequences of either, an outer one before its parts."""
+    """Every tuple at or below `node`: nodes, and sequences of them, an outer one before its parts."""
+    if not isinstance(node, tuple):
+        return
     stack = [node]
     while stack:
         item = stack.pop()
-        if isinstance(item, tuple):
-            yield item
+        yield item
+        if type(item) not in _LEAVES:
             stack += [part for part in item if isinstance(part, tuple)]

@@ -375,12 +375,11 @@ _EVEN = re.compile(r"^Distributed\w*Sampler$")
 
 def _deals_out_evenly(frame: Frame) -> bool:
     """Whether such a sampler is made in the file, or in one that it imports something from."""
-    for module in (frame.module, *programs.imported(frame.analysis, frame.module)):
-        if any(_EVEN.search(name) for name in module.mentions):
-            nodes = (node for _, body in module.bodies() for node in walk(body))
-            if any(type(node) is f.Call and _EVEN.search(last_name(node.func)) for node in nodes):
-                return True
-    return False
+    return any(
+        any(_EVEN.search(last_name(call.func)) for _, calls in module.calls() for call in calls)
+        for module in (frame.module, *programs.imported(frame.analysis, frame.module))
+        if any(_EVEN.search(name) for name in module.mentions)
+    )
 
 
 def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:

@@ -198,6 +198,8 @@ def definition(frame: Frame, expr: f.Expr) -> f.Expr:
 def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
     """`i + 1 == len(items)`, `i == len(items) - 1` in a loop that counts its rounds over these items: true once on
     every rank, whatever the number of items."""
+    if not frame.rounds:
+        return False
     for counting, ending in ((left, right), (right, left)):
         names = {node.id for node in walk(counting) if type(node) is f.Name}
         sized = {

@@ -140,13 +140,11 @@ def _has_parameters(frame: Frame, info: ClassInfo) -> bool:
 
 
 def _names_in_constructor(info: ClassInfo) -> set[str]:
-    from ferrule_lint.semantics.project.sharding import walk_calls
-
     method = info.methods.get("__init__")
     if method is None:
         return set()
     found: set[str] = set()
-    for call in walk_calls(method.body):
+    for call in method.calls:
         name = last_name(call.func)
         if name in ("Parameter",) or (name[:1].isupper() and not _STATELESS.search(name)):
             found.add("nn")

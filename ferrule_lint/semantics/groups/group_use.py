@@ -103,13 +103,13 @@ def _is_read(body: f.Body, name: str) -> bool:
 
 def _runs_over(frame: Frame, function: FunctionInfo, name: str) -> bool:
     """Whether a name is passed as a group to something that is not just asking about it."""
-    for node in walk(function.body):
-        if type(node) is not f.Call or last_name(node.func) in _ASKS:
+    for call in function.calls:
+        if last_name(call.func) in _ASKS:
             continue
-        if any(_is_group(k) and type(v) is f.Name and v.id == name for k, v in node.keywords if k is not None):
+        if any(_is_group(k) and type(v) is f.Name and v.id == name for k, v in call.keywords if k is not None):
             return True
-        place = next((i for i, a in enumerate(node.args) if type(a) is f.Name and a.id == name), None)
-        if place is not None and _takes_group(frame, function.module, node, place):
+        place = next((i for i, a in enumerate(call.args) if type(a) is f.Name and a.id == name), None)
+        if place is not None and _takes_group(frame, function.module, call, place):
             return True
     return False
 
@@ -119,16 +119,15 @@ def _takes_group(frame: Frame, module: ModuleInfo, call: f.Call, place: int) -> 
     entity = frame.analysis.names.resolve(call.func, module)
     if isinstance(entity, FunctionInfo):
         normal = [p for p in entity.parameters if p.kind == "normal"]
-        return place < len(normal) and _is_group(normal[place].name) and not _only_asks(entity.body, normal[place].name)
+        return place < len(normal) and _is_group(normal[place].name) and not _only_asks(entity, normal[place].name)
     model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
     return model is not None and model.event is not None and model.group is not None and model.group.position == place
 
 
-def _only_asks(body: f.Body, name: str) -> bool:
+def _only_asks(function: FunctionInfo, name: str) -> bool:
     """Whether a function does no more with a group than to ask about it."""
-    calls = [n for n in walk(body) if type(n) is f.Call]
-    given = [c for c in calls for a in (*c.args, *(v for _, v in c.keywords)) if type(a) is f.Name and a.id == name]
-    return all(last_name(c.func) in _ASKS for c in given)
+    given = ((c, a) for c in function.calls for a in (*c.args, *(v for _, v in c.keywords)))
+    return all(last_name(c.func) in _ASKS for c, a in given if type(a) is f.Name and a.id == name)
 
 
 def _is_group(name: str) -> bool:

@@ -41,10 +41,10 @@ def stands_for_workers(names: Names, info: ClassInfo, types: Iterable[ClassInfo]
 
 
 def _waited_for(method: FunctionInfo, attributes: str) -> Iterable[str]:
-    for node in walk(method.body):
-        if type(node) is not f.Call or node.args or type(node.func) is not f.Attr or node.func.attr not in _WAITS:
+    for waiting in method.calls:
+        if waiting.args or type(waiting.func) is not f.Attr or waiting.func.attr not in _WAITS:
             continue
-        call = node.func.base
+        call = waiting.func.base
         if type(call) is f.Call and type(call.func) is f.Attr and place_name(call.func.base).startswith(attributes):
             yield call.func.attr
 

@@ -51,7 +51,7 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "admissions", "body", "called_on",
+        "_calls", "admissions", "body", "called_on",
         "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "line", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
@@ -71,6 +71,7 @@ class FunctionInfo:
         self.owner = facts.owner
         self.parent = facts.parent
         self.id = f"{module.path}:{facts.qualname}"
+        self._calls: tuple[f.Call, ...] | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self.called_on: frozenset[tuple[str, str]] | None = None
         #: what it reduces or gathers, once somebody has asked; see `semantics.sources.admissions`
@@ -83,10 +84,17 @@ class FunctionInfo:
         self.is_class_method = "classmethod" in names or self.name in ("__init_subclass__", "__class_getitem__")
         self.is_context_manager = not names.isdisjoint({"contextmanager", "asynccontextmanager"})
 
+    @property
+    def calls(self) -> tuple[f.Call, ...]:
+        """Every call in the body, in no order: many questions are about calls only."""
+        if self._calls is None:
+            self._calls = tuple([node for node in walk(self.body) if type(node) is f.Call])
+        return self._calls
+
     def calls_on(self, name: str) -> Iterator[str]:
         """The methods that the function calls on what a name holds."""
         if self.called_on is None:
-            funcs = (node.func for node in walk(self.body) if type(node) is f.Call)
+            funcs = [call.func for call in self.calls]
             self.called_on = frozenset(
                 (func.base.id, func.attr) for func in funcs if type(func) is f.Attr and type(func.base) is f.Name
             )
@@ -190,6 +198,12 @@ class ModuleInfo:
         yield None, self.body
         for function in self.functions.values():
             yield function, function.body
+
+    def calls(self) -> Iterator[tuple[FunctionInfo | None, tuple[f.Call, ...]]]:
+        """The calls at the top level of the file (of no function), and those of each function."""
+        yield None, tuple([node for node in walk(self.body) if type(node) is f.Call])
+        for function in self.functions.values():
+            yield function, function.calls
 
     def _add_import(self, i: f.Import) -> None:
         if i.name is None:

@@ -29,7 +29,7 @@ def has_none(analysis: Analysis, info: ClassInfo) -> bool:
     if any(base != "torch.nn.Module" for base in analysis.names.external_bases(info)):
         return False
     methods = [m for c in analysis.names.mro(info) for m in c.methods.values()]
-    called = {_of_self(node.func) for m in methods for node in walk(m.body) if type(node) is f.Call}
+    called = {_of_self(call.func) for m in methods for call in m.calls}
     for c in analysis.names.mro(info):
         for method in c.methods.values():
             plain = {p.name for p in method.parameters if any(_is_number(n) for n in walk(p.annotation))}

@@ -13,7 +13,6 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.lattice import NO_AXES, WORLD, Axes
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.sharding import walk_calls
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -73,7 +72,7 @@ class Seeding:
         if _WORKER.search(function.name):
             return
         owner = module.classes.get(function.owner) if function.owner else None
-        for call in walk_calls(function.body):
+        for call in function.calls:
             name = last_name(call.func)
             if name not in _NAMES:
                 continue

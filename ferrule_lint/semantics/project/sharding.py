@@ -8,8 +8,8 @@ a parameter annotated `nn.Module`), any module of the project may be the one: me
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
@@ -95,7 +95,7 @@ class Sharding:
             return known or False
         self._buffered[info.id] = False
         for c in self._analysis.names.mro(info):
-            for call in (call for m in c.methods.values() for call in walk_calls(m.body)):
+            for call in (call for m in c.methods.values() for call in m.calls):
                 part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
                 if _makes_buffer(call) or (type(part) is ClassInfo and self._has_buffers(part, depth + 1)):
                     self._buffered[info.id] = True
@@ -144,8 +144,8 @@ class Sharding:
             for path in sorted(modules):
                 module = modules[path]
                 if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
-                    for owner, body in module.bodies():
-                        for call in walk_calls(body):
+                    for owner, calls in module.calls():
+                        for call in calls:
                             self._settle(call)
                             if last_name(call.func) in wrapping:
                                 serves = not trained and training.without_gradients(module, owner)
@@ -261,18 +261,3 @@ def _makes_buffer(call: f.Call) -> bool:
     if name == "register_buffer":
         return len(call.args) < 2 or call.args[1] != f.Const("None")
     return _STATISTICS.fullmatch(name) is not None
-
-
-def walk_calls(node: Any) -> Iterator[f.Call]:
-    """Every call below a node."""
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        kind = type(item)
-        if kind is f.Call:
-            yield item
-        if kind is f.Name or kind is f.Const:
-            continue
-        for child in item:
-            if isinstance(child, tuple):
-                stack.append(child)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.names import External, FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.sharding import walk_calls
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -34,7 +33,7 @@ class Signals:
 
     def _look(self, module: ModuleInfo, owner: FunctionInfo, names: set[str]) -> None:
         assert self._handlers is not None
-        for call in walk_calls(owner.body):
+        for call in owner.calls:
             if last_name(call.func) not in names:
                 continue
             entity = self._analysis.names.resolve(call.func, module)

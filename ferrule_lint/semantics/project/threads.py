@@ -67,10 +67,10 @@ def _started(module: ModuleInfo) -> tuple[set[str], set[str]]:
     given: set[str] = set()
     if module.mentions.isdisjoint(_STARTS):
         return started, given
-    for _, body in module.bodies():
-        for node in walk(body):
-            if type(node) is f.Call and last_name(node.func) in _STARTS:
-                arguments = (*node.args, *(value for _, value in node.keywords))
+    for _, calls in module.calls():
+        for call in calls:
+            if last_name(call.func) in _STARTS:
+                arguments = (*call.args, *(value for _, value in call.keywords))
                 started |= {last_name(x.func if type(x) is f.Call else x) for x in arguments}
                 given |= {last_name(part) for part in walk(arguments) if type(part) is f.Name or type(part) is f.Attr}
     return started - {""}, given
@@ -78,9 +78,9 @@ def _started(module: ModuleInfo) -> tuple[set[str], set[str]]:
 
 def _fills(function: FunctionInfo, name: str) -> bool:
     """Whether a function puts something into a queue of this name, or sets the flag."""
-    calls = (node.func for node in walk(function.body) if type(node) is f.Call)
-    return any(type(c) is f.Attr and c.attr in _FILLS and last_name(c.base) == name for c in calls)
+    called = (call.func for call in function.calls)
+    return any(type(c) is f.Attr and c.attr in _FILLS and last_name(c.base) == name for c in called)
 
 
 def _called(function: FunctionInfo) -> set[str]:
-    return {last_name(node.func) for node in walk(function.body) if type(node) is f.Call}
+    return {last_name(call.func) for call in function.calls}

@@ -77,9 +77,10 @@ def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Val
         return _exchanged(frame, target.id, value, value.emptiness)
     if type(source) is not f.Call:
         return value
-    if any((type(n) is f.Name or type(n) is f.Attr) and last_name(n) in _SIZES for n in walk(source)):
+    admitted = _admitted(frame, target.id, value)
+    if admitted is value or any(last_name(n) in _SIZES for n in walk(source) if type(n) is f.Name or type(n) is f.Attr):
         return value  # lengths are exchanged to pad by them
-    return _admitted(frame, target.id, value)
+    return admitted
 
 
 def _exchanged(frame: Frame, name: str, value: Value, size: Divergence) -> Value:

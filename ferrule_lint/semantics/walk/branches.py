@@ -65,7 +65,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         body = weakened(body, lambda e: e.op == "forward")
     if body and orelse:
         _buffers_of_arms(frame, formula, body, orelse)
-        if all(_yields(arm) and _tells(trace) for arm, trace in ((s.body, body), (s.orelse, orelse))):
+        if all(_tells(trace) and _yields(arm) for arm, trace in ((s.body, body), (s.orelse, orelse))):
             frame.yielded_length = yielded  # as many as the sender has: the others are told of each
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
