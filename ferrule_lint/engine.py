@@ -67,6 +67,11 @@ class _Run:
             self.sources[path] = (self.discovery.root / path).read_bytes() if given is None else given
         return self.sources[path]
 
+    def note(self, path: str, other: str) -> None:
+        """The fixes of a file depend on another one."""
+        if self.memory is not None:
+            self.memory.looked_at(path, other)
+
     def count(self, what: str, number: int = 1) -> None:
         if number:
             self.statistics[what] = self.statistics.get(what, 0) + number
@@ -228,10 +233,11 @@ def _show(run: _Run, settings: Settings) -> None:
     """Findings with their exact ranges and fixes; those of an earlier run where nothing has changed."""
     known: list[Shown] = []
     chosen: dict[str, tuple[list[Finding], list[Finding]]] = {}
+    nearest = Nearest(settings)
     if run.memory is not None:
         chosen = _by_path(run)
-        for path, (findings, suppressed) in list(chosen.items()):
-            shown = run.memory.shown(path, findings, suppressed)
+        for path, own in list(chosen.items()):
+            shown = run.memory.shown(path, own, nearest.of(path))
             if shown is not None:
                 known.append(shown)
                 del chosen[path]
@@ -243,7 +249,7 @@ def _show(run: _Run, settings: Settings) -> None:
         now = _by_path(run)
         for path, before in chosen.items():
             dropped = sum(one.finding.path == path for one in run.dropped)
-            run.memory.show(path, before, now.get(path, ([], [])), dropped)
+            run.memory.show(path, before, now.get(path, ([], [])), dropped, nearest.of(path))
     run.findings += [finding for shown in known for finding in shown.findings]
     run.suppressed += [finding for shown in known for finding in shown.suppressed]
     run.count("fixes_dropped", sum(shown.dropped for shown in known))
@@ -468,7 +474,7 @@ def _offer(run: _Run, settings: Settings) -> None:
             run.read,
             lambda contents: _recheck(run, settings, contents),
             settings.fix_preference,
-            lambda path, other: run.memory.also_read(path, [("file", other)]) if run.memory is not None else None,
+            run.note,
         )
         run.findings = [*offered, *in_notebooks]
     except Exception as error:
@@ -487,8 +493,8 @@ def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> li
     found_now: list[Finding] = []
     for result in _checked(facts, contents, settings):
         found_now += result.findings
-        for file in result.files if run.memory is not None else ():
-            run.memory.also_read(file.path, file.inputs)
+        if run.memory is not None:
+            run.memory.also_read(result.files)
     kept, _ = _selected(found_now, facts, contents, settings)
     found: list[Finding] = []
     for path in contents:

@@ -6,16 +6,18 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.findings import Finding
 from ferrule_lint.project.config import Settings
-from ferrule_lint.project.results import ResultsCache, encoded, key_of_files
+from ferrule_lint.project.results import ResultsCache, encoded, key_of_files, said
 
 if TYPE_CHECKING:
-    from ferrule_lint.checks.remembered import Remembered, Shown
+    from ferrule_lint.checks.remembered import FileResult, Remembered, Shown
     from ferrule_lint.checks.result import Before, CheckResult
 
+#: the findings in a file, and the suppressed ones
+Chosen: TypeAlias = tuple[Sequence[Finding], Sequence[Finding]]
 #: files that are reported, from which on it pays to keep what was found in each
 WORTHWHILE = 16
 
@@ -51,26 +53,25 @@ class Memory:
             self._found[name] = result.remembered
             self._shown.update((file.path, file.shown) for file in result.files if file.shown is not None)
 
-    def shown(self, path: str, findings: Sequence[Finding], suppressed: Sequence[Finding]) -> Shown | None:
-        """What was made of these findings in a file, if nothing that concerns it has changed since."""
+    def shown(self, path: str, of: Chosen, settings: Settings) -> Shown | None:
+        """What was made of findings in a file, if nothing that concerns it has changed since."""
         known = self._shown.get(path)
-        return known if known is not None and known.of == _digest(findings, suppressed) else None
+        return known if known is not None and known.of == _digest(of, settings) else None
 
-    def also_read(self, path: str, inputs: Iterable[tuple[str, str]]) -> None:
-        """Which fixes of a file hold depends on these inputs, too."""
-        self._read.setdefault(path, set()).update(inputs)
+    def also_read(self, files: Iterable[FileResult]) -> None:
+        """Which fixes of files hold depends on what was read to check them with their fixes."""
+        for file in files:
+            self._read.setdefault(file.path, set()).update(file.inputs)
 
-    def show(
-        self,
-        path: str,
-        of: tuple[Sequence[Finding], Sequence[Finding]],
-        now: tuple[Sequence[Finding], ...],
-        dropped: int,
-    ) -> None:
+    def looked_at(self, path: str, other: str) -> None:
+        """The fixes of a file depend on another file."""
+        self._read.setdefault(path, set()).add(("file", other))
+
+    def show(self, path: str, of: Chosen, now: Chosen, dropped: int, settings: Settings) -> None:
         """Keep what was made `of` the findings and suppressed findings in a file."""
         from ferrule_lint.checks.remembered import Shown, with_shown
 
-        shown = Shown(_digest(*of), tuple(now[0]), tuple(now[1]), dropped)
+        shown = Shown(_digest(of, settings), tuple(now[0]), tuple(now[1]), dropped)
         for name, found in self._found.items():
             self._found[name] = with_shown(found, path, shown, self._read.get(path, set()))
 
@@ -80,5 +81,7 @@ class Memory:
             self.cache.store(name, found)
 
 
-def _digest(*findings: Sequence[Finding]) -> str:
-    return hashlib.sha256(json.dumps([encoded(tuple(some)) for some in findings]).encode()).hexdigest()[:24]
+def _digest(of: Chosen, settings: Settings) -> str:
+    """Of findings, and of the settings that decide which fixes they get."""
+    text = json.dumps([encoded(tuple(some)) for some in of])
+    return hashlib.sha256(said(settings) + settings.fix_preference.encode() + text.encode()).hexdigest()[:24]

@@ -30,7 +30,9 @@ def fake_checks(monkeypatch: pytest.MonkeyPatch, find: Finder, errors: tuple[Lin
     """Replace all checks by `find`; what they are called with is recorded in the result."""
     calls = Calls()
 
-    def check(facts: Mapping[str, Any], report: Collection[str], models: object, options: CheckOptions) -> CheckResult:
+    def check(
+        facts: Mapping[str, Any], report: Collection[str], models: object, options: CheckOptions, before: object = None
+    ) -> CheckResult:
         calls.facts, calls.report, calls.sharded = facts, report, options.sharded
         return CheckResult(tuple(find(facts, report)), {"budget_exceeded": 0, "functions": 3}, errors)
 

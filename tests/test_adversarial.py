@@ -60,9 +60,7 @@ def contexts(n: int) -> str:
 def flags(n: int) -> str:
     """A function that is called with every combination of its flags."""
     names = [f"a{i}" for i in range(n)]
-    calls = "".join(
-        f"    f({', '.join(str(bool(number >> i & 1)) for i in range(n))})\n" for number in range(2**n)
-    )
+    calls = "".join(f"    f({', '.join(str(bool(number >> i & 1)) for i in range(n))})\n" for number in range(2**n))
     return f"{HEAD}def f({', '.join(names)}):\n    dist.barrier()\ndef g():\n{calls}"
 
 

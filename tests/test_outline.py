@@ -94,7 +94,7 @@ def well_typed(known: Outline) -> None:
 
 
 def test_an_entry_that_is_no_facts_is_made_anew() -> None:
-    first = json.dumps([1, [], [], [], [], []], separators=(",", ":"))
+    first = json.dumps([1, [], [], [], [], [], ""], separators=(",", ":"))
     facts = extract(SOURCE)
     assert outline.load(sealed(f"{first[1:]}\nnonsense"), lambda: facts).whole is facts
 

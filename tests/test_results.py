@@ -168,7 +168,7 @@ def test_damaged_entry_is_ignored_and_replaced(root: Path, damage: Callable[[byt
 def test_foreign_entry_is_ignored(tmp_path: Path, body: str) -> None:
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "k.json").write_text(f"{module._head(body)}\n{body}")
-    assert ResultsCache(tmp_path).load("k") is None
+    assert ResultsCache(tmp_path).load("k", module.Results) is None
 
 
 def test_a_run_with_errors_is_not_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,26 +100,37 @@ def still_true(known: Remembered, analysis: Analysis, digests: Digests, paths: I
     }
 
 
-def remembered(results: Iterable[FileResult], analysis: Analysis, digests: Digests) -> Remembered:
-    """Results as they are kept."""
-    numbers: dict[Input, int] = {}
+def remembered(
+    results: Iterable[FileResult], analysis: Analysis, digests: Digests, known: Remembered | None = None
+) -> Remembered:
+    """Results as they are kept, and beside them what was `known` of files that were not asked for this time."""
+    numbers: dict[KnownInput, int] = {}
+    answers: dict[Input, KnownInput] = {}
+
+    def number(given: Input) -> int:
+        if given not in answers:
+            answers[given] = KnownInput(*given, answer(analysis, digests, given))
+        return numbers.setdefault(answers[given], len(numbers))
+
     files = [
-        KnownFile(
-            result.path,
-            tuple([numbers.setdefault(given, len(numbers)) for given in result.inputs]),
-            result.findings,
-            result.statistics,
-            result.shown,
-        )
+        KnownFile(result.path, tuple(map(number, result.inputs)), result.findings, result.statistics, result.shown)
         for result in results
     ]
-    inputs = tuple([KnownInput(*given, answer(analysis, digests, given)) for given in numbers])
-    return Remembered(evidence(analysis), inputs, tuple(files))
+    now = evidence(analysis)
+    if known is not None and known.evidence == now:
+        done = {file.path for file in files}
+        files += [
+            replace(file, inputs=tuple([numbers.setdefault(known.inputs[n], len(numbers)) for n in file.inputs]))
+            for file in known.files
+            if file.path in digests and file.path not in done
+        ]
+    return Remembered(now, tuple(numbers), tuple(files))
 
 
 def with_shown(known: Remembered, path: str, shown: Shown, also_read: Iterable[Input]) -> Remembered:
     """With what was shown of a file; unchanged if more was read for it than anybody has asked in checking."""
-    numbers = {(given.kind, given.name): number for number, given in enumerate(known.inputs)}
+    # answers of this run come before those that are kept from earlier ones
+    numbers = {(given.kind, given.name): number for number, given in reversed(list(enumerate(known.inputs)))}
     more = [numbers.get(given) for given in also_read]
     if None in more:
         return known
@@ -145,6 +156,7 @@ def answer(analysis: Analysis, digests: Digests, given: Input) -> str:
 
 
 _QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
+    "shape": lambda analysis, name: [m.outline.shape for m in (analysis.names.modules.get(name),) if m is not None],
     "module": lambda analysis, name: analysis.names.candidates(name),
     "method": lambda analysis, name: analysis.names.with_method(name),
     "mention": lambda analysis, name: [module.path for module in analysis.names.mentioning(name)],

@@ -70,7 +70,9 @@ def _check(
         tuple(results),
         None
         if before is None
-        else remembered([result for result in results if result.path not in failed], analysis, before.digests),
+        else remembered(
+            [result for result in results if result.path not in failed], analysis, before.digests, before.known
+        ),
     )
 
 

@@ -6,6 +6,7 @@ bases of their classes. It has a line of its own before the facts in the cache; 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Callable
@@ -26,6 +27,8 @@ class Outline(NamedTuple):
     classes: tuple[tuple[str, tuple[str, ...]], ...]
     #: names of what stands in classes as a function
     methods: frozenset[str]
+    #: a digest of all but the bodies, whatever line they stand on: imports, signatures, bases
+    shape: str
 
 
 class LazyFacts:
@@ -67,7 +70,30 @@ def outline(facts: Facts) -> Outline:
         frozenset(facts.names),
         tuple([(plain_name(c.qualname), tuple([_base_name(b) for b in c.bases])) for c in facts.classes]),
         frozenset([plain_name(fn.qualname) for fn in facts.functions if fn.owner is not None]),
+        _shape(facts),
     )
+
+
+def _shape(facts: f.FileFacts) -> str:
+    imports = [(i.module, i.name, i.alias, i.level) for i in facts.imports]
+    functions = [_without_places(fn._replace(line=0, body=())) for fn in facts.functions]
+    classes = [_without_places(c._replace(line=0, body=())) for c in facts.classes]
+    return hashlib.sha256(json.dumps([imports, functions, classes]).encode()).hexdigest()[:24]
+
+
+def _without_places(node: object) -> list[object]:
+    """A node as a flat list that tells it from others, wherever it stands."""
+    out: list[object] = []
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, tuple):
+            out.append(item)
+            continue
+        parts = [part for name, part in zip(getattr(item, "_fields", item), item, strict=True) if name != "pos"]
+        out.append(f"{type(item).__name__} {len(parts)}")
+        stack += reversed(parts)
+    return out
 
 
 def plain_name(qualname: str) -> str:
@@ -89,7 +115,8 @@ def dump(facts: f.FileFacts) -> str:
     """A line of JSON with the outline, whose checksum covers all that follows, and a line with the facts."""
     o = outline(facts)
     first = json.dumps(
-        [o.lines, o.imports, o.suppressions, sorted(o.names), o.classes, sorted(o.methods)], separators=(",", ":")
+        [o.lines, o.imports, o.suppressions, sorted(o.names), o.classes, sorted(o.methods), o.shape],
+        separators=(",", ":"),
     )
     body = f"{first[1:]}\n{codec.dump(facts)}"
     return _head(body) + body
@@ -111,7 +138,7 @@ def load(text: str, otherwise: Callable[[], f.FileFacts]) -> LazyFacts:
     try:
         if text[:_HEAD_LENGTH] != _head(text[_HEAD_LENGTH:]):
             raise CodecError("not the text of an outline, of another version, or damaged")
-        _, _, lines, imports, suppressions, names, classes, methods = json.loads(first)
+        _, _, lines, imports, suppressions, names, classes, methods, shape = json.loads(first)
         known = Outline(
             _one(lines, int),
             tuple([_fields(f.Import, item) for item in imports]),
@@ -119,6 +146,7 @@ def load(text: str, otherwise: Callable[[], f.FileFacts]) -> LazyFacts:
             frozenset(_texts(names)),
             tuple([(_one(name, str), tuple(_texts(bases))) for name, bases in classes]),
             frozenset(_texts(methods)),
+            _one(shape, str),
         )
     except (ValueError, TypeError, LookupError, RecursionError, MemoryError) as error:
         raise CodecError(f"not the text of an outline: {error!r}") from None

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 Pos: TypeAlias = tuple[int, int, int, int]
 
 #: changes whenever the meaning or form of facts changes; part of every cache key
-FACTS_VERSION = 2
+FACTS_VERSION = 3
 
 
 class Name(NamedTuple):

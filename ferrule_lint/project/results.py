@@ -81,9 +81,9 @@ def key(discovery: Discovery, settings: Settings, files: Mapping[str, str]) -> s
     digest = hashlib.sha256(tool_version().encode())
     nearest = Nearest(dataclasses.replace(settings, root=discovery.root))
     try:
-        digest.update(_said(settings))
+        digest.update(said(settings))
         for own in nearest.among(discovery.report):
-            digest.update(_said(own))
+            digest.update(said(own))
             digest.update(f"{own.source}".encode())
     except OSError:
         return None
@@ -104,7 +104,7 @@ def key_of_files(settings: Settings) -> str | None:
     return digest.hexdigest()
 
 
-def _said(settings: Settings) -> bytes:
+def said(settings: Settings) -> bytes:
     """What settings say that decides what is found; raises OSError for a model file that cannot be read."""
     names = (field.name for field in dataclasses.fields(settings) if field.name not in _ELSEWHERE)
     said = "".join(f"{name}={getattr(settings, name)!r}\n" for name in names).encode()

@@ -51,9 +51,9 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "_calls", "body", "called_on",
-        "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
-        "is_property", "is_static", "is_variant", "line", "module",
+        "_body", "_called_on", "_calls", "_decorators", "_line",
+        "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "is_property", "is_static", "is_variant", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
 
@@ -61,10 +61,10 @@ class FunctionInfo:
         self.module = module
         self.qualname = facts.qualname
         self.name = plain_name(facts.qualname)
-        self.line = facts.line
+        self._line = facts.line
         self.parameters = facts.parameters
-        self.decorators = facts.decorators
-        self.body = facts.body
+        self._decorators = facts.decorators
+        self._body = facts.body
         self.returns = facts.returns
         self.is_generator = facts.is_generator
         self.is_async = facts.is_async
@@ -73,7 +73,7 @@ class FunctionInfo:
         self.id = f"{module.path}:{facts.qualname}"
         self._calls: tuple[f.Call, ...] | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
-        self.called_on: frozenset[tuple[str, str]] | None = None
+        self._called_on: frozenset[tuple[str, str]] | None = None
         names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names
@@ -83,20 +83,41 @@ class FunctionInfo:
         self.is_context_manager = not names.isdisjoint({"contextmanager", "asynccontextmanager"})
 
     @property
+    def body(self) -> f.Body:
+        """The statements."""
+        self.module.read()
+        return self._body
+
+    @property
+    def line(self) -> int:
+        """Where the definition begins."""
+        self.module.read()
+        return self._line
+
+    @property
+    def decorators(self) -> tuple[f.Expr, ...]:
+        """The expressions above it, the outermost first."""
+        if self._decorators:
+            self.module.read()
+        return self._decorators
+
+    @property
     def calls(self) -> tuple[f.Call, ...]:
         """Every call in the body, in no order: many questions are about calls only."""
+        body = self.body
         if self._calls is None:
-            self._calls = tuple([node for node in walk(self.body) if type(node) is f.Call])
+            self._calls = tuple([node for node in walk(body) if type(node) is f.Call])
         return self._calls
 
     def calls_on(self, name: str) -> Iterator[str]:
         """The methods that the function calls on what a name holds."""
-        if self.called_on is None:
-            funcs = [call.func for call in self.calls]
-            self.called_on = frozenset(
+        calls = self.calls
+        if self._called_on is None:
+            funcs = [call.func for call in calls]
+            self._called_on = frozenset(
                 (func.base.id, func.attr) for func in funcs if type(func) is f.Attr and type(func.base) is f.Name
             )
-        return (method for known, method in self.called_on if known == name)
+        return (method for known, method in self._called_on if known == name)
 
     @property
     def display(self) -> str:
@@ -107,7 +128,7 @@ class FunctionInfo:
 class ClassInfo:
     """A class of the project."""
 
-    __slots__ = ("attributes", "bases", "decorators", "external_bases", "id", "line", "methods", "module", "name",
+    __slots__ = ("_attributes", "bases", "decorators", "external_bases", "id", "line", "methods", "module", "name",
                  "own_mro", "qualname", "read")  # fmt: skip
 
     def __init__(self, module: ModuleInfo, facts: f.ClassFacts) -> None:
@@ -118,7 +139,7 @@ class ClassInfo:
         self.bases = facts.bases
         self.decorators = facts.decorators
         self.methods: dict[str, FunctionInfo] = {}
-        self.attributes: dict[str, f.Assign] = {}
+        self._attributes: dict[str, f.Assign] = {}
         self.own_mro: tuple[ClassInfo, ...] | None = None
         #: what has been read for it
         self.read = 0
@@ -128,14 +149,21 @@ class ClassInfo:
             if type(statement) is f.Assign:
                 for target in statement.targets:
                     if type(target) is f.Name:
-                        self.attributes[target.id] = statement
+                        self._attributes[target.id] = statement
+
+    @property
+    def attributes(self) -> dict[str, f.Assign]:
+        """What is assigned in the body of the class, by name."""
+        self.module.read()
+        return self._attributes
 
 
 class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
-    __slots__ = ("_bit", "_body", "_classes", "_facts", "_functions", "_outer", "_reads", "global_assigns", "imports",
-                 "infers", "is_package", "meanings", "name", "outline", "parts", "path", "stars", "values")  # fmt: skip
+    __slots__ = ("_bit", "_body", "_classes", "_facts", "_functions", "_outer", "_reads", "_shape", "global_assigns",
+                 "imports", "infers", "is_package", "meanings", "name", "outline", "parts", "path", "stars",
+                 "values")  # fmt: skip
 
     def __init__(self, path: str, facts: Facts, reads: Reads) -> None:
         self.path = path
@@ -145,7 +173,7 @@ class ModuleInfo:
         self.name = ".".join(self.parts)
         self._facts = facts
         self._reads = reads
-        self._bit = reads.bit(("file", path))
+        self._bit, self._shape = reads.bit(("file", path)), reads.bit(("shape", path))
         self._body: f.Body | None = None
         self._classes: dict[str, ClassInfo] = {}
         self._functions: dict[str, FunctionInfo] = {}
@@ -167,36 +195,41 @@ class ModuleInfo:
     @property
     def body(self) -> f.Body:
         """The statements at the top level."""
-        self._read()
+        self._open()
+        self.read()
         assert self._body is not None
         return self._body
 
     @property
     def classes(self) -> dict[str, ClassInfo]:
         """By qualified name."""
-        self._read()
+        self._open()
         return self._classes
 
     @property
     def functions(self) -> dict[str, FunctionInfo]:
         """By qualified name."""
-        self._read()
+        self._open()
         return self._functions
 
     @property
     def outer(self) -> frozenset[str]:
         """Qualified names of the functions that others are nested in."""
-        self._read()
+        self._open()
         return self._outer
 
     @property
     def mentions(self) -> frozenset[str]:
         """Every identifier that stands in an expression of the file."""
-        self._reads.bits |= self._bit
+        self.read()
         return self.outline.names
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Note that what is being computed depends on all that is in the file, and not just on its shape."""
         self._reads.bits |= self._bit
+
+    def _open(self) -> None:
+        self._reads.bits |= self._shape
         if self._body is not None:
             return
         facts = whole(self._facts)
