@@ -456,6 +456,8 @@ def _divergent(
     if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):
         confidence = Confidence.LOW
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
+    if model.kind == "rank" and axes == UNKNOWN_GROUP:
+        divergence = divergence._replace(group=channel)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why, lambda path: definition(frame, path))
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)
 
