@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project import parameters, training
+from ferrule_lint.semantics.project import nearness, parameters, training
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ class Sharding:
         self._reduced: dict[str, Confidence] = {}
         self._reduces_any = False
         self._gathering = False
+        #: where something of unknown class is sharded, and the files that can have to do with it
+        self._generic_in: set[str] = set()
+        self._near: frozenset[str] | None = None
         #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
         self._buffered: dict[str, bool] = {}
         self._keeps_buffers = False
@@ -134,6 +137,15 @@ class Sharding:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
         return self._generic
 
+    def is_near(self, module: ModuleInfo) -> bool:
+        """Whether a module of this file may be the one of unknown class that is sharded."""
+        if self._setting != "auto":
+            return True
+        if self._near is None:
+            self._gather()
+            self._near = nearness.near(self._analysis, self._generic_in)
+        return module.path in self._near
+
     def _gather(self) -> dict[str, Confidence]:
         if self._classes is None:
             self._classes = {}
@@ -165,7 +177,7 @@ class Sharding:
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
         if model is not None and not serves and _tells_sharding(model, call):
-            self._any_module(serves)
+            self._any_module(module, serves)
             self._data_parallel = True
         self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps) and not serves)
         if model is None or not model.wraps:
@@ -181,11 +193,12 @@ class Sharding:
         for wrapped in exprs:
             self._wrapped(module, owner, wrapped, model.wraps == "shards", serves)
         if not exprs and model.wraps == "shards":
-            self._any_module(serves)
+            self._any_module(module, serves)
         elif not exprs:
             self._reduces_any = True
 
-    def _any_module(self, serves: bool) -> None:
+    def _any_module(self, module: ModuleInfo, serves: bool) -> None:
+        self._generic_in.add(module.path)
         self._generic = max(self._generic or Confidence.LOW, Confidence.LOW if serves else Confidence.MEDIUM)
 
     def _wrapped(
@@ -194,7 +207,7 @@ class Sharding:
         assert self._classes is not None
         classes = self._analysis.classes_of(module, owner, expr)
         if not classes and shards:
-            self._any_module(serves)
+            self._any_module(module, serves)
         elif not classes:
             self._reduces_any = True
         for info in classes:
