@@ -156,7 +156,7 @@ def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:
     else:
         return False
     kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
-    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in body)
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in walk(body))
 
 
 def _function_body(frame: Frame) -> f.Body:
