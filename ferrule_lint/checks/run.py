@@ -9,6 +9,7 @@ from dataclasses import replace
 from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
 from ferrule_lint.checks.result import CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
+from ferrule_lint.checks.workers import sent_to_workers
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.types import Body
 from ferrule_lint.findings import Confidence, Finding, LintError
@@ -62,7 +63,7 @@ def _check(
         elif found:
             findings += map(_of_one_process, found) if of_one_process(analysis, module) else found
     return CheckResult(
-        tuple(told_once(_without_repeats(findings))), dict(sorted(analysis.counters.items())), tuple(errors)
+        tuple(told_once(sent_to_workers(analysis, _without_repeats(findings)))), dict(sorted(analysis.counters.items())), tuple(errors)
     )
 
 
