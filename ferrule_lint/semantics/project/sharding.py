@@ -141,8 +141,10 @@ class Sharding:
         """Whether a module of this file may be the one of unknown class that is sharded."""
         if self._setting != "auto":
             return True
+        self._gather()
+        if self._gathering:
+            return True  # asked for while the evidence is being gathered
         if self._near is None:
-            self._gather()
             self._near = nearness.near(self._analysis, self._generic_in)
         return module.path in self._near
 
