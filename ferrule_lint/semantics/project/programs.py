@@ -35,11 +35,16 @@ def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
     if module.alone is None:
         names = (*module.mentions, *(dotted for dotted, _ in module.imports.values()))
         module.alone = (
-            any(_starts(s) for s in module.body)
+            can_be_started(module)
             and not any(_OF_SEVERAL.search(name) for name in names)
             and not any(_joins(analysis, imported) for imported in imported(analysis, module))
         )
     return module.alone
+
+
+def can_be_started(module: ModuleInfo) -> bool:
+    """Whether a file is a program."""
+    return "__name__" in module.mentions and any(_starts(s) for s in module.body)
 
 
 def imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:

@@ -48,7 +48,7 @@ class Sharding:
         self._gathering = False
         #: where something of unknown class is sharded, and the files that can have to do with it
         self._generic_in: set[str] = set()
-        self._near: frozenset[str] | None = None
+        self._near: nearness.Nearness | None = None
         #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
         self._buffered: dict[str, bool] = {}
         self._keeps_buffers = False
@@ -145,7 +145,7 @@ class Sharding:
         if self._gathering:
             return True  # asked for while the evidence is being gathered
         if self._near is None:
-            self._near = nearness.near(self._analysis, self._generic_in)
+            self._near = nearness.Nearness(self._analysis, self._generic_in)
         return module.path in self._near
 
     def _gather(self) -> dict[str, Confidence]:
