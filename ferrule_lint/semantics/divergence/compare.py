@@ -442,13 +442,20 @@ def _without_empty_rounds(body: Signature) -> Signature:
 
 def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
-    inside = [o for o in choices_and_loops((choice,)) if type(o) is Choice and has_exit(o.body + o.orelse)]
-    asked = {a.key for o in (choice, *inside) for a in atoms(o.formula) if a.divergence is None}
-    own = {id(o) for o in (choice, *inside)}
-    others = [o for o in choices_and_loops(root) if type(o) is Choice and id(o) not in own] if asked else []
-    again = {a.key for o in others for a in atoms(o.formula)}
-    keys = sorted(asked & again)[:MOST_SETTINGS]
+    own = [o for o in choices_and_loops((choice,)) if type(o) is Choice]
+    leaving = [o for o in own if o is not choice and has_exit(o.body + o.orelse)]
+    asked, asked_inside = _settings_of([choice]), _settings_of(leaving)
+    if not asked and not asked_inside:
+        return [{}]
+    others = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice]
+    outside = [o for o in others if not any(o is known for known in own)]
+    # an exit in here may be taken under the same setting that decides over what comes elsewhere
+    keys = sorted((asked & _settings_of(others)) | (asked_inside & _settings_of(outside)))[:MOST_SETTINGS]
     return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+
+
+def _settings_of(choices: Iterable[Choice]) -> set[str]:
+    return {a.key for o in choices for a in atoms(o.formula) if a.divergence is None}
 
 
 def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:
