@@ -75,13 +75,11 @@ def _same_name(a: f.Expr, b: f.Name) -> bool:
     return type(a) is f.Name and a.id == b.id
 
 
-def _element_again(frame: Frame, expr: f.Expr) -> Value:
-    """What is taken from something that has been evaluated before: what evaluating it once more issues is dropped."""
-    issues, latents = len(frame.issues), len(frame.latents)
-    with frame.recording():
-        iterable = frame.eval(expr)
-    del frame.issues[issues:], frame.latents[latents:]
-    return element_of(frame, iterable, expr)
+def _is_counter(expr: f.Expr) -> bool:
+    """`range(n)`, `cycle(range(n))`, `count()`: numbers, whatever they stand beside."""
+    while type(expr) is f.Call and last_name(expr.func) in ("cycle", "repeat") and expr.args:
+        expr = expr.args[0]
+    return type(expr) is f.Call and last_name(expr.func) in ("range", "count")
 
 
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
@@ -95,9 +93,13 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         type(expr) is f.Call
         and last_name(expr.func) == "zip"
         and len(expr.args) > 1
-        and any(map(place_name, expr.args))
+        and all(place_name(a) or _is_counter(a) for a in expr.args)
     ):
-        return Value(items=tuple([_beside_others(_element_again(frame, a)) for a in expr.args]))
+        return Value(
+            items=tuple(
+                [UNKNOWN if _is_counter(a) else _beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]
+            )
+        )
     if iterable.items:
         joined = join(iterable.items)
         if joined.target is not None or joined.const is not None:
