@@ -63,7 +63,9 @@ def _check(
         elif found:
             findings += map(_of_one_process, found) if of_one_process(analysis, module) else found
     return CheckResult(
-        tuple(told_once(sent_to_workers(analysis, _without_repeats(findings)))), dict(sorted(analysis.counters.items())), tuple(errors)
+        tuple(told_once(sent_to_workers(analysis, _without_repeats(findings)))),
+        dict(sorted(analysis.counters.items())),
+        tuple(errors),
     )
 
 

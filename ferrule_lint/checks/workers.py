@@ -1,4 +1,4 @@
-"""Ranks that wait for orders: a loop which some ranks alone run, and in which each round begins with what they are told.
+"""Ranks that wait for orders: a loop that some ranks alone run, and in which each round begins with what they are told.
 
 One rank serves requests, and its handlers say to the others what to do; these hear it in their loop. The two halves are
 in different functions, which some server calls, so that neither has its counterpart in sight: what is heard in such a

@@ -229,7 +229,9 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     if builtin is not None:
         return builtin
     if dotted == "torch.numel" and arguments.positional:
-        return methods.size(frame, MethodTarget(arguments.positional[0], "numel"), Arguments(e._replace(args=()), (), {}))
+        return methods.size(
+            frame, MethodTarget(arguments.positional[0], "numel"), Arguments(e._replace(args=()), (), {})
+        )
     if dotted.startswith("torch."):
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):

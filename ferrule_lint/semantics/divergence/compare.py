@@ -276,7 +276,8 @@ class Comparison:
         if summary.busy or not summary.events:
             return ()
         key = (
-            self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members, self.surely, self.group,
+            self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members, self.surely,
+            self.group,
         )  # fmt: skip
         known = summary.signatures.get(key)
         if known is None:
@@ -445,13 +446,19 @@ def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     own = [o for o in choices_and_loops((choice,)) if type(o) is Choice]
     leaving = [o for o in own if o is not choice and has_exit(o.body + o.orelse)]
     asked, asked_inside = _settings_of([choice]), _settings_of(leaving)
-    if not asked and not asked_inside:
-        return [{}]
+    around = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice and _holds(o, choice)]
     others = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice]
     outside = [o for o in others if not any(o is known for known in own)]
-    # an exit in here may be taken under the same setting that decides over what comes elsewhere
-    keys = sorted((asked & _settings_of(others)) | (asked_inside & _settings_of(outside)))[:MOST_SETTINGS]
+    # an exit in here may be taken under the same setting that decides over what comes elsewhere, and in another round
+    # of a loop the settings that led here are what they were
+    keys = sorted((asked & _settings_of(others)) | (asked_inside & _settings_of(outside)) | _settings_of(around))[
+        :MOST_SETTINGS
+    ]
     return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+
+
+def _holds(outer: Choice, choice: Choice) -> bool:
+    return any(o is choice for o in choices_and_loops(outer.body + outer.orelse))
 
 
 def _settings_of(choices: Iterable[Choice]) -> set[str]:
