@@ -57,6 +57,15 @@ def contexts(n: int) -> str:
     return f"{HEAD}def f0(a, b, c):\n    dist.barrier()\n{functions}"
 
 
+def flags(n: int) -> str:
+    """A function that is called with every combination of its flags."""
+    names = [f"a{i}" for i in range(n)]
+    calls = "".join(
+        f"    f({', '.join(str(bool(number >> i & 1)) for i in range(n))})\n" for number in range(2**n)
+    )
+    return f"{HEAD}def f({', '.join(names)}):\n    dist.barrier()\ndef g():\n{calls}"
+
+
 def recursive(n: int) -> str:
     """Functions that all call each other."""
     return HEAD + "".join(
@@ -178,7 +187,7 @@ def test_a_file_of_a_hundred_thousand_lines() -> None:
     ("source", "what"),
     [
         (choices(60), "comparisons of long traces"),
-        (contexts(20), "contexts of a function"),
+        (flags(9), "contexts of a function"),
         (recursive(60), "summaries of a function"),
         (
             f"{HEAD}def f(x):\n    if {' and '.join(f'dist.get_rank() == {i}' for i in range(9))}:\n"

@@ -45,7 +45,13 @@ from ferrule_lint.semantics.walk.holders import FULL, Holders, enter
 from ferrule_lint.semantics.walk.statements import EXECUTORS
 
 DEEPEST_CALL = 24
-MOST_CONTEXTS = 8
+#: contexts of one function (of one class, in one closure). Real code stays below: were they to run out, it would depend on the
+#: order of the files which of them are told apart
+MOST_CONTEXTS = 256
+#: how often a summary that leans on unfinished ones is computed anew
+MOST_ATTEMPTS = 48
+#: summaries of one function, in all contexts, classes and closures
+MOST_SUMMARIES = 2048
 MOST_EVENTS = 16
 MOST_ESCAPES = 4
 DEEPEST_LIGHT_CALL = 3
@@ -86,7 +92,10 @@ class Analysis:
         self._leans: list[int] = []
         #: open functions that call themselves, as far as one has seen
         self._again: set[tuple[object, ...]] = set()
-        self._contexts: collections.Counter[str] = collections.Counter()
+        #: how many contexts of a function there are, attempts at a summary, and summaries of a function
+        self._contexts: collections.Counter[tuple[object, ...]] = collections.Counter()
+        self._attempts: collections.Counter[tuple[object, ...]] = collections.Counter()
+        self._of_function: collections.Counter[str] = collections.Counter()
         self._modules: dict[str, bool] = {}
         self._axes: dict[str, Axes | None] = {}
         self._light: dict[tuple[object, ...], Value] = {}
@@ -385,11 +394,15 @@ class Analysis:
         if depth > DEEPEST_CALL:
             self.count("calls nested too deeply")
             return None
-        if context and self._contexts[function.id] >= MOST_CONTEXTS:
-            self.count("contexts of a function")
-            return self.summary(function, (), info, closure, depth)
-        self._contexts[function.id] += 1
-        if self._contexts[function.id] > 6 * MOST_CONTEXTS:
+        if not self._attempts[key]:
+            variant = (function.id, key[2], closure)
+            if context and self._contexts[variant] >= MOST_CONTEXTS:
+                self.count("contexts of a function")
+                return self.summary(function, (), info, closure, depth)
+            self._contexts[variant] += bool(context)
+            self._of_function[function.id] += 1
+        self._attempts[key] += 1
+        if self._attempts[key] > MOST_ATTEMPTS or self._of_function[function.id] > MOST_SUMMARIES:
             self.count("summaries of a function")
             return None
         place = len(self._leans)
