@@ -31,7 +31,7 @@ def infers(function: FunctionInfo) -> bool:
 
 
 def in_evaluation(trace: Trace, events_of: EventsOf, known: dict[int, Summary] | None = None, depth: int = 0) -> Trace:
-    """A trace without the arms that modules take in training only, those in calls included; itself if there are none."""
+    """A trace without the arms that modules take in training only, those in calls too; itself if there are none."""
     known = {} if known is None else known
 
     def inner(part: Trace) -> Trace:
