@@ -37,7 +37,7 @@ def sets_no_number(frame: Frame, loop: f.While) -> bool:
 def polls(loop: f.While) -> bool:
     """Whether nothing counts the rounds of a loop: they leave what its test asks for alone, but for what they do under
     tests of their own."""
-    asked = {place for node in walk(loop.test) if (place := place_name(node)) and type(node) in (f.Name, f.Attr)}
+    asked = {place_name(node) for node in walk(loop.test) if type(node) is f.Name or type(node) is f.Attr} - {""}
     return not asked or all(_leaves_alone(s, asked) for s in loop.body)
 
 
