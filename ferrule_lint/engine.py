@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.extraction import Crashed, Unparsable, Unreadable, describe_crash, read_facts
 from ferrule_lint.findings import Confidence, Finding, LintError, NotebookCells, Report, Span
+from ferrule_lint.memory import WORTHWHILE, Memory
 from ferrule_lint.project.cache import FOLDER, FactsCache
 from ferrule_lint.project.config import ConfigError, Settings
 from ferrule_lint.project.discovery import NOTEBOOK, Discovery, discover
 from ferrule_lint.project.nearest import Nearest, as_error
-from ferrule_lint.project.results import Results, ResultsCache
+from ferrule_lint.project.results import Results, ResultsCache, digests
 from ferrule_lint.project.results import key as results_key
 from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION, Selection, check_codes
 
 if TYPE_CHECKING:
+    from ferrule_lint.checks.remembered import Shown
     from ferrule_lint.checks.result import CheckResult
     from ferrule_lint.facts.outline import Facts
     from ferrule_lint.fixes.rounds import Repair
@@ -55,6 +57,8 @@ class _Run:
     sources: dict[str, bytes] = field(default_factory=dict)
     #: fixes that did not hold
     dropped: list[Dropped] = field(default_factory=list)
+    #: what earlier runs have found
+    memory: Memory | None = None
 
     def read(self, path: str) -> bytes:
         """The content of a file, always the same in one run; raises OSError."""
@@ -193,14 +197,19 @@ def _report(run: _Run, results: Results, start: float) -> Report:
 
 def _known_or_analyse(run: _Run, settings: Settings, jobs: int, cache: ResultsCache) -> Results:
     """The results of an earlier run over the same project, else of an analysis now."""
-    key = results_key(run.discovery, settings, run.contents)
-    known = cache.load(key) if key is not None else None
+    files = digests(run.discovery, run.contents)
+    key = results_key(run.discovery, settings, files) if files is not None else None
+    known = cache.load(key, Results) if key is not None else None
     if known is not None:
         return replace(known, statistics={**known.statistics, "results_cached": 1})
+    if files is not None and len(run.discovery.report) >= WORTHWHILE:
+        run.memory = Memory(cache, files)
     results = _analyse(run, settings, jobs)
     # what failed may not fail again; and what was read has to be what the key was made of
-    if key is not None and not run.errors and results_key(run.discovery, settings, run.contents) == key:
+    if key is not None and not run.errors and digests(run.discovery, run.contents) == files:
         cache.store(key, results)
+        if run.memory is not None:
+            run.memory.store()
     if run.cache is not None and run.cache.hits:
         return replace(results, statistics={**results.statistics, "cache_hits": run.cache.hits})
     return results
@@ -211,9 +220,42 @@ def _analyse(run: _Run, settings: Settings, jobs: int) -> Results:
         _read(run, jobs)
         _check(run, settings)
         run.findings, run.suppressed = _selected(run.findings, run.facts, run.discovery.report, settings)
-        _flag(run)
-        _offer(run, settings)
+        _show(run, settings)
     return _results(run, settings)
+
+
+def _show(run: _Run, settings: Settings) -> None:
+    """Findings with their exact ranges and fixes; those of an earlier run where nothing has changed."""
+    known: list[Shown] = []
+    chosen: dict[str, tuple[list[Finding], list[Finding]]] = {}
+    if run.memory is not None:
+        chosen = _by_path(run)
+        for path, (findings, suppressed) in list(chosen.items()):
+            shown = run.memory.shown(path, findings, suppressed)
+            if shown is not None:
+                known.append(shown)
+                del chosen[path]
+        run.findings = [finding for findings, _ in chosen.values() for finding in findings]
+        run.suppressed = [finding for _, suppressed in chosen.values() for finding in suppressed]
+    _flag(run)
+    _offer(run, settings)
+    if run.memory is not None and not run.errors:
+        now = _by_path(run)
+        for path, before in chosen.items():
+            dropped = sum(one.finding.path == path for one in run.dropped)
+            run.memory.show(path, before, now.get(path, ([], [])), dropped)
+    run.findings += [finding for shown in known for finding in shown.findings]
+    run.suppressed += [finding for shown in known for finding in shown.suppressed]
+    run.count("fixes_dropped", sum(shown.dropped for shown in known))
+
+
+def _by_path(run: _Run) -> dict[str, tuple[list[Finding], list[Finding]]]:
+    """The findings of each file, and the suppressed ones."""
+    found: dict[str, tuple[list[Finding], list[Finding]]] = {}
+    for place, findings in enumerate((run.findings, run.suppressed)):
+        for finding in findings:
+            found.setdefault(finding.path, ([], []))[place].append(finding)
+    return found
 
 
 def _results(run: _Run, settings: Settings) -> Results:
@@ -320,7 +362,7 @@ def _check(run: _Run, settings: Settings) -> None:
 
     run.progress("analysing", 0, 1)
     try:
-        for result in _checked(run.facts, run.discovery.report, settings):
+        for result in _checked(run.facts, run.discovery.report, settings, run.memory):
             run.findings.extend(result.findings)
             run.errors.extend(result.errors)
             for name, number in result.statistics.items():
@@ -333,7 +375,9 @@ def _check(run: _Run, settings: Settings) -> None:
     run.progress("analysing", 1, 1)
 
 
-def _checked(facts: Mapping[str, Facts], paths: Iterable[str], settings: Settings) -> Iterator[CheckResult]:
+def _checked(
+    facts: Mapping[str, Facts], paths: Iterable[str], settings: Settings, memory: Memory | None = None
+) -> Iterator[CheckResult]:
     """What the checks say of `paths`: one analysis for all files whose settings want the same of it."""
     from ferrule_lint.checks.result import CheckOptions
     from ferrule_lint.checks.run import check
@@ -346,7 +390,10 @@ def _checked(facts: Mapping[str, Facts], paths: Iterable[str], settings: Setting
         alike.setdefault((own.models, own.sharded), (own, set()))[1].add(path)
     for own, reported in alike.values():
         options = CheckOptions(sharded=own.sharded)
-        result = check(facts, frozenset(reported), load_models(own.models), options)
+        before = memory.before(own) if memory is not None else None
+        result = check(facts, frozenset(reported), load_models(own.models), options, before)
+        if memory is not None:
+            memory.keep(own, result)
         yield replace(result, findings=tuple(one for one in result.findings if one.path in reported))
 
 
@@ -417,7 +464,11 @@ def _offer(run: _Run, settings: Settings) -> None:
     in_notebooks = [finding for finding in run.findings if finding.path in run.notebooks]
     try:
         offered, run.dropped = offer(
-            in_files, run.read, lambda contents: _recheck(run, settings, contents), settings.fix_preference
+            in_files,
+            run.read,
+            lambda contents: _recheck(run, settings, contents),
+            settings.fix_preference,
+            lambda path, other: run.memory.also_read(path, [("file", other)]) if run.memory is not None else None,
         )
         run.findings = [*offered, *in_notebooks]
     except Exception as error:
@@ -433,7 +484,11 @@ def _recheck(run: _Run, settings: Settings, contents: Mapping[str, bytes]) -> li
     from ferrule_lint.frontend.lower import extract
 
     facts = {**run.facts, **{path: extract(data) for path, data in contents.items()}}
-    found_now = [finding for result in _checked(facts, contents, settings) for finding in result.findings]
+    found_now: list[Finding] = []
+    for result in _checked(facts, contents, settings):
+        found_now += result.findings
+        for file in result.files if run.memory is not None else ():
+            run.memory.also_read(file.path, file.inputs)
     kept, _ = _selected(found_now, facts, contents, settings)
     found: list[Finding] = []
     for path in contents:

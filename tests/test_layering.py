@@ -33,8 +33,10 @@ ALLOWED = {
     "reporters": {"findings", "fixes", "resources", "rulebook", "checks"},
     "project": {"findings", "models", "resources", "facts"},
     "extraction": {"project", "frontend", "facts"},
+    "memory": {"checks", "findings", "project"},
     "engine": {
         "extraction",
+        "memory",
         "checks",
         "fixes",
         "flagger",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ferrule_lint.checks.remembered import Digests, FileResult, Remembered
 from ferrule_lint.findings import Finding, LintError
 
 
@@ -15,7 +16,19 @@ class CheckOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """An earlier run, nothing if there was none, and the digests of the files as they are now."""
+
+    known: Remembered
+    digests: Digests
+
+
+@dataclass(frozen=True, slots=True)
 class CheckResult:
     findings: tuple[Finding, ...] = ()
     statistics: dict[str, int] = field(default_factory=dict)
     errors: tuple[LintError, ...] = ()
+    #: what was found file by file
+    files: tuple[FileResult, ...] = ()
+    #: what to keep for the next run
+    remembered: Remembered | None = None

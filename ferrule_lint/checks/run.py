@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
-from ferrule_lint.checks.result import CheckOptions, CheckResult
+from ferrule_lint.checks.remembered import FileResult, remembered, still_true
+from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.workers import sent_to_workers
 from ferrule_lint.facts.outline import Facts
@@ -29,16 +31,19 @@ def check(
     report: Collection[str],
     models: ModelSet,
     options: CheckOptions | None = None,
-    progress: Callable[[str], None] | None = None,
+    before: Before | None = None,
 ) -> CheckResult:
-    """Findings of the files in `report`, in the context of all `facts` (posix paths relative to the root)."""
+    """Findings of the files in `report`, in the context of all `facts` (posix paths relative to the root).
+
+    With `before`, files that an earlier run has checked are not checked again where that would find the same.
+    """
     options = options or CheckOptions()
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _STACK))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _STACK))
     try:
-        return _check(facts, report, models, options, progress)
+        return _check(facts, report, models, options, before)
     finally:
-        sys.setrecursionlimit(before)
+        sys.setrecursionlimit(limit)
 
 
 def _check(
@@ -46,27 +51,42 @@ def _check(
     report: Collection[str],
     models: ModelSet,
     options: CheckOptions,
-    progress: Callable[[str], None] | None,
+    before: Before | None,
 ) -> CheckResult:
     analysis = Analysis(facts, models, options.sharded)
-    findings: list[Finding] = []
+    modules = [analysis.names.modules[path] for path in sorted(report) if path in analysis.names.modules]
+    known: dict[str, FileResult] = {}
+    if before is not None and before.known.files:
+        known = still_true(before.known, analysis, before.digests, [module.path for module in modules])
     errors: list[LintError] = []
-    for path in sorted(report):
-        module = analysis.names.modules.get(path)
-        if module is None:
-            continue
-        if progress is not None:
-            progress(path)
-        found = list(_file(analysis, module, errors))
-        if is_test(path):
-            findings += map(_in_test, found)
-        elif found:
-            findings += map(_of_one_process, found) if of_one_process(analysis, module) else found
+    results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
+    failed = {error.path for error in errors}
+    counters: Counter[str] = Counter()
+    for result in results:
+        counters.update(result.statistics)
+    found = [finding for result in results for finding in result.findings]
     return CheckResult(
-        tuple(told_once(sent_to_workers(analysis, _without_repeats(findings)))),
-        dict(sorted(analysis.counters.items())),
+        tuple(told_once(sent_to_workers(analysis, _without_repeats(found)))),
+        dict(sorted(counters.items())),
         tuple(errors),
+        tuple(results),
+        None
+        if before is None
+        else remembered([result for result in results if result.path not in failed], analysis, before.digests),
     )
+
+
+def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> FileResult:
+    reads, counted = analysis.names.reads, Counter(analysis.counters)
+    start = reads.begin()
+    found = list(_file(analysis, module, errors))
+    if is_test(module.path):
+        found = [_in_test(finding) for finding in found]
+    elif found and of_one_process(analysis, module):
+        found = [_of_one_process(finding) for finding in found]
+    inputs = tuple(reads.named(reads.bits))
+    reads.aside(start)
+    return FileResult(module.path, tuple(found), inputs, dict(analysis.counters - counted))
 
 
 def _file(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ferrule_lint.findings import Finding
 from ferrule_lint.fixes.edits import together
@@ -26,9 +27,16 @@ class Repair:
 
 
 def offer(
-    findings: Sequence[Finding], read: Read, recheck: Recheck, first: str = ""
+    findings: Sequence[Finding],
+    read: Read,
+    recheck: Recheck,
+    first: str = "",
+    note: Callable[[str, str], None] = lambda path, other: None,
 ) -> tuple[list[Finding], list[Dropped]]:
-    """Anchored findings, with a fix where there is one that holds; where several forms fit, `first` comes first."""
+    """Anchored findings, with a fix where there is one that holds; where several forms fit, `first` comes first.
+
+    `note` is told which other files were looked at for the fixes of a file.
+    """
     # the forms load libcst
     from ferrule_lint.fixes.propose import propose
 
@@ -38,10 +46,15 @@ def offer(
     proposed: list[Finding] = []
     for path, here in by_path.items():
         try:
-            proposed += propose(read(path), here, read, first)
+            proposed += propose(read(path), here, partial(_noted, read, partial(note, path)), first)
         except OSError:
             proposed += here
     return verified(proposed, read, recheck)
+
+
+def _noted(read: Read, note: Callable[[str], None], path: str) -> bytes:
+    note(path)
+    return read(path)
 
 
 def repair(

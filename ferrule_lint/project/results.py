@@ -3,6 +3,9 @@
 The key is a digest of the files that are read (names and contents), of those that are reported, of the settings, of the
 model files, and of the tool itself with the Python it runs on. An entry is JSON with a checksum, read back into the
 types of `findings` and nothing else; whatever is wrong with it, the project is analysed.
+
+Another entry, under the settings and the tool alone, has what was found file by file, for the next run over a project
+that has changed (`checks.remembered`).
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from ferrule_lint.project.nearest import Nearest
 from ferrule_lint.resources import rules_dir
 
 _PACKAGE = Path(ferrule_lint.__file__).parent
+_T = typing.TypeVar("_T")
 #: settings that decide where things are read and shown, not what is found
 _ELSEWHERE = ("root", "source", "output_format", "cache_dir", "models", "overrides", "by_file", "baseline", "preset")
 #: entries that are kept: branches that one goes back and forth between, and subsets that are linted
@@ -57,8 +61,23 @@ def tool_version() -> str:
     return digest.hexdigest()
 
 
-def key(discovery: Discovery, settings: Settings, contents: Mapping[str, bytes]) -> str | None:
-    """The name of the entry for a run; None if some file cannot be read. `contents` stand in for files."""
+def digests(discovery: Discovery, contents: Mapping[str, bytes]) -> dict[str, str] | None:
+    """A digest of each file that is read; None if one cannot be. `contents` stand in for files."""
+    found: dict[str, str] = {}
+    try:
+        for path in discovery.read:
+            content = contents.get(path)
+            if content is None:
+                with open(f"{discovery.root}/{path}", "rb") as file:
+                    content = file.read()
+            found[path] = hashlib.sha256(content).hexdigest()
+    except OSError:
+        return None
+    return found
+
+
+def key(discovery: Discovery, settings: Settings, files: Mapping[str, str]) -> str | None:
+    """The name of the entry for a run over files with these digests; None if a model file cannot be read."""
     digest = hashlib.sha256(tool_version().encode())
     nearest = Nearest(dataclasses.replace(settings, root=discovery.root))
     try:
@@ -66,13 +85,20 @@ def key(discovery: Discovery, settings: Settings, contents: Mapping[str, bytes])
         for own in nearest.among(discovery.report):
             digest.update(_said(own))
             digest.update(f"{own.source}".encode())
-        reported = set(discovery.report)
-        for path in discovery.read:
-            content = contents.get(path)
-            if content is None:
-                with open(f"{discovery.root}/{path}", "rb") as file:
-                    content = file.read()
-            digest.update(f"\n{path}\0{path in reported}".encode() + hashlib.sha256(content).digest())
+    except OSError:
+        return None
+    reported = set(discovery.report)
+    for path, content in files.items():
+        digest.update(f"\n{path}\0{path in reported}{content}".encode())
+    return digest.hexdigest()
+
+
+def key_of_files(settings: Settings) -> str | None:
+    """The name of the entry with what was found file by file; None if a model file cannot be read."""
+    digest = hashlib.sha256(f"{tool_version()} files {settings.sharded!r}".encode())
+    try:
+        for model in settings.models:
+            digest.update(hashlib.sha256(model.read_bytes()).digest())
     except OSError:
         return None
     return digest.hexdigest()
@@ -92,22 +118,22 @@ class ResultsCache:
         self.folder = folder
         self._entries = folder / "results"
 
-    def load(self, name: str) -> Results | None:
-        """The results kept under `name`, if there is a whole entry."""
+    def load(self, name: str, kind: type[_T]) -> _T | None:
+        """What is kept under `name`, if there is a whole entry of this kind."""
         try:
             head, _, body = self._entries.joinpath(f"{name}.json").read_text("utf-8").partition("\n")
             if head != _head(body):
                 return None
-            results = _decode(Results, json.loads(body))
+            results = _decode(kind, json.loads(body))
         except Exception:
             # a damaged or foreign entry can fail in any way
             return None
-        return typing.cast(Results, results)
+        return typing.cast(_T, results)
 
-    def store(self, name: str, results: Results) -> None:
-        """Keep `results`; silently not, if the folder cannot be written or the disk is full."""
+    def store(self, name: str, results: object) -> None:
+        """Keep a dataclass; silently not, if the folder cannot be written or the disk is full."""
         try:
-            body = json.dumps(_encode(results), separators=(",", ":"))
+            body = json.dumps(encoded(results), separators=(",", ":"))
             prepare(self.folder)
             self._entries.mkdir(exist_ok=True)
             write_entry(self._entries / f"{name}.json", f"{_head(body)}\n{body}")
@@ -127,11 +153,12 @@ def _head(body: str) -> str:
 
 
 # ---------------------------------------------------------------------- values <-> JSON, by their types
-def _encode(value: Any) -> Any:
+def encoded(value: Any) -> Any:
+    """A dataclass, or tuple or list of them, as JSON has it."""
     if dataclasses.is_dataclass(value):
-        return [_encode(getattr(value, field.name)) for field in dataclasses.fields(value)]
+        return [encoded(getattr(value, field.name)) for field in dataclasses.fields(value)]
     if isinstance(value, tuple | list):
-        return [_encode(item) for item in value]
+        return [encoded(item) for item in value]
     return int(value) if isinstance(value, enum.IntEnum) else value
 
 

@@ -33,10 +33,12 @@ from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.groups.axes import axes_in
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
+from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.project.seeding import Seeding
 from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
 from ferrule_lint.semantics.project.threads import Threads
+from ferrule_lint.semantics.sources.admissions import Admission
 from ferrule_lint.semantics.walk import state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
@@ -45,8 +47,8 @@ from ferrule_lint.semantics.walk.holders import FULL, Holders, enter
 from ferrule_lint.semantics.walk.statements import EXECUTORS
 
 DEEPEST_CALL = 24
-#: contexts of one function (of one class, in one closure). Real code stays below: were they to run out, it would depend on the
-#: order of the files which of them are told apart
+#: contexts of one function (of one class, in one closure). Real code stays below: were they to run out, it would depend
+#: on the order of the files which of them are told apart
 MOST_CONTEXTS = 256
 #: how often a summary that leans on unfinished ones is computed anew
 MOST_ATTEMPTS = 48
@@ -69,6 +71,7 @@ class Analysis:
 
     def __init__(self, files: Mapping[str, Facts], models: ModelSet, sharded: Setting = "auto") -> None:
         self.names = Names(files)
+        reads = self.names.reads
         self.models = models
         #: for frames, which cannot import them
         self.evaluators = EVALUATORS
@@ -96,10 +99,16 @@ class Analysis:
         self._contexts: collections.Counter[tuple[object, ...]] = collections.Counter()
         self._attempts: collections.Counter[tuple[object, ...]] = collections.Counter()
         self._of_function: collections.Counter[str] = collections.Counter()
-        self._modules: dict[str, bool] = {}
+        #: what was read for each summary
+        self._read: dict[object, int] = {}
+        self._modules: Memo[str, bool] = Memo(reads)
         self._axes: dict[str, Axes | None] = {}
-        self._light: dict[tuple[object, ...], Value] = {}
+        self._light: Memo[tuple[object, ...], Value] = Memo(reads)
         self._light_open: set[tuple[object, ...]] = set()
+        #: what functions reduce or gather, by their id; see `admissions`
+        self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
+        #: files that are programs of one process; see `programs`
+        self.alone: Memo[str, bool] = Memo(reads)
 
     def count(self, what: str) -> None:
         """A budget that ended in silence, for `--statistics`."""
@@ -113,11 +122,11 @@ class Analysis:
 
     def is_module(self, info: ClassInfo) -> bool:
         """Whether instances are `nn.Module`s, by their library base classes."""
-        known = self._modules.get(info.id)
-        if known is None:
-            known = any(self.is_module_class(b) for b in self.names.external_bases(info))
-            self._modules[info.id] = known
-        return known
+        if info.id in self._modules:
+            return self._modules[info.id]
+        return self._modules.find(
+            info.id, lambda: any(self.is_module_class(b) for b in self.names.external_bases(info))
+        )
 
     def is_module_class(self, dotted: str) -> bool:
         """Whether a library class is an `nn.Module`: by its model, else by the habits of model libraries."""
@@ -348,18 +357,29 @@ class Analysis:
             return Value(types=frozenset({annotated}))
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
-        key = (function.id, info.id if info else "", frame.light, closure)
+        key = (function.id, info.id if info else "", frame.light, frame.depth, closure)
         if key in self._light:
             return self._light[key]
+        reads = self.names.reads
         if key in self._light_open:
+            reads.lean(key)
             return UNKNOWN
+        before = reads.begin()
         self._light_open.add(key)
-        inner = Frame(self, function.module, function, depth=frame.depth + 1, light=frame.light, closure=closure)
-        enter(inner, function, info, {}, None)
         try:
+            inner = Frame(self, function.module, function, depth=frame.depth + 1, light=frame.light, closure=closure)
+            enter(inner, function, info, {}, None)
             execute(inner, function.body)
+            return self._light_result(frame, inner, key, annotated, bound)
         finally:
             self._light_open.discard(key)
+            reads.settle(key)
+            reads.end(before)
+
+    def _light_result(
+        self, frame: Frame, inner: Frame, key: tuple[object, ...], annotated: ClassInfo | None, bound: dict[str, Value]
+    ) -> Value:
+        """What is returned, by the summary alone; it is kept if that does not depend on who calls."""
         result = _result_of(inner)
         given = [bound[name] for name, how in sorted(result.deps) if how == FLOWS and name in bound]
         result = result._replace(deps=NO_DEPS)
@@ -386,10 +406,13 @@ class Analysis:
         without a context only; None when a budget ended."""
         key = (function.id, context, info.id if info else "", closure)
         known = self._summaries.get(key)
+        reads = self.names.reads
         if known is not None:
             if known[0].busy and self._leans:
                 self._leans[-1] = min(self._leans[-1], self._open[key])
                 self._again.add(key)
+                reads.lean(key)
+            reads.bits |= self._read.get(key, 0)
             return known
         if depth > DEEPEST_CALL:
             self.count("calls nested too deeply")
@@ -406,12 +429,18 @@ class Analysis:
             self.count("summaries of a function")
             return None
         place = len(self._leans)
-        known, leans = self._computed(key, (), function, context, info, closure, depth)
-        if key in self._again:
-            self._again.discard(key)
-            if leans == place and known[0].events:
-                # what a call of itself does is what was found without such calls: one level of them is seen
-                known, leans = self._computed(key, known, function, context, info, closure, depth)
+        before = reads.begin()
+        try:
+            known, leans = self._computed(key, (), function, context, info, closure, depth)
+            if key in self._again:
+                self._again.discard(key)
+                if leans == place and known[0].events:
+                    # what a call of itself does is what was found without such calls: one level of them is seen
+                    known, leans = self._computed(key, known, function, context, info, closure, depth)
+            reads.remember(self._read, key)
+        finally:
+            reads.settle(key)
+            reads.end(before)
         if leans < place:
             del self._summaries[key]
             if self._leans:

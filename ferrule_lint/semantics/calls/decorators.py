@@ -13,6 +13,7 @@ from ferrule_lint.semantics.domain.targets import DECORATED, FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.project.names import External, FunctionInfo
+from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -156,15 +157,13 @@ class Guards:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._known: dict[tuple[str, str], Formula | None] = {}
+        self._known: Memo[tuple[str, str], Formula | None] = Memo(analysis.names.reads)
 
     def of(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> Formula | None:
         """The test of the rank under which the wrapper calls the function; None if it does so otherwise, too."""
         key = (decorator.id, render(expr) if type(expr) is f.Call else "")
-        if key not in self._known:
-            self._known[key] = None  # a decorator that is decorated by itself
-            self._known[key] = self._find(decorator, expr, function)
-        return self._known[key]
+        # a decorator that is decorated by itself has none
+        return self._known.find(key, lambda: self._find(decorator, expr, function))
 
     def _find(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> Formula | None:
         if decorator is function or decorator.decorators or decorator.owner is not None:

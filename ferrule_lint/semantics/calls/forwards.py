@@ -112,7 +112,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     alone = assumed and (
         of_one_process(frame.analysis, frame.module)
         or in_inference(frame)
-        or not frame.analysis.sharding.is_near(frame.module)
+        or not frame.analysis.sharding.is_near(frame.module.path)
     )
     confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)
     frame.emit(

@@ -8,6 +8,7 @@ language support"). A name is no more than a convention; so what the method only
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.findings import Confidence
@@ -41,13 +42,10 @@ class Receivers:
 
     def named(self, variable: str, method: str) -> tuple[ClassInfo, FunctionInfo] | None:
         """The one class that a variable or attribute is named after, with the method, if it has it and is no module."""
-        if self._called is None:
-            self._called = {}
-            for path, module in self._analysis.names.modules.items():
-                if not is_test(path):
-                    for name, _ in module.bases:
-                        self._called.setdefault(as_variable(name), []).append((module, name))
-        found = self._called.get(variable.strip("_").lower(), ())
+        variable = variable.strip("_").lower()
+        reads = self._analysis.names.reads
+        reads.bits |= reads.bit(("called", variable))
+        found = self.called(variable)
         if len(found) != 1:
             return None
         ((module, name),) = found
@@ -59,6 +57,16 @@ class Receivers:
         # with a subclass that does something else, a name is too little to go by
         below = self._analysis.hierarchy.below(info)
         return (info, known) if all(names.method(sub, method) is known for sub in below) else None
+
+    def called(self, variable: str) -> Sequence[tuple[ModuleInfo, str]]:
+        """The classes after which a variable would be named so, each with its file."""
+        if self._called is None:
+            self._called = {}
+            for path, module in self._analysis.names.modules.items():
+                if not is_test(path):
+                    for name, _ in module.outline.classes:
+                        self._called.setdefault(as_variable(name), []).append((module, name))
+        return self._called.get(variable, ())
 
 
 def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) -> Value | None:

@@ -26,6 +26,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, last_name, position,
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit
 from ferrule_lint.semantics.project import programs
 from ferrule_lint.semantics.project.names import ClassInfo, ModuleInfo
+from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -433,8 +434,8 @@ class Exceptions:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._handling: dict[str, _Handling] = {}
-        self._raised: dict[str, Divergence | None] = {}
+        self._handling: Memo[str, _Handling] = Memo(analysis.names.reads)
+        self._raised: Memo[str, Divergence | None] = Memo(analysis.names.reads)
 
     def is_survived_in(self, module: ModuleInfo, info: ClassInfo) -> bool:
         """Whether a handler in a file names the class and carries on: its functions deal with such exceptions."""
@@ -446,23 +447,20 @@ class Exceptions:
 
     def raised(self, info: ClassInfo) -> Divergence | None:
         """Why only some ranks raise the class, where the project raises it under a divergent condition."""
-        if info.id not in self._raised:
-            self._raised[info.id] = None
-            raisers = ((m, name) for m in self._speaking_of(info) for name in self._in(m).raisers.get(info.name, ()))
-            for module, qualname in islice(raisers, 4):
-                known = self._analysis.frame_of(module.functions[qualname])
-                found = known[1].escapes.values() if known is not None else ()
-                divergence = next((e.divergence for e in found if e.info is info and e.depth == 0), None)
-                if divergence is not None:
-                    self._raised[info.id] = divergence
-                    break
-        return self._raised[info.id]
+        return self._raised.find(info.id, lambda: self._raised_where(info))
 
-    def _speaking_of(self, info: ClassInfo) -> Iterator[ModuleInfo]:
-        return (module for module in self._analysis.names.modules.values() if info.name in module.mentions)
+    def _raised_where(self, info: ClassInfo) -> Divergence | None:
+        raisers = ((m, name) for m in self._speaking_of(info) for name in self._in(m).raisers.get(info.name, ()))
+        for module, qualname in islice(raisers, 4):
+            known = self._analysis.frame_of(module.functions[qualname])
+            found = known[1].escapes.values() if known is not None else ()
+            divergence = next((e.divergence for e in found if e.info is info and e.depth == 0), None)
+            if divergence is not None:
+                return divergence
+        return None
+
+    def _speaking_of(self, info: ClassInfo) -> list[ModuleInfo]:
+        return self._analysis.names.mentioning(info.name)
 
     def _in(self, module: ModuleInfo) -> _Handling:
-        known = self._handling.get(module.path)
-        if known is None:
-            known = self._handling[module.path] = _Handling(module)
-        return known
+        return self._handling.find(module.path, lambda: _Handling(module))

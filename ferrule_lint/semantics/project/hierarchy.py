@@ -15,6 +15,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -44,32 +45,33 @@ class Hierarchy:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._below: dict[str, list[ClassInfo]] = {}
+        self._below: Memo[str, list[ClassInfo]] = Memo(analysis.names.reads)
         #: last name of a base -> (class that has it, file); names -> what imports make of them
         self._by_base: dict[str, list[tuple[str, str]]] | None = None
         self._renamed: dict[str, set[str]] = {}
         self._asked: dict[str, frozenset[str]] = {}
-        self._implementations: dict[str, list[tuple[ClassInfo, FunctionInfo]]] = {}
+        self._implementations: Memo[str, list[tuple[ClassInfo, FunctionInfo]]] = Memo(analysis.names.reads)
 
     def below(self, info: ClassInfo) -> list[ClassInfo]:
         """The classes of the project that inherit from a class, in the order of their files."""
-        known = self._below.get(info.id)
-        if known is None:
-            names = self._analysis.names
-            known = self._below[info.id] = [
-                sub
-                for path in sorted(self._may_inherit(info.name))
-                for sub in names.modules[path].classes.values()
-                if any(base is info for base in names.mro(sub)[1:])
-            ]
-        return known
+        return self._below.find(info.id, lambda: self._found_below(info), [])
 
-    def _may_inherit(self, name: str) -> set[str]:
+    def _found_below(self, info: ClassInfo) -> list[ClassInfo]:
+        names = self._analysis.names
+        names.reads.bits |= names.reads.bit(("base", info.name))
+        return [
+            sub
+            for path in sorted(self.may_inherit(info.name))
+            for sub in names.modules[path].classes.values()
+            if any(base is info for base in names.mro(sub)[1:])
+        ]
+
+    def may_inherit(self, name: str) -> set[str]:
         """The files with classes that, by the names of their bases, may inherit from a class of this name."""
         if self._by_base is None:
             self._by_base = {}
             for path, module in self._analysis.names.modules.items():
-                for sub, bases in module.bases:
+                for sub, bases in module.outline.classes:
                     for base in bases:
                         self._by_base.setdefault(base, []).append((sub, path))
                 for bound, (dotted, _) in module.imports.items():
@@ -92,21 +94,22 @@ class Hierarchy:
         self, function: FunctionInfo, types: frozenset[ClassInfo]
     ) -> list[tuple[ClassInfo, FunctionInfo]]:
         """The methods that do something for an abstract one, each with a class that has it, below `types`."""
-        known = self._implementations.get(function.id)
-        if known is None:
-            found: dict[str, tuple[ClassInfo, FunctionInfo]] = {}
-            owner = function.module.classes.get(function.owner) if function.owner else None
-            for sub in self._implementers(owner) if owner is not None else ():
-                method = self._analysis.names.method(sub, function.name)
-                if method is not None and not says_nothing(method):
-                    found.setdefault(method.id, (sub, method))
-            if len(found) > MOST_IMPLEMENTATIONS:
-                self._analysis.count("implementations of an abstract method")
-                found = {}
-            known = self._implementations[function.id] = list(found.values())
+        known = self._implementations.find(function.id, lambda: self._found_implementations(function), [])
         names = self._analysis.names
         owner = function.module.classes.get(function.owner or "")
         return [(sub, m) for sub, m in known if owner in types or any(info in names.mro(sub) for info in types)]
+
+    def _found_implementations(self, function: FunctionInfo) -> list[tuple[ClassInfo, FunctionInfo]]:
+        found: dict[str, tuple[ClassInfo, FunctionInfo]] = {}
+        owner = function.module.classes.get(function.owner) if function.owner else None
+        for sub in self._implementers(owner) if owner is not None else ():
+            method = self._analysis.names.method(sub, function.name)
+            if method is not None and not says_nothing(method):
+                found.setdefault(method.id, (sub, method))
+        if len(found) > MOST_IMPLEMENTATIONS:
+            self._analysis.count("implementations of an abstract method")
+            return []
+        return list(found.values())
 
     def _implementers(self, owner: ClassInfo) -> list[ClassInfo]:
         """The subclasses of a class; of a protocol, the classes that have all of its methods as well."""

@@ -8,16 +8,16 @@ would capture `import torch` for everybody.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import dotted_name, last_name
+from ferrule_lint.semantics.project.reads import Memo, Reads
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
-    from ferrule_lint.semantics.sources.admissions import Admission
 
 _DEEPEST_REEXPORT = 16
 
@@ -51,7 +51,7 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "_calls", "admissions", "body", "called_on",
+        "_calls", "body", "called_on",
         "decorators", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "line", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
@@ -74,8 +74,6 @@ class FunctionInfo:
         self._calls: tuple[f.Call, ...] | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self.called_on: frozenset[tuple[str, str]] | None = None
-        #: what it reduces or gathers, once somebody has asked; see `semantics.sources.admissions`
-        self.admissions: dict[str, Admission] | None = None
         names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names
@@ -110,7 +108,7 @@ class ClassInfo:
     """A class of the project."""
 
     __slots__ = ("attributes", "bases", "decorators", "external_bases", "id", "line", "methods", "module", "name",
-                 "own_mro", "qualname")  # fmt: skip
+                 "own_mro", "qualname", "read")  # fmt: skip
 
     def __init__(self, module: ModuleInfo, facts: f.ClassFacts) -> None:
         self.module = module
@@ -122,6 +120,8 @@ class ClassInfo:
         self.methods: dict[str, FunctionInfo] = {}
         self.attributes: dict[str, f.Assign] = {}
         self.own_mro: tuple[ClassInfo, ...] | None = None
+        #: what has been read for it
+        self.read = 0
         self.external_bases: tuple[str, ...] = ()
         self.id = f"{module.path}:{facts.qualname}"
         for statement in facts.body:
@@ -134,61 +134,83 @@ class ClassInfo:
 class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
-    __slots__ = ("_facts", "alone", "bases", "body", "classes", "functions", "global_assigns", "imports", "infers",
-                 "is_package", "meanings", "mentions", "methods", "name", "outer", "parts", "path", "stars",
-                 "values")  # fmt: skip
+    __slots__ = ("_bit", "_body", "_classes", "_facts", "_functions", "_outer", "_reads", "global_assigns", "imports",
+                 "infers", "is_package", "meanings", "name", "outline", "parts", "path", "stars", "values")  # fmt: skip
 
-    body: f.Body
-    classes: dict[str, ClassInfo]
-    functions: dict[str, FunctionInfo]
-    #: qualified names of the functions that others are nested in
-    outer: frozenset[str]
-
-    def __init__(self, path: str, facts: Facts) -> None:
+    def __init__(self, path: str, facts: Facts, reads: Reads) -> None:
         self.path = path
         parts = path[: -len(".py")].split("/") if path.endswith(".py") else path.split("/")
         self.is_package = parts[-1] == "__init__"
         self.parts = tuple(parts[:-1] if self.is_package else parts)
         self.name = ".".join(self.parts)
         self._facts = facts
-        known = outline(facts)
-        #: every identifier that stands in an expression of the file
-        self.mentions = known.names
-        #: (name, last names of the bases) of each class
-        self.bases = known.classes
-        #: names of what stands in classes as a function
-        self.methods = known.methods
+        self._reads = reads
+        self._bit = reads.bit(("file", path))
+        self._body: f.Body | None = None
+        self._classes: dict[str, ClassInfo] = {}
+        self._functions: dict[str, FunctionInfo] = {}
+        self._outer: frozenset[str] = frozenset()
+        #: what was known before its bodies were read; for questions to all files, since nobody notes who asks for it
+        self.outline = outline(facts)
         self.imports: dict[str, tuple[str, bool]] = {}
         self.stars: list[tuple[str, bool]] = []
         self.global_assigns: dict[str, list[f.Expr]] | None = None
         #: what names have been found to mean at module level
-        self.meanings: dict[str, Entity | None] = {}
-        #: whether it is a program of one process, once somebody has asked; see `semantics.project.programs`
-        self.alone: bool | None = None
+        self.meanings: Memo[str, Entity | None] = Memo(reads)
         #: whether it only runs models, once somebody has asked; see `semantics.project.training`
         self.infers: bool | None = None
         #: values of the names that no assignment binds, once they have been asked for
-        self.values: dict[str, Value] = {}
-        for imported in known.imports:
+        self.values: Memo[str, Value] = Memo(reads)
+        for imported in self.outline.imports:
             self._add_import(imported)
 
-    def __getattr__(self, name: str) -> Any:
-        """Called for an attribute that has no value yet; attributes that have one cost nothing more."""
-        if name not in ("body", "classes", "functions", "outer"):
-            raise AttributeError(name)
+    @property
+    def body(self) -> f.Body:
+        """The statements at the top level."""
+        self._read()
+        assert self._body is not None
+        return self._body
+
+    @property
+    def classes(self) -> dict[str, ClassInfo]:
+        """By qualified name."""
+        self._read()
+        return self._classes
+
+    @property
+    def functions(self) -> dict[str, FunctionInfo]:
+        """By qualified name."""
+        self._read()
+        return self._functions
+
+    @property
+    def outer(self) -> frozenset[str]:
+        """Qualified names of the functions that others are nested in."""
+        self._read()
+        return self._outer
+
+    @property
+    def mentions(self) -> frozenset[str]:
+        """Every identifier that stands in an expression of the file."""
+        self._reads.bits |= self._bit
+        return self.outline.names
+
+    def _read(self) -> None:
+        self._reads.bits |= self._bit
+        if self._body is not None:
+            return
         facts = whole(self._facts)
-        self.body = facts.body
-        self.classes = {c.qualname: ClassInfo(self, c) for c in facts.classes}
-        self.functions = {fn.qualname: FunctionInfo(self, fn) for fn in facts.functions}
-        self.outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
-        for function in self.functions.values():
+        self._body = facts.body
+        self._classes = {c.qualname: ClassInfo(self, c) for c in facts.classes}
+        self._functions = {fn.qualname: FunctionInfo(self, fn) for fn in facts.functions}
+        self._outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
+        for function in self._functions.values():
             self._add_method(function)
-        return getattr(self, name)
 
     def _add_method(self, function: FunctionInfo) -> None:
-        if function.owner is None or function.owner not in self.classes:
+        if function.owner is None or function.owner not in self._classes:
             return
-        methods = self.classes[function.owner].methods
+        methods = self._classes[function.owner].methods
         if function.name in methods and function.is_variant:
             return
         methods[function.name] = function
@@ -224,9 +246,10 @@ class ModuleInfo:
 
     def assigned(self, name: str) -> list[f.Expr]:
         """Every expression assigned to a module-level name, also inside module-level `if` and `try`."""
+        body = self.body
         if self.global_assigns is None:
             self.global_assigns = {}
-            for statement in _flat(self.body):
+            for statement in _flat(body):
                 if type(statement) is f.Assign and statement.value is not None:
                     for target in statement.targets:
                         if type(target) is f.Name:
@@ -258,6 +281,7 @@ class Names:
 
     def __init__(self, files: Mapping[str, Facts]) -> None:
         self.modules: dict[str, ModuleInfo] = {}
+        self.reads = Reads()
         self._by_suffix: dict[str, list[ModuleInfo]] = {}
         self._packages: set[str] = set()
         #: method -> the files with a class that has one of this name
@@ -266,17 +290,18 @@ class Names:
             self._add(path, files[path])
 
     def _add(self, path: str, facts: Facts) -> None:
-        module = ModuleInfo(path, facts)
+        module = ModuleInfo(path, facts, self.reads)
         self.modules[path] = module
         if module.is_package:
             self._packages.add(module.name)
-        for method in module.methods:
+        for method in module.outline.methods:
             self._with_method.setdefault(method, []).append(module)
         for start in range(len(module.parts)):
             self._by_suffix.setdefault(".".join(module.parts[start:]), []).append(module)
 
     def methods_named(self, name: str) -> list[FunctionInfo]:
         """All methods of a name, in the order of their files; one that a later definition replaces is one, too."""
+        self.reads.bits |= self.reads.bit(("method", name))
         return [
             function
             for module in self._with_method.get(name, ())
@@ -284,8 +309,18 @@ class Names:
             if function.name == name and function.owner in module.classes and not function.is_variant
         ]
 
+    def with_method(self, name: str) -> list[str]:
+        """The files with a class that has a method of this name."""
+        return [module.path for module in self._with_method.get(name, ())]
+
+    def mentioning(self, name: str) -> list[ModuleInfo]:
+        """The files in which an identifier stands."""
+        self.reads.bits |= self.reads.bit(("mention", name))
+        return [module for module in self.modules.values() if name in module.outline.names]
+
     def only_method(self, name: str) -> FunctionInfo | None:
         """The method of a name that only one class of the project has."""
+        self.reads.bits |= self.reads.bit(("method", name))
         if len(self._with_method.get(name, ())) != 1:
             return None
         found = self.methods_named(name)
@@ -293,28 +328,33 @@ class Names:
 
     # ------------------------------------------------------------------ modules
     def module_named(self, dotted: str, near: ModuleInfo, exact: bool) -> ModuleInfo | None:
+        self.reads.bits |= self.reads.bit(("module", dotted))
         candidates = self._by_suffix.get(dotted)
         if not candidates:
             return None
         if exact:
             return next((m for m in candidates if m.name == dotted), None)
-        length = dotted.count(".") + 1
-        roots = [
-            m
-            for m in candidates
-            if len(m.parts) == length or ".".join(m.parts[: len(m.parts) - length]) not in self._packages
-        ]
+        roots = [m for m in candidates if self._starts_at_root(m, dotted)]
         if not roots:
             return None
         return max(roots, key=lambda m: (_shared(m.parts, near.parts), -len(m.parts), m.path))
 
+    def _starts_at_root(self, module: ModuleInfo, dotted: str) -> bool:
+        length = dotted.count(".") + 1
+        return len(module.parts) == length or ".".join(module.parts[: len(module.parts) - length]) not in self._packages
+
+    def candidates(self, dotted: str) -> list[str]:
+        """The files that an import of `dotted` may mean; those that only a relative one can, with a mark."""
+        found = self._by_suffix.get(dotted, ())
+        return [f"{m.path}{'' if self._starts_at_root(m, dotted) else ' .'}" for m in found]
+
     def lookup(self, module: ModuleInfo, name: str, seen: frozenset[tuple[str, str]] = frozenset()) -> Entity | None:
         """What a name means at module level, or None."""
-        if not seen:
-            if name not in module.meanings:
-                module.meanings[name] = self._lookup(module, name, seen)
+        if seen:
+            return self._lookup(module, name, seen)
+        if name in module.meanings:
             return module.meanings[name]
-        return self._lookup(module, name, seen)
+        return module.meanings.find(name, lambda: self._lookup(module, name, seen))
 
     def _lookup(self, module: ModuleInfo, name: str, seen: frozenset[tuple[str, str]]) -> Entity | None:
         key = (module.path, name)
@@ -394,21 +434,30 @@ class Names:
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """The class and its project bases, depth first, first seen wins; fills `external_bases`."""
         if info.own_mro is None:
-            info.own_mro = (info,)  # a cyclic base sees the class alone
-            order: dict[str, ClassInfo] = {info.id: info}
-            external: list[str] = []
-            for base in info.bases:
-                entity = self.resolve(base, info.module)
-                if isinstance(entity, ClassInfo) and entity is not info:
-                    for c in self.mro(entity):
-                        order.setdefault(c.id, c)
-                    external += entity.external_bases
-                elif isinstance(entity, External):
-                    external.append(entity.dotted)
-                else:
-                    external.append(dotted_name(base) or "?")
-            info.own_mro, info.external_bases = tuple(order.values()), tuple(external)
+            before = self.reads.begin()
+            try:
+                info.own_mro, info.external_bases = self._linearized(info)
+                info.read = self.reads.bits
+            finally:
+                self.reads.end(before)
+        self.reads.bits |= info.read
         return info.own_mro
+
+    def _linearized(self, info: ClassInfo) -> tuple[tuple[ClassInfo, ...], tuple[str, ...]]:
+        info.own_mro = (info,)  # a cyclic base sees the class alone
+        order: dict[str, ClassInfo] = {info.id: info}
+        external: list[str] = []
+        for base in info.bases:
+            entity = self.resolve(base, info.module)
+            if isinstance(entity, ClassInfo) and entity is not info:
+                for c in self.mro(entity):
+                    order.setdefault(c.id, c)
+                external += entity.external_bases
+            elif isinstance(entity, External):
+                external.append(entity.dotted)
+            else:
+                external.append(dotted_name(base) or "?")
+        return tuple(order.values()), tuple(external)
 
     def method(self, info: ClassInfo, name: str) -> FunctionInfo | None:
         for c in self.mro(info):

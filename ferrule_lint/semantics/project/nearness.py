@@ -7,9 +7,10 @@ one of them wraps is not made in another: the two share no file that imports bot
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ferrule_lint.semantics.project.names import ModuleInfo
 from ferrule_lint.semantics.project.programs import can_be_started, imported
 
 if TYPE_CHECKING:
@@ -40,9 +41,14 @@ class Nearness:
             self._known[path] = (
                 path in self._near
                 or self._package(path) in self._packages
-                or not any(can_be_started(self._modules[user]) for user in _closed([path], self._users))
+                or not any(can_be_started(m) for m in self._using(path))
             )
         return self._known[path]
+
+    def _using(self, path: str) -> Iterator[ModuleInfo]:
+        """A file and those that import it, over others or themselves."""
+        users = _closed([path], self._users)
+        return (self._modules[user] for user in sorted(users) if user in self._modules)
 
     def _package(self, path: str) -> str:
         """The topmost package that a file lies in, "" for a loose one."""

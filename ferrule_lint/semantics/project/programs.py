@@ -32,14 +32,16 @@ def is_test(path: str) -> bool:
 def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file can be started, nothing in it speaks of more than one process, and no file that it imports
     something from wraps modules or makes a process group."""
-    if module.alone is None:
-        names = (*module.mentions, *(dotted for dotted, _ in module.imports.values()))
-        module.alone = (
-            can_be_started(module)
-            and not any(_OF_SEVERAL.search(name) for name in names)
-            and not any(_joins(analysis, imported) for imported in imported(analysis, module))
-        )
-    return module.alone
+    return analysis.alone.find(module.path, lambda: _is_alone(analysis, module))
+
+
+def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
+    names = (*module.mentions, *(dotted for dotted, _ in module.imports.values()))
+    return (
+        can_be_started(module)
+        and not any(_OF_SEVERAL.search(name) for name in names)
+        and not any(_joins(analysis, imported) for imported in imported(analysis, module))
+    )
 
 
 def can_be_started(module: ModuleInfo) -> bool:

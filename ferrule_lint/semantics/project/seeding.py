@@ -6,6 +6,7 @@ Without that evidence random numbers are a `low` source: most programs seed all 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -44,20 +45,26 @@ class Seeding:
     def axes(self, library: str, user: ClassInfo | None) -> Axes:
         """Along which axes a generator differs in a method of `user`; what another class does about it for itself (a
         trainer that samples) is no evidence."""
-        if self._seeds is None:
-            self._seeds = {}
-            for path in sorted(self._analysis.names.modules):
-                module = self._analysis.names.modules[path]
-                if not self._may_seed(module):
-                    continue
-                for function in module.functions.values():
-                    self._look(module, function)
         names = self._analysis.names
         found = NO_AXES
-        for axes, owner in self._seeds.get(library, ()):
+        for axes, owner in self.seeds().get(library, ()):
             if owner is None or (user is not None and (owner in names.mro(user) or user in names.mro(owner))):
                 found |= axes
         return found
+
+    def seeds(self) -> Mapping[str, Sequence[tuple[Axes, ClassInfo | None]]]:
+        """What the project seeds by rank: generator -> (axes, the class whose method does so)."""
+        if self._seeds is None:
+            self._seeds = {}
+            reads = self._analysis.names.reads
+            before = reads.begin()
+            for path in sorted(self._analysis.names.modules):
+                module = self._analysis.names.modules[path]
+                if self._may_seed(module):
+                    for function in module.functions.values():
+                        self._look(module, function)
+            reads.aside(before)
+        return self._seeds
 
     def _may_seed(self, module: ModuleInfo) -> bool:
         """Whether a file can seed by rank, by its identifiers."""

@@ -16,6 +16,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project import nearness, parameters, training
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -50,10 +51,10 @@ class Sharding:
         self._generic_in: set[str] = set()
         self._near: nearness.Nearness | None = None
         #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
-        self._buffered: dict[str, bool] = {}
+        self._buffered: Memo[str, bool] = Memo(analysis.names.reads)
         self._keeps_buffers = False
         #: whether classes have no parameters, once they have been asked for
-        self._bare: dict[str, bool] = {}
+        self._bare: Memo[str, bool] = Memo(analysis.names.reads)
 
     @property
     def reduces_gradients(self) -> bool:
@@ -93,15 +94,15 @@ class Sharding:
 
     def _has_buffers(self, info: ClassInfo, depth: int) -> bool:
         """Whether a module registers buffers, or one of its parts does, or makes a layer of running statistics."""
-        known = self._buffered.get(info.id)
-        if known is not None or depth > _DEEPEST_SUBMODULE:
-            return known or False
-        self._buffered[info.id] = False
+        if info.id not in self._buffered and depth > _DEEPEST_SUBMODULE:
+            return False
+        return self._buffered.find(info.id, lambda: self._registers_buffers(info, depth), False)
+
+    def _registers_buffers(self, info: ClassInfo, depth: int) -> bool:
         for c in self._analysis.names.mro(info):
             for call in (call for m in c.methods.values() for call in m.calls):
                 part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
                 if _makes_buffer(call) or (type(part) is ClassInfo and self._has_buffers(part, depth + 1)):
-                    self._buffered[info.id] = True
                     return True
         return False
 
@@ -126,9 +127,7 @@ class Sharding:
         if self._setting is False or not self._analysis.is_module(info):
             return None
         classes = self._gather()
-        if info.id not in self._bare:
-            self._bare[info.id] = parameters.has_none(self._analysis, info)
-        if self._bare[info.id] and not bare:
+        if self._bare.find(info.id, lambda: parameters.has_none(self._analysis, info)) and not bare:
             return None
         for c in self._analysis.names.mro(info):
             if c.id in classes:
@@ -137,21 +136,28 @@ class Sharding:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
         return self._generic
 
-    def is_near(self, module: ModuleInfo) -> bool:
+    def is_near(self, path: str) -> bool:
         """Whether a module of this file may be the one of unknown class that is sharded."""
         if self._setting != "auto":
             return True
         self._gather()
         if self._gathering:
             return True  # asked for while the evidence is being gathered
+        reads = self._analysis.names.reads
+        reads.bits |= reads.bit(("near", path))
+        before = reads.begin()
         if self._near is None:
             self._near = nearness.Nearness(self._analysis, self._generic_in)
-        return module.path in self._near
+        found = path in self._near
+        reads.aside(before)
+        return found
 
     def _gather(self) -> dict[str, Confidence]:
         if self._classes is None:
             self._classes = {}
             self._gathering = True
+            reads = self._analysis.names.reads
+            before = reads.begin()
             modules = self._analysis.names.modules
             wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
             trained = training.trains(modules.values())
@@ -165,7 +171,14 @@ class Sharding:
                                 serves = not trained and training.without_gradients(module, owner)
                                 self._consider(module, owner, call, serves)
             self._gathering = False
+            reads.aside(before)
         return self._classes
+
+    def evidence(self) -> list[str]:
+        """All that was gathered, as text."""
+        found = (self._gather(), self._reduced)
+        flags = (self._generic, self._data_parallel, self._tolerant, self._reduces_any, self._keeps_buffers)
+        return [repr(flags), *(f"{i} {cls} {int(of[cls])}" for i, of in enumerate(found) for cls in sorted(of))]
 
     def _settle(self, call: f.Call) -> None:
         """What DDP is told by settings, which may be passed on as such."""

@@ -20,8 +20,14 @@ class Signals:
         self._handlers: set[str] | None = None
 
     def handles(self, function: FunctionInfo) -> bool:
+        return function.id in self.handlers()
+
+    def handlers(self) -> set[str]:
+        """The functions that handle a signal."""
         if self._handlers is None:
             self._handlers = set()
+            reads = self._analysis.names.reads
+            before = reads.begin()
             for module in self._analysis.names.modules.values():
                 imported = {
                     bound for bound, (dotted, _) in module.imports.items() if dotted.partition(".")[0] == "signal"
@@ -29,7 +35,8 @@ class Signals:
                 if imported:
                     for owner in module.functions.values():
                         self._look(module, owner, imported | {"signal"})
-        return function.id in self._handlers
+            reads.aside(before)
+        return self._handlers
 
     def _look(self, module: ModuleInfo, owner: FunctionInfo, names: set[str]) -> None:
         assert self._handlers is not None

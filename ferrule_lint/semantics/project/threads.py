@@ -12,6 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -34,17 +35,18 @@ class Threads:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._fed: dict[str, bool] = {}
+        self._fed: Memo[str, bool] = Memo(analysis.names.reads)
         #: path of a file -> what `_started` says of it
         self._threads: dict[str, tuple[set[str], set[str]]] = {}
 
     def feed(self, name: str) -> bool:
         """Whether another thread may fill a queue, or set a flag, of this name; also if nobody is seen to do so."""
-        if name not in self._fed:
-            modules = [m for m in self._analysis.names.modules.values() if name in m.mentions]
-            writers = [w for m in modules for w in m.functions.values() if _fills(w, name)]
-            self._fed[name] = not writers or any(self._in_thread(m, name, writers) for m in modules)
-        return self._fed[name]
+        return self._fed.find(name, lambda: self._feed(name))
+
+    def _feed(self, name: str) -> bool:
+        modules = self._analysis.names.mentioning(name)
+        writers = [w for m in modules for w in m.functions.values() if _fills(w, name)]
+        return not writers or any(self._in_thread(m, name, writers) for m in modules)
 
     def _in_thread(self, module: ModuleInfo, name: str, writers: Iterable[FunctionInfo]) -> bool:
         """Whether some of the writers run in a thread that this file starts, or such a thread is given the queue."""

@@ -113,11 +113,12 @@ def admissions(frame: Frame) -> dict[str, Admission]:
     """The names that a function reduces or gathers, each with the first place."""
     function = frame.function
     assert function is not None
-    if function.admissions is None:
-        function.admissions = {}
-        if not _WORDS.isdisjoint(frame.module.mentions):
-            function.admissions = _found_in(frame, function)
-    return function.admissions
+    if _WORDS.isdisjoint(frame.module.mentions):
+        return {}
+    known = frame.analysis.admissions
+    if function.id in known:
+        return known[function.id]
+    return known.find(function.id, lambda: _found_in(frame, function), {})
 
 
 def in_any_group(frame: Frame) -> dict[str, Admission]:

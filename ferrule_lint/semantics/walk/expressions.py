@@ -56,9 +56,17 @@ def _name(frame: Frame, e: f.Name) -> Value:
 
 def global_value(frame: Frame, name: str) -> Value:
     """The value of a module-level or builtin name."""
-    known = frame.module.values.get(name)
-    if known is not None:
-        return known
+    if name in frame.module.values:
+        return frame.module.values[name]
+    reads = frame.analysis.names.reads
+    before = reads.begin()
+    try:
+        return _global_value(frame, name)
+    finally:
+        reads.end(before)
+
+
+def _global_value(frame: Frame, name: str) -> Value:
     entity = frame.analysis.names.lookup(frame.module, name)
     if entity is None:
         if name in _UNORDERED_BUILTINS:

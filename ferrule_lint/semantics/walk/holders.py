@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk.attributes import parameter_value
 from ferrule_lint.semantics.walk.body import execute
@@ -34,11 +35,11 @@ class Holders:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._attributes: dict[tuple[str, str, int], Value | None] = {}
-        self._writes: dict[tuple[str, int], dict[str, Value]] = {}
+        reads = analysis.names.reads
+        self._attributes: Memo[tuple[str, str, int], Value | None] = Memo(reads)
+        self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(reads)
         self._stored: dict[str, frozenset[str]] = {}
-        self._open: set[tuple[str, int]] = set()
-        self._globals: dict[tuple[str, str], Value] = {}
+        self._globals: Memo[tuple[str, str], Value] = Memo(reads)
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
@@ -48,7 +49,9 @@ class Holders:
         key = (info.id, name, layer)
         if key in self._attributes:
             return self._attributes[key]
-        self._attributes[key] = None
+        return self._attributes.find(key, lambda: self._found(info, name, layer))
+
+    def _found(self, info: ClassInfo, name: str, layer: int) -> Value | None:
         found: list[Value] = []
         for c in self._analysis.names.mro(info):
             for method in c.methods.values():
@@ -64,7 +67,6 @@ class Holders:
         result = self._as_held(found) if found else None
         if result is not None and result.types and stands_for_workers(self._analysis.names, info, result.types):
             result = WORKERS
-        self._attributes[key] = result
         return result
 
     @staticmethod
@@ -142,28 +144,25 @@ class Holders:
         key = (method.id, layer)
         if key in self._writes:
             return self._writes[key]
-        if key in self._open:
-            return {}
-        self._open.add(key)
+        return self._writes.find(key, lambda: self._written(method, info, layer), {})
+
+    def _written(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
+        frame = Frame(self._analysis, method.module, method, light=layer)
+        enter(frame, method, info, {}, None)
         try:
-            frame = Frame(self._analysis, method.module, method, light=layer)
-            enter(frame, method, info, {}, None)
-            try:
-                execute(frame, method.body)
-            except RecursionError:
-                self._analysis.count("too deep for Python's stack")
-            self._writes[key] = frame.self_writes
-        finally:
-            self._open.discard(key)
-        return self._writes[key]
+            execute(frame, method.body)
+        except RecursionError:
+            self._analysis.count("too deep for Python's stack")
+        return frame.self_writes
 
     # ------------------------------------------------------------------ module level
     def global_variable(self, variable: GlobalName) -> Value:
         key = (variable.module.path, variable.name)
-        known = self._globals.get(key)
-        if known is not None:
-            return known
-        self._globals[key] = UNKNOWN
+        if key in self._globals:
+            return self._globals[key]
+        return self._globals.find(key, lambda: self._held(variable), UNKNOWN)
+
+    def _held(self, variable: GlobalName) -> Value:
         expressions = variable.module.assigned(variable.name)
         if not expressions:
             value = UNKNOWN
@@ -177,7 +176,6 @@ class Holders:
                 if self._analysis.signals.handles(function):
                     value = _by_signal(value, function)
             value = value._replace(container=False, emptiness=None, items=None)
-        self._globals[key] = value
         return value
 
     def _global_value(self, module: ModuleInfo, expr: f.Expr) -> Value:

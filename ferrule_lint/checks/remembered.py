@@ -1,0 +1,170 @@
+"""What an earlier run found out about files, and whether it would find the same now.
+
+The findings of a file depend on its inputs (see `semantics.project.reads`): files, questions that the outlines of all
+files answer, and what the project as a whole shows (what it shards, how it seeds, which functions handle signals).
+Where each gives the answer that it gave, the file need not be looked at again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ferrule_lint.findings import Finding
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.project.reads import Input
+
+
+@dataclass(frozen=True, slots=True)
+class KnownInput:
+    """An input, and a digest of what it said."""
+
+    kind: str
+    name: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was shown of the findings in a file: anchored in its text, each with its fix."""
+
+    #: a digest of the findings before that
+    of: str
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Finding, ...]
+    #: how many fixes did not hold
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What was found in checking one file, before findings are compared with those of other files; what it rests on."""
+
+    path: str
+    findings: tuple[Finding, ...]
+    inputs: tuple[Input, ...]
+    #: budgets that ended in silence
+    statistics: dict[str, int] = field(default_factory=dict)
+    #: what an earlier run has shown of the findings in it
+    shown: Shown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A `FileResult` with the numbers of its inputs among those of all files, and what was shown of the findings."""
+
+    path: str
+    inputs: tuple[int, ...]
+    findings: tuple[Finding, ...]
+    statistics: dict[str, int]
+    shown: Shown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is kept of a run."""
+
+    evidence: str = ""
+    inputs: tuple[KnownInput, ...] = ()
+    files: tuple[KnownFile, ...] = ()
+
+
+#: digest of a file's content, by its path
+Digests = Mapping[str, str]
+
+
+def still_true(known: Remembered, analysis: Analysis, digests: Digests, paths: Iterable[str]) -> dict[str, FileResult]:
+    """The results for those of `paths` that would come out as they did."""
+    if known.evidence != evidence(analysis):
+        return {}
+    asked = set(paths)
+    same: dict[int, bool] = {}
+
+    def holds(number: int) -> bool:
+        if number not in same:
+            given = known.inputs[number]
+            same[number] = given.answer == answer(analysis, digests, (given.kind, given.name))
+        return same[number]
+
+    return {
+        file.path: FileResult(
+            file.path,
+            file.findings,
+            tuple([(known.inputs[number].kind, known.inputs[number].name) for number in file.inputs]),
+            file.statistics,
+            file.shown,
+        )
+        for file in known.files
+        if file.path in asked and all(map(holds, file.inputs))
+    }
+
+
+def remembered(results: Iterable[FileResult], analysis: Analysis, digests: Digests) -> Remembered:
+    """Results as they are kept."""
+    numbers: dict[Input, int] = {}
+    files = [
+        KnownFile(
+            result.path,
+            tuple([numbers.setdefault(given, len(numbers)) for given in result.inputs]),
+            result.findings,
+            result.statistics,
+            result.shown,
+        )
+        for result in results
+    ]
+    inputs = tuple([KnownInput(*given, answer(analysis, digests, given)) for given in numbers])
+    return Remembered(evidence(analysis), inputs, tuple(files))
+
+
+def with_shown(known: Remembered, path: str, shown: Shown, also_read: Iterable[Input]) -> Remembered:
+    """With what was shown of a file; unchanged if more was read for it than anybody has asked in checking."""
+    numbers = {(given.kind, given.name): number for number, given in enumerate(known.inputs)}
+    more = [numbers.get(given) for given in also_read]
+    if None in more:
+        return known
+    return replace(
+        known,
+        files=tuple(
+            [
+                replace(file, shown=shown, inputs=tuple(sorted({*file.inputs, *(n for n in more if n is not None)})))
+                if file.path == path
+                else file
+                for file in known.files
+            ]
+        ),
+    )
+
+
+def answer(analysis: Analysis, digests: Digests, given: Input) -> str:
+    """A digest of what an input says now."""
+    kind, name = given
+    if kind == "file":
+        return digests.get(name, "")
+    return _digest(_QUESTIONS[kind](analysis, name))
+
+
+_QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
+    "module": lambda analysis, name: analysis.names.candidates(name),
+    "method": lambda analysis, name: analysis.names.with_method(name),
+    "mention": lambda analysis, name: [module.path for module in analysis.names.mentioning(name)],
+    "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
+    "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
+    "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
+}
+
+
+def evidence(analysis: Analysis) -> str:
+    """A digest of what the project as a whole shows."""
+    seeds = analysis.seeding.seeds()
+    return _digest(
+        [
+            *analysis.sharding.evidence(),
+            *(f"{what} {sorted(axes)} {cls.id if cls else ''}" for what in sorted(seeds) for axes, cls in seeds[what]),
+            *sorted(analysis.signals.handlers()),
+        ]
+    )
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]

@@ -1,0 +1,122 @@
+"""What an analysis has read: the files, and the questions to all files, on which what is being computed depends.
+
+A file whose inputs are what they were has the findings that it had. So each thing that is remembered keeps what was
+read for it, and whoever asks for it again has read that, too (demand-driven incremental computation: Hammer, Phang,
+Hicks, Foster 2014, "Adapton"; the compilers of Rust work so).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TypeAlias, TypeVar
+
+#: ("file", path), or a question to the outlines of all files, such as ("method", "save")
+Input: TypeAlias = tuple[str, str]
+
+_K = TypeVar("_K", bound=Hashable)
+_V = TypeVar("_V")
+
+
+class Reads:
+    """The inputs of what is being computed, as bits of a number."""
+
+    __slots__ = ("_log", "_numbers", "_open", "bits", "inputs")
+
+    def __init__(self) -> None:
+        self.bits = 0
+        #: all inputs there are so far; the place of one is the number of its bit
+        self.inputs: list[Input] = []
+        self._numbers: dict[Input, int] = {}
+        #: what is being computed and has been asked for meanwhile -> where in the log that was
+        self._open: dict[object, int] = {}
+        #: what was remembered since: it rests on an answer that is not there yet
+        self._log: list[tuple[dict[object, int], object]] = []
+
+    def bit(self, given: Input) -> int:
+        """The bit of an input."""
+        number = self._numbers.get(given)
+        if number is None:
+            number = self._numbers[given] = len(self.inputs)
+            self.inputs.append(given)
+        return 1 << number
+
+    def named(self, bits: int) -> list[Input]:
+        """The inputs that some bits stand for."""
+        return [given for given, bit in zip(self.inputs, reversed(f"{bits:b}"), strict=False) if bit == "1"]
+
+    def begin(self) -> int:
+        """Begin to compute something that is remembered; the result is for `end`."""
+        before, self.bits = self.bits, 0
+        return before
+
+    def end(self, before: int) -> None:
+        """What was computed is a part of what was being computed before."""
+        self.bits |= before
+
+    def aside(self, before: int) -> None:
+        """The same, where what was computed is an input of its own."""
+        self.bits = before
+
+    def lean(self, what: object) -> None:
+        """Something is asked for while it is being computed: who goes on without it depends on all that it will have
+        read."""
+        self._open.setdefault(what, len(self._log))
+
+    def settle(self, what: object) -> None:
+        """What was leant on has been computed, as far as it goes."""
+        start = self._open.pop(what, None)
+        if start is None:
+            return
+        for bits, key in self._log[start:]:
+            bits[key] |= self.bits
+        if not self._open:
+            self._log.clear()
+
+    def remember(self, bits: dict[object, int], key: object) -> None:
+        """Note what has been read for something in the table of its like."""
+        bits[key] = self.bits
+        if self._open:
+            self._log.append((bits, key))
+
+
+class Memo(dict[_K, _V]):
+    """What has been computed, by what it is about; asking for it counts as reading what it was computed from."""
+
+    __slots__ = ("_bits", "_reads", "_unfinished")
+
+    def __init__(self, reads: Reads) -> None:
+        super().__init__()
+        self._reads = reads
+        self._bits: dict[object, int] = {}
+        self._unfinished: set[_K] = set()
+
+    def __getitem__(self, key: _K) -> _V:
+        value = super().__getitem__(key)
+        if key in self._unfinished:
+            self._reads.lean((id(self), key))
+        self._reads.bits |= self._bits[key]
+        return value
+
+    def __setitem__(self, key: _K, value: _V) -> None:
+        super().__setitem__(key, value)
+        self._reads.remember(self._bits, key)
+
+    def find(self, key: _K, compute: Callable[[], _V], meanwhile: _V | None = None) -> _V:
+        """The value for a key; where it is asked for while it is being computed, `meanwhile`."""
+        if key in self:
+            return self[key]
+        before = self._reads.begin()
+        self._unfinished.add(key)
+        super().__setitem__(key, meanwhile)  # type: ignore[assignment]
+        self._bits[key] = 0
+        try:
+            value = compute()
+            self[key] = value
+        except BaseException:
+            del self[key]
+            raise
+        finally:
+            self._unfinished.discard(key)
+            self._reads.settle((id(self), key))
+            self._reads.end(before)
+        return value
