@@ -40,6 +40,7 @@ from ferrule_lint.semantics.domain.trace import (
     choices_and_loops,
     every_term,
     has_exit,
+    parts,
     stands_in,
 )
 
@@ -444,21 +445,31 @@ def _without_empty_rounds(body: Signature) -> Signature:
 def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
     own = [o for o in choices_and_loops((choice,)) if type(o) is Choice]
-    leaving = [o for o in own if o is not choice and has_exit(o.body + o.orelse)]
-    asked, asked_inside = _settings_of([choice]), _settings_of(leaving)
-    around = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice and _holds(o, choice)]
-    others = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice]
-    outside = [o for o in others if not any(o is known for known in own)]
+    asked = _settings_of([choice])
+    leaving = _settings_of([o for o in own if o is not choice and has_exit(o.body + o.orelse)])
+    others: set[str] = set()
+    outside: set[str] = set()
+    if asked or leaving:
+        inside = {id(o) for o in own}
+        choices = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice]
+        others = _settings_of(choices)
+        outside = _settings_of([o for o in choices if id(o) not in inside])
     # an exit in here may be taken under the same setting that decides over what comes elsewhere, and in another round
     # of a loop the settings that led here are what they were
-    keys = sorted((asked & _settings_of(others)) | (asked_inside & _settings_of(outside)) | _settings_of(around))[
-        :MOST_SETTINGS
-    ]
+    keys = sorted((asked & others) | (leaving & outside) | _settings_of(_around(root, choice) or ()))[:MOST_SETTINGS]
     return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
 
 
-def _holds(outer: Choice, choice: Choice) -> bool:
-    return any(o is choice for o in choices_and_loops(outer.body + outer.orelse))
+def _around(trace: Trace, choice: Choice) -> list[Choice] | None:
+    """The choices that a choice stands in, itself not included; None: it is not here."""
+    for term in trace:
+        if term is choice:
+            return []
+        if inner := parts(term):
+            found = _around(inner, choice)
+            if found is not None:
+                return [term, *found] if type(term) is Choice else found
+    return None
 
 
 def _settings_of(choices: Iterable[Choice]) -> set[str]:

@@ -84,7 +84,9 @@ def _is_counter(expr: f.Expr) -> bool:
 
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
-    expr = _counts(frame, _without_progress(expr))
+    expr = _without_progress(expr)
+    if iterable.loader or iterable.data is not None:
+        expr = _counts(frame, expr)
     if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":
         return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
     if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr == "items" and not expr.args:
