@@ -112,9 +112,11 @@ class Comparison:
     surely: bool = False
     #: the group whose places the ranks differ in, where nothing else is known of it
     group: str = ""
-    #: a rank whose round issues nothing, where rounds are not counted, comes to the events of another one later
+    #: what the ranks answer otherwise is the host's, and may be answered otherwise in the next round: where rounds are
+    #: not counted, a rank whose round issues nothing comes to the events later
     waits: bool = False
-    #: the same of a way that is taken by what no rank knows of another: none of its rounds need be empty
+    #: what they answer otherwise is their rank: of ways through such a round that another test leaves open, those
+    #: that issue nothing are no rounds
     comes_back: bool = False
     #: inside a call
     inside: bool = False
