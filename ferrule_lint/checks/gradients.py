@@ -74,9 +74,10 @@ def _partly_used(
         message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
         place = used.calls[0] if used.has_stand_in else used.at
         place = place or (used.calls[0] if used.calls and used.returned else used.end)
-        # two guesses: that a rank may have nothing, and that the gradients of this module are shared
+        # two guesses: that a rank may have nothing, and that the gradients of this module are shared; a layer that
+        # looks for empty inputs itself expects them
         nothing = divergence.empty or divergence.kind == "structure"
-        least = Confidence.LOW if nothing and some_module and used.calls else Confidence.MEDIUM
+        least = Confidence.LOW if nothing and some_module and used.calls and base != OWN else Confidence.MEDIUM
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")
         steps = [decides, *participation.steps(used, path)]

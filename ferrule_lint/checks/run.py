@@ -11,6 +11,7 @@ from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, s
 from ferrule_lint.checks.remembered import FileResult, remembered, still_true
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
+from ferrule_lint.checks.workers import sent_to_workers
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.types import Body
 from ferrule_lint.findings import Confidence, Finding, LintError
@@ -63,8 +64,9 @@ def _check(
     counters: Counter[str] = Counter()
     for result in results:
         counters.update(result.statistics)
+    found = [finding for result in results for finding in result.findings]
     return CheckResult(
-        tuple(told_once(_without_repeats([finding for result in results for finding in result.findings]))),
+        tuple(told_once(sent_to_workers(analysis, _without_repeats(found)))),
         dict(sorted(counters.items())),
         tuple(errors),
         tuple(results),

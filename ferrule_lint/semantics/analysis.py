@@ -21,7 +21,7 @@ from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of
 from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
-from ferrule_lint.semantics.divergence import latent
+from ferrule_lint.semantics.divergence import inference, latent
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, NOTHING, UNKNOWN, Axes, Value, join, settled, worse
 from ferrule_lint.semantics.domain.summary import Summary
@@ -493,6 +493,8 @@ class Analysis:
     def _finish(self, summary: Summary, frame: Frame) -> None:
         assert summary.function is not None
         summary.trace = frame.trace()
+        if inference.infers(summary.function):
+            summary.trace = inference.in_evaluation(summary.trace, lambda t: tuple(_events(t, self.count)))
         summary.result = _result_of(frame)
         if frame.gradients:
             summary.result = participation.returned(frame, summary.result)

@@ -278,6 +278,8 @@ def _getattr(frame: Frame, arguments: Arguments) -> Value:
     name = e.args[1] if len(e.args) > 1 else None
     if type(name) is f.Const and name.text[1:-1].isidentifier():
         value = frame.eval(f.Attr(e.args[0], name.text[1:-1], e.pos))
+        if len(e.args) == 3 and type(e.args[2]) is f.Const and e.args[2].text != "None":
+            value = value._replace(data=None)  # a number or text for want of one: a setting, whatever holds it
         # what is looked for by name and may not be there is a method more often than a module
         return value._replace(const=None, module=value.module and not runs_nothing(name.text[1:-1]))
     return UNKNOWN

@@ -196,6 +196,8 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         return dispatch(frame, target.target, merged)
     if type(target) is SeveralTarget:
         return _several(frame, target, arguments)
+    if type(target) is MethodTarget and target.name in methods.COUNTS:
+        return methods.size(frame, target, arguments)
     if type(target) is MethodTarget and target.receiver.external is not None:
         model = _method_model(frame, target.receiver, target.name)
         if model is not None:
@@ -226,6 +228,10 @@ def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) 
     builtin = builtin_calls.call(frame, dotted, arguments)
     if builtin is not None:
         return builtin
+    if dotted == "torch.numel" and arguments.positional:
+        return methods.size(
+            frame, MethodTarget(arguments.positional[0], "numel"), Arguments(e._replace(args=()), (), {})
+        )
     if dotted.startswith("torch."):
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):

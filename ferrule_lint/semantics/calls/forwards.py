@@ -109,7 +109,11 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
     assumed = confidence < Confidence.HIGH
-    alone = assumed and (of_one_process(frame.analysis, frame.module) or in_inference(frame))
+    alone = assumed and (
+        of_one_process(frame.analysis, frame.module)
+        or in_inference(frame)
+        or not frame.analysis.sharding.is_near(frame.module.path)
+    )
     confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)
     frame.emit(
         Event(

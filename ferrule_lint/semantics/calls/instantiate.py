@@ -25,6 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     contained,
     join2,
+    recast,
     rounds_of,
     worse,
 )
@@ -260,9 +261,11 @@ def _through(argument: Value, how: str) -> Value:
     if how == FLOWS:
         return argument.plain()
     if how == SIZED:
-        return argument.plain()._replace(shape=None, padded=None, length=None)
+        deps = recast(argument.deps, SIZED, FLOWS)
+        return argument.plain()._replace(shape=None, padded=None, length=None, deps=deps)
     if how == ITEM:
         return argument.plain()._replace(
-            length=None, length_deps=NO_DEPS, uniform=False, unordered=None, shape=None, padded=None
-        )
+            length=None, length_deps=NO_DEPS, uniform=False, unordered=None, shape=None, padded=None,
+            deps=recast(argument.deps, ITEM, FLOWS),
+        )  # fmt: skip
     return argument._replace(unordered=None)

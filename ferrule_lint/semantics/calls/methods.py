@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.dispatch import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
-SIZES = frozenset({"numel", "nelement", "size", "__len__"})
+#: how many elements a tensor has, which is nothing of what is in it
+COUNTS = frozenset({"numel", "nelement"})
+SIZES = COUNTS | {"size", "__len__"}
 
 
 def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:

@@ -11,6 +11,7 @@ from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
+from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
     COPIES,
@@ -176,6 +177,17 @@ _ITEM_BY_ITEM = frozenset({"all_reduce", "reduce", "reduce_scatter", "reduce_sca
 _TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
 
 
+def told_by_rank(frame: Frame, divergence: Divergence, event: Event) -> bool:
+    """Whether who comes here has been told by its rank, so that what it brings is compared with nobody's: what differs
+    does so by rank, one of them sends, or one alone is here."""
+    formula = frame.path_condition()
+    here = divergence_of(formula) if formula is not None else None
+    if here is None or here.kind != "rank":
+        return False
+    alone = type(formula) is Atom and " == " in formula.key
+    return divergence.kind == "rank" or event.op in _FROM_ONE or alone
+
+
 def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, event: Event) -> None:
     if event.op in _TOLERANT or frame.of_one_size:
         return
@@ -193,10 +205,8 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
             message = f"`{event.op}` adds up the items of `{what}`, whose order ranks do not share"
             frame.issues.append(CallIssue("FER106", arguments.expr.pos, value.unordered, event, message))
         for part, code, divergence in _problems(value):
-            here = frame.path_divergence()
-            to_all = event.op in _FROM_ONE and here is not None
-            if here is not None and here.kind == "rank" and (divergence.kind == "rank" or to_all):
-                continue  # who comes here has been told by its rank already
+            if told_by_rank(frame, divergence, event):
+                continue
             if divergence.assumed and event.op in _FROM_ONE:
                 continue  # what one rank has is what all get
             if meets(part, divergence, event.axes):
@@ -456,6 +466,8 @@ def _divergent(
     if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):
         confidence = Confidence.LOW
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
+    if model.kind == "rank" and axes == UNKNOWN_GROUP:
+        divergence = divergence._replace(group=channel)
     frame.files.test(model.name.rpartition(".")[2], e, divergence.why, lambda path: definition(frame, path))
     return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)
 

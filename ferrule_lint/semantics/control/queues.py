@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -32,6 +32,22 @@ def sets_no_number(frame: Frame, loop: f.While) -> bool:
     if not asked or not asked <= {"is_set", "empty"}:
         return False
     return ("is_set" in asked or "Thread" in frame.module.mentions) and _takes(frame, loop.body)
+
+
+def polls(loop: f.While) -> bool:
+    """Whether nothing counts the rounds of a loop: they leave what its test asks for alone, but for what they do under
+    tests of their own."""
+    asked = {place_name(node) for node in walk(loop.test) if type(node) is f.Name or type(node) is f.Attr} - {""}
+    return not asked or all(_leaves_alone(s, asked) for s in loop.body)
+
+
+def _leaves_alone(s: f.Stmt, asked: set[str]) -> bool:
+    if type(s) is f.If:
+        return True
+    changed = {place_name(t) for t in getattr(s, "targets", ())} | {place_name(getattr(s, "target", None))}
+    called = [node.func for node in walk(s) if type(node) is f.Call]
+    changed |= {place_name(c.base) for c in called if type(c) is f.Attr}
+    return changed.isdisjoint(asked)
 
 
 def looks_again(frame: Frame, handler: f.Handler, body: f.Body) -> bool:

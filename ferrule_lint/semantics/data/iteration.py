@@ -132,6 +132,22 @@ def is_even(frame: Frame, index: f.Op) -> bool:
     return not _rounded_up(definition(frame, length))
 
 
+def rotates(first: f.Expr, second: f.Expr) -> bool:
+    """Whether two parts put together are the whole, in another order: `x[k:] + x[:k]`, `[x[k:], x[:k]]`."""
+    if type(first) is not f.Subscript or type(second) is not f.Subscript or not _same(first.base, second.base):
+        return False
+    a, b = first.index, second.index
+    if type(a) is not f.Op or type(b) is not f.Op or (a.kind, b.kind) != ("Slice", "Slice"):
+        return False
+    nothing = f.Const("None")
+    ends = (a.operands[1], a.operands[2], b.operands[0], b.operands[2])
+    return all(e == nothing for e in ends) and _same(a.operands[0], b.operands[1])
+
+
+def _same(a: f.Expr, b: f.Expr) -> bool:
+    return render(a) == render(b)
+
+
 #: functions that split something into parts of which some have an item more
 _SPLIT = frozenset({"array_split", "divide", "distribute"})
 

@@ -40,6 +40,7 @@ from ferrule_lint.semantics.domain.trace import (
     choices_and_loops,
     every_term,
     has_exit,
+    parts,
     stands_in,
 )
 
@@ -109,6 +110,14 @@ class Comparison:
     members: bool = False
     #: what calls issue only if their arguments say so does not count
     surely: bool = False
+    #: the group whose places the ranks differ in, where nothing else is known of it
+    group: str = ""
+    #: what the ranks answer otherwise is the host's, and may be answered otherwise in the next round: where rounds are
+    #: not counted, a rank whose round issues nothing comes to the events later
+    waits: bool = False
+    #: what they answer otherwise is their rank: of ways through such a round that another test leaves open, those
+    #: that issue nothing are no rounds
+    comes_back: bool = False
     #: inside a call
     inside: bool = False
     budget: int = BUDGET
@@ -127,6 +136,8 @@ class Comparison:
             return False  # what a sharded model issues stays within each copy of it
         if self.members and "world" not in event.axes:
             return False
+        if self.group and event.axes == UNKNOWN_GROUP and event.channel not in ("", self.group):
+            return False  # a place in one group says nothing of who meets in another
         if event.confidence < self.least or not overlap(self.axes, event.axes):
             return False
         return self.lenient or event.axes != UNKNOWN_GROUP or self.least == Confidence.LOW
@@ -249,9 +260,19 @@ class Comparison:
         self._depth -= 1
         if body is RAISES or rest is RAISES:
             return rest
+        if term.polls and (self.waits or self.comes_back):
+            body = _without_empty_rounds(body)
+            if self.waits and not _leaves(body) and not issues(body) and self._may_issue(term.body):
+                return RAISES
         if issues(body) or (mentions(body, "return") and issues(rest)):
             return (self._token("loop", body), *rest)
         return rest
+
+    def _may_issue(self, body: Trace) -> bool:
+        """Whether some way through a loop's body issues what counts."""
+        found: list[Occurrence] = []
+        self.fresh().occurrences(body, {}, found)
+        return bool(found)
 
     def call_signature(self, summary: Summary) -> Signature:
         """What a call issues, whatever way it takes; a call that is being computed is silent."""
@@ -259,6 +280,7 @@ class Comparison:
             return ()
         key = (
             self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members, self.surely,
+            self.group,
         )  # fmt: skip
         known = summary.signatures.get(key)
         if known is None:
@@ -371,7 +393,10 @@ def difference(
     # practice; that it runs matters
     by_presence = divergence.kind in ("structure", "data")
     only = divergence.kind == "rank"
-    question = Comparison(axes, least, lenient, by_presence, only, divergence.member, surely)
+    question = Comparison(
+        axes, least, lenient, by_presence, only, divergence.member, surely,
+        divergence.group if axes == UNKNOWN_GROUP else "", divergence.kind == "host", divergence.kind == "rank",
+    )  # fmt: skip
     keys = _linked(root, own)
     if len(keys) > MOST_ATOMS:
         effort.count("tests linked in a comparison")
@@ -402,13 +427,55 @@ def difference(
     return None
 
 
+def _leaves(body: Signature) -> bool:
+    return mentions(body, "return") or mentions(body, "break")
+
+
+def _without_empty_rounds(body: Signature) -> Signature:
+    """The rounds of a loop that issue something: of two ways through it, the other where one issues nothing."""
+    while len(body) == 1 and type(body[0]) is tuple and body[0] and body[0][0] == "either":
+        _, a, b = body[0]
+        if not issues(a) and not _leaves(a):
+            body = b
+        elif not issues(b) and not _leaves(b):
+            body = a
+        else:
+            break
+    return body
+
+
 def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
-    asked = {a.key for a in atoms(choice.formula) if a.divergence is None}
-    others = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice] if asked else []
-    again = {a.key for o in others for a in atoms(o.formula)}
-    keys = sorted(asked & again)[:MOST_SETTINGS]
+    own = [o for o in choices_and_loops((choice,)) if type(o) is Choice]
+    asked = _settings_of([choice])
+    leaving = _settings_of([o for o in own if o is not choice and has_exit(o.body + o.orelse)])
+    others: set[str] = set()
+    outside: set[str] = set()
+    if asked or leaving:
+        inside = {id(o) for o in own}
+        choices = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice]
+        others = _settings_of(choices)
+        outside = _settings_of([o for o in choices if id(o) not in inside])
+    # an exit in here may be taken under the same setting that decides over what comes elsewhere, and in another round
+    # of a loop the settings that led here are what they were
+    keys = sorted((asked & others) | (leaving & outside) | _settings_of(_around(root, choice) or ()))[:MOST_SETTINGS]
     return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+
+
+def _around(trace: Trace, choice: Choice) -> list[Choice] | None:
+    """The choices that a choice stands in, itself not included; None: it is not here."""
+    for term in trace:
+        if term is choice:
+            return []
+        if inner := parts(term):
+            found = _around(inner, choice)
+            if found is not None:
+                return [term, *found] if type(term) is Choice else found
+    return None
+
+
+def _settings_of(choices: Iterable[Choice]) -> set[str]:
+    return {a.key for o in choices for a in atoms(o.formula) if a.divergence is None}
 
 
 def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:

@@ -13,7 +13,13 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.forwards import is_of_buffers
 from ferrule_lint.semantics.calls.instantiate import divergence_through
-from ferrule_lint.semantics.calls.modelled import meets, selected_by_content, shape_message, shape_problems
+from ferrule_lint.semantics.calls.modelled import (
+    meets,
+    selected_by_content,
+    shape_message,
+    shape_problems,
+    told_by_rank,
+)
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.divergence.compare import (
     Comparison,
@@ -195,7 +201,7 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
         problems = [("FER201", found.at_most(Confidence.MEDIUM))] if found is not None else []
         value = value._replace(uneven_last=False)
     for code, divergence in problems:
-        if meets(value, divergence, latent.event.axes):
+        if meets(value, divergence, latent.event.axes) and not told_by_rank(frame, divergence, latent.event):
             message = shape_message(code, latent.event.op, divergence)
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
     direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps

@@ -81,6 +81,8 @@ class Divergence(NamedTuple):
     partial: bool = False
     #: that there may be nothing at all is what differs
     empty: bool = False
+    #: the group whose places these are, by its text, where its axes cannot be told
+    group: str = ""
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""

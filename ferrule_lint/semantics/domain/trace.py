@@ -63,6 +63,8 @@ class Loop(NamedTuple):
     key: str
     #: the dicts of whose views it walks the items, if nothing else
     dicts: frozenset[str] = frozenset()
+    #: rounds are not counted: one that issues nothing is only waited out
+    polls: bool = False
 
 
 class CallTerm(NamedTuple):

@@ -38,10 +38,15 @@ def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
 def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
     names = (*module.mentions, *(dotted for dotted, _ in module.imports.values()))
     return (
-        any(_starts(s) for s in module.body)
+        can_be_started(module)
         and not any(_OF_SEVERAL.search(name) for name in names)
         and not any(_joins(analysis, imported) for imported in imported(analysis, module))
     )
+
+
+def can_be_started(module: ModuleInfo) -> bool:
+    """Whether a file is a program."""
+    return "__name__" in module.mentions and any(_starts(s) for s in module.body)
 
 
 def imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:

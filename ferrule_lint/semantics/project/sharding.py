@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project import parameters, training
+from ferrule_lint.semantics.project import nearness, parameters, training
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Memo
 
@@ -47,6 +47,9 @@ class Sharding:
         self._reduced: dict[str, Confidence] = {}
         self._reduces_any = False
         self._gathering = False
+        #: where something of unknown class is sharded, and the files that can have to do with it
+        self._generic_in: set[str] = set()
+        self._near: nearness.Nearness | None = None
         #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
         self._buffered: Memo[str, bool] = Memo(analysis.names.reads)
         self._keeps_buffers = False
@@ -133,6 +136,22 @@ class Sharding:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
         return self._generic
 
+    def is_near(self, path: str) -> bool:
+        """Whether a module of this file may be the one of unknown class that is sharded."""
+        if self._setting != "auto":
+            return True
+        self._gather()
+        if self._gathering:
+            return True  # asked for while the evidence is being gathered
+        reads = self._analysis.names.reads
+        reads.bits |= reads.bit(("near", path))
+        before = reads.begin()
+        if self._near is None:
+            self._near = nearness.Nearness(self._analysis, self._generic_in)
+        found = path in self._near
+        reads.aside(before)
+        return found
+
     def _gather(self) -> dict[str, Confidence]:
         if self._classes is None:
             self._classes = {}
@@ -173,7 +192,7 @@ class Sharding:
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
         if model is not None and not serves and _tells_sharding(model, call):
-            self._any_module(serves)
+            self._any_module(module, serves)
             self._data_parallel = True
         self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps) and not serves)
         if model is None or not model.wraps:
@@ -189,11 +208,12 @@ class Sharding:
         for wrapped in exprs:
             self._wrapped(module, owner, wrapped, model.wraps == "shards", serves)
         if not exprs and model.wraps == "shards":
-            self._any_module(serves)
+            self._any_module(module, serves)
         elif not exprs:
             self._reduces_any = True
 
-    def _any_module(self, serves: bool) -> None:
+    def _any_module(self, module: ModuleInfo, serves: bool) -> None:
+        self._generic_in.add(module.path)
         self._generic = max(self._generic or Confidence.LOW, Confidence.LOW if serves else Confidence.MEDIUM)
 
     def _wrapped(
@@ -202,7 +222,7 @@ class Sharding:
         assert self._classes is not None
         classes = self._analysis.classes_of(module, owner, expr)
         if not classes and shards:
-            self._any_module(serves)
+            self._any_module(module, serves)
         elif not classes:
             self._reduces_any = True
         for info in classes:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import accumulators, selection
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
@@ -48,10 +49,44 @@ def of_items(deps: Deps) -> Deps:
 _SHOWS_PROGRESS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
 
 
-def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
-    """What iterating a value yields."""
+def _without_progress(expr: f.Expr) -> f.Expr:
     while type(expr) is f.Call and expr.args and last_name(expr.func) in _SHOWS_PROGRESS:
         expr = expr.args[0]
+    return expr
+
+
+def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
+    """What a name stands for that is only ever assigned one `enumerate(...)` or `zip(...)`, and that behind something
+    which shows progress: the numbers in it are no part of what it counts."""
+    if type(expr) is not f.Name or frame.function is None:
+        return expr
+    made = [
+        _without_progress(s.value)
+        for s in walk(frame.function.body)
+        if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
+    ]
+    found = [m for m in made if not _same_name(m, expr)]
+    if len(found) == 1 and type(found[0]) is f.Call and last_name(found[0].func) in ("enumerate", "zip"):
+        return found[0]
+    return expr
+
+
+def _same_name(a: f.Expr, b: f.Name) -> bool:
+    return type(a) is f.Name and a.id == b.id
+
+
+def _is_counter(expr: f.Expr) -> bool:
+    """`range(n)`, `cycle(range(n))`, `count()`: numbers, whatever they stand beside."""
+    while type(expr) is f.Call and last_name(expr.func) in ("cycle", "repeat") and expr.args:
+        expr = expr.args[0]
+    return type(expr) is f.Call and last_name(expr.func) in ("range", "count")
+
+
+def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
+    """What iterating a value yields."""
+    expr = _without_progress(expr)
+    if iterable.loader or iterable.data is not None:
+        expr = _counts(frame, expr)
     if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":
         return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
     if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr == "items" and not expr.args:
@@ -60,9 +95,13 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         type(expr) is f.Call
         and last_name(expr.func) == "zip"
         and len(expr.args) > 1
-        and all(map(place_name, expr.args))
+        and all(place_name(a) or _is_counter(a) for a in expr.args)
     ):
-        return Value(items=tuple([_beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]))
+        return Value(
+            items=tuple(
+                [UNKNOWN if _is_counter(a) else _beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]
+            )
+        )
     if iterable.items:
         joined = join(iterable.items)
         if joined.target is not None or joined.const is not None:

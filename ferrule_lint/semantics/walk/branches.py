@@ -37,7 +37,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         execute(frame, s.body if known else s.orelse)
         return
     about_sizes = (tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None) or _is_number_test(s.test)
-    saved = dict(frame.env)
+    saved, versions = dict(frame.env), dict(frame.versions)
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     yielded = frame.yielded_length
     frame.conditions.append(formula)
@@ -75,7 +75,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
             frame.versions[place] = version
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
-    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded), versions)
 
 
 def _yields(arm: f.Body) -> bool:
@@ -156,7 +156,7 @@ def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:
     else:
         return False
     kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
-    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in body)
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in walk(body))
 
 
 def _function_body(frame: Frame) -> f.Body:
@@ -201,8 +201,10 @@ def _merge(
     a_left: bool,
     b_left: bool,
     guarded: frozenset[str],
+    versions: dict[str, int],
 ) -> dict[str, Value]:
-    """The environment after two arms; an arm that left contributes nothing."""
+    """The environment after two arms; an arm that left contributes nothing. What tests alone have told of a place
+    (`versions`: what has been assigned how often before them) leaves its tests as they were."""
     if a_left:
         return b
     if b_left:
@@ -219,7 +221,7 @@ def _merge(
         merged[place] = merge_arms(formula, value, other)
         if place in guarded and value.const is None:
             merged[place] = merged[place]._replace(presence=other.presence)
-        else:
+        elif frame.versions.get(place, 0) != versions.get(place, 0):
             frame.versions[place] = frame.versions.get(place, 0) + 1
     for place, value in b.items():
         if place not in a:

@@ -151,6 +151,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
         value = value._replace(reach=participation.combined(values))
+    if e.kind == "Add" and len(e.operands) == 2 and iteration.rotates(*e.operands):
+        value = value._replace(length=None, shape=None, divergence=None)
     if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
     if e.kind in _LOGICAL and any(v.boolean for v in values):

@@ -103,7 +103,7 @@ def while_loop(frame: Frame, s: f.While) -> None:
     if body:
         trip = divergence or iteration.drawn(frame, s.body)
         text = "while True" if s.test == f.Const("True") else shown(s.test)
-        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, frame.key(s.test)))
+        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, frame.key(s.test), polls=queues.polls(s)))
     _loop_else(frame, s, body, pos)
 
 

@@ -1,0 +1,99 @@
+"""Ranks that wait for orders: a loop that some ranks alone run, and in which each round begins with what they are told.
+
+One rank serves requests, and its handlers say to the others what to do; these hear it in their loop. The two halves are
+in different functions, which some server calls, so that neither has its counterpart in sight: what is heard in such a
+loop is answered somewhere, and a rank that sends it, alone, is no finding that anybody could be sure of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence, Finding
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, Trace, every_term, has_exit
+from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+
+_CODES = frozenset({"FER102", "FER103"})
+
+
+#: operations that workers hear in their loops, with the files in which these are issued
+_Orders = frozenset[tuple[str, str]]
+
+
+def sent_to_workers(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding]:
+    """Findings, of which those about orders to waiting ranks are guesses."""
+    known: dict[frozenset[str], _Orders] = {}
+    out: list[Finding] = []
+    for finding in findings:
+        if finding.kind == "rank" and finding.code in _CODES and finding.confidence > Confidence.LOW:
+            paths = frozenset([finding.path, *(s.path for s in finding.witness)])
+            if paths not in known:
+                known[paths] = _orders(analysis, paths)
+            if _is_order(finding, known[paths]):
+                finding = replace(finding, confidence=Confidence.LOW)
+        out.append(finding)
+    return out
+
+
+def _is_order(finding: Finding, orders: _Orders) -> bool:
+    issued = [s for s in finding.witness if s.role == "event"]
+    return bool(issued) and all((s.path, e.op) in orders for s, e in zip(issued, finding.events, strict=False))
+
+
+def _orders(analysis: Analysis, paths: Iterable[str]) -> _Orders:
+    modules = [analysis.names.modules[p] for p in sorted(paths) if p in analysis.names.modules]
+    return frozenset(
+        (e.path, e.op)
+        for function, heard in _heard(analysis, modules)
+        if _is_run_by_some(analysis, modules, function)
+        for e in heard
+    )
+
+
+def _heard(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[FunctionInfo, tuple[Event, ...]]]:
+    """Functions with a loop whose rounds are not counted and begin with a broadcast, with the events of that."""
+    for module in modules:
+        for function in module.functions.values():
+            if not any(type(node) is f.While for node in walk(function.body)):
+                continue
+            for term in every_term(_trace(analysis, function)):
+                if type(term) is Loop and term.polls and _asks_what_it_heard(term.body):
+                    first = next((events for t in every_term(term.body) if (events := _events(t))), ())
+                    heard = tuple(e for e in first if e.op.startswith("broadcast"))
+                    if heard:
+                        yield function, heard
+
+
+def _asks_what_it_heard(body: Trace) -> bool:
+    return any(type(t) is Choice and (has_exit(t.body) or has_exit(t.orelse)) for t in every_term(body))
+
+
+def _is_run_by_some(analysis: Analysis, modules: Iterable[ModuleInfo], function: FunctionInfo) -> bool:
+    """Whether a call of the function stands under a test of the rank."""
+    for module in modules:
+        for caller in module.functions.values():
+            if function.name not in module.mentions and caller.module is not function.module:
+                continue
+            for term in every_term(_trace(analysis, caller)):
+                divergence = divergence_of(term.formula) if type(term) is Choice else None
+                if divergence is not None and divergence.kind == "rank" and type(term) is Choice:
+                    called = [t for arm in (term.body, term.orelse) for t in every_term(arm) if type(t) is CallTerm]
+                    if any(t.summary.function is function for t in called):
+                        return True
+    return False
+
+
+def _events(term: object) -> tuple[Event, ...]:
+    if type(term) is Event:
+        return (term,)
+    return term.summary.events if type(term) is CallTerm else ()
+
+
+def _trace(analysis: Analysis, function: FunctionInfo) -> Trace:
+    known = analysis.frame_of(function)
+    return known[0].trace if known is not None else ()

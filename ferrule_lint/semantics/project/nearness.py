@@ -1,0 +1,69 @@
+"""Which files can have to do with what is wrapped somewhere in the project.
+
+Where a wrapped module's class cannot be told, it may be any. But a repository of examples has many programs, and what
+one of them wraps is not made in another: the two share no file that imports both.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.semantics.project.names import ModuleInfo
+from ferrule_lint.semantics.project.programs import can_be_started, imported
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+_Edges = Mapping[str, Collection[str]]
+
+
+class Nearness:
+    """What some file imports, over others or itself, which also imports one of those that wrap; what lies in a package
+    with such a file, since a registry finds modules without an import; and what belongs to no program at all, as
+    nobody knows who uses that."""
+
+    def __init__(self, analysis: Analysis, wrapping: Iterable[str]) -> None:
+        self._modules = analysis.names.modules
+        forwards = {path: {m.path for m in imported(analysis, module)} for path, module in self._modules.items()}
+        backwards: dict[str, set[str]] = defaultdict(set)
+        for path, others in forwards.items():
+            for other in others:
+                backwards[other].add(path)
+        self._users = backwards
+        self._near = _closed(_closed(wrapping, backwards), forwards)
+        self._packages = {self._package(path) for path in self._near} - {""}
+        self._known: dict[str, bool] = {}
+
+    def __contains__(self, path: str) -> bool:
+        if path not in self._known:
+            self._known[path] = (
+                path in self._near
+                or self._package(path) in self._packages
+                or not any(can_be_started(m) for m in self._using(path))
+            )
+        return self._known[path]
+
+    def _using(self, path: str) -> Iterator[ModuleInfo]:
+        """A file and those that import it, over others or themselves."""
+        users = _closed([path], self._users)
+        return (self._modules[user] for user in sorted(users) if user in self._modules)
+
+    def _package(self, path: str) -> str:
+        """The topmost package that a file lies in, "" for a loose one."""
+        folder, top = path.rpartition("/")[0], ""
+        while folder and f"{folder}/__init__.py" in self._modules:
+            folder, top = folder.rpartition("/")[0], folder
+        return top
+
+
+def _closed(start: Iterable[str], edges: _Edges) -> set[str]:
+    found = set(start)
+    todo = list(found)
+    while todo:
+        for other in edges.get(todo.pop(), ()):
+            if other not in found:
+                found.add(other)
+                todo.append(other)
+    return found
