@@ -66,7 +66,7 @@ def _check(
         counters.update(result.statistics)
     found = [finding for result in results for finding in result.findings]
     return CheckResult(
-        tuple(told_once(sent_to_workers(analysis, _without_repeats(found)))),
+        tuple(told_once(_without_repeats(found))),
         dict(sorted(counters.items())),
         tuple(errors),
         tuple(results),
@@ -86,6 +86,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
         found = [_in_test(finding) for finding in found]
     elif found and of_one_process(analysis, module):
         found = [_of_one_process(finding) for finding in found]
+    found = sent_to_workers(analysis, found)
     inputs = tuple(reads.named(reads.bits))
     reads.aside(start)
     return FileResult(module.path, tuple(found), inputs, dict(analysis.counters - counted))
