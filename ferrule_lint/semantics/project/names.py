@@ -376,6 +376,15 @@ class Names:
         length = dotted.count(".") + 1
         return len(module.parts) == length or ".".join(module.parts[: len(module.parts) - length]) not in self._packages
 
+    def imported_by(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
+        """The files that the imports of a file name; no file is read for that."""
+        for dotted, relative in (*module.imports.values(), *module.stars):
+            name = dotted
+            while name and (found := self.module_named(name, module, relative)) is None:
+                name = name.rpartition(".")[0]
+            if name and found is not None:
+                yield found
+
     def candidates(self, dotted: str) -> list[str]:
         """The files that an import of `dotted` may mean; those that only a relative one can, with a mark."""
         found = self._by_suffix.get(dotted, ())

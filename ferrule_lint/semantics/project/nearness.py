@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.semantics.project.names import ModuleInfo
-from ferrule_lint.semantics.project.programs import can_be_started, imported
+from ferrule_lint.semantics.project.programs import can_be_started
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -26,7 +26,9 @@ class Nearness:
 
     def __init__(self, analysis: Analysis, wrapping: Iterable[str]) -> None:
         self._modules = analysis.names.modules
-        forwards = {path: {m.path for m in imported(analysis, module)} for path, module in self._modules.items()}
+        forwards = {
+            path: {m.path for m in analysis.names.imported_by(module)} for path, module in self._modules.items()
+        }
         backwards: dict[str, set[str]] = defaultdict(set)
         for path, others in forwards.items():
             for other in others:
