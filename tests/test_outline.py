@@ -15,6 +15,7 @@ from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.project.names import Names
+from ferrule_lint.semantics.project.nearness import Nearness
 
 SOURCE = b"""import a.b as c
 from . import d  # ferrule: ignore[FER102] why
@@ -130,6 +131,17 @@ def test_subclasses_are_found_through_renamed_imports() -> None:
     base = analysis.names.modules["base.py"].classes["Base"]
     assert [c.name for c in analysis.hierarchy.below(base)] == ["Below", "Sub"]
     assert set(read) == PROJECT.keys() - {"other.py", "variants.py"}
+
+
+def test_which_files_programs_share_is_told_by_their_imports() -> None:
+    read: list[str] = []
+    program = "from tools import go\nif __name__ == '__main__':\n    go()\n"
+    files = {"wraps.py": "import helper\n", "helper.py": "", "tools.py": "def go(): pass\n", "program.py": program}
+    near = Nearness(Analysis(lazily(files, read), load_models()), ["wraps.py"])
+    assert "helper.py" in near
+    assert not read
+    assert "tools.py" not in near
+    assert read == ["program.py"]  # whether it can be started
 
 
 def test_methods_are_found_by_name_in_the_files_that_have_one() -> None:
