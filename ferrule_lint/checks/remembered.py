@@ -161,6 +161,8 @@ _QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
     "method": lambda analysis, name: analysis.names.with_method(name),
     "mention": lambda analysis, name: [module.path for module in analysis.names.mentioning(name)],
     "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
+    "feed": lambda analysis, name: [str(analysis.threads.feed(name))],
+    "handled": lambda analysis, name: [str(analysis.exceptions.handled(name))],
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
     "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
 }

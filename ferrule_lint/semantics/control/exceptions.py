@@ -435,6 +435,7 @@ class Exceptions:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._handling: Memo[str, _Handling] = Memo(analysis.names.reads)
+        self._handled: dict[str, tuple[list[str], list[tuple[str, str]]]] = {}
         self._raised: Memo[str, Divergence | None] = Memo(analysis.names.reads)
 
     def is_survived_in(self, module: ModuleInfo, info: ClassInfo) -> bool:
@@ -443,24 +444,35 @@ class Exceptions:
 
     def translates(self, info: ClassInfo) -> bool:
         """Whether the project raises the class in a handler: something has failed, and is called by another name."""
-        return any(info.name in self._in(module).translating for module in self._speaking_of(info))
+        return bool(self.handled(info.name)[0])
 
     def raised(self, info: ClassInfo) -> Divergence | None:
         """Why only some ranks raise the class, where the project raises it under a divergent condition."""
         return self._raised.find(info.id, lambda: self._raised_where(info))
 
     def _raised_where(self, info: ClassInfo) -> Divergence | None:
-        raisers = ((m, name) for m in self._speaking_of(info) for name in self._in(m).raisers.get(info.name, ()))
-        for module, qualname in islice(raisers, 4):
-            known = self._analysis.frame_of(module.functions[qualname])
+        modules = self._analysis.names.modules
+        for path, qualname in islice(self.handled(info.name)[1], 4):
+            known = self._analysis.frame_of(modules[path].functions[qualname])
             found = known[1].escapes.values() if known is not None else ()
             divergence = next((e.divergence for e in found if e.info is info and e.depth == 0), None)
             if divergence is not None:
                 return divergence
         return None
 
-    def _speaking_of(self, info: ClassInfo) -> list[ModuleInfo]:
-        return self._analysis.names.mentioning(info.name)
+    def handled(self, name: str) -> tuple[list[str], list[tuple[str, str]]]:
+        """The files in which a class of this name is raised in a handler, and the functions that raise one."""
+        reads = self._analysis.names.reads
+        reads.bits |= reads.bit(("handled", name))
+        if name not in self._handled:
+            before = reads.begin()
+            modules = self._analysis.names.mentioning(name)
+            self._handled[name] = (
+                [m.path for m in modules if name in self._in(m).translating],
+                [(m.path, qualname) for m in modules for qualname in self._in(m).raisers.get(name, ())],
+            )
+            reads.aside(before)
+        return self._handled[name]
 
     def _in(self, module: ModuleInfo) -> _Handling:
         return self._handling.find(module.path, lambda: _Handling(module))

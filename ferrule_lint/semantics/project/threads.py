@@ -12,7 +12,6 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -35,13 +34,19 @@ class Threads:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._fed: Memo[str, bool] = Memo(analysis.names.reads)
+        self._fed: dict[str, bool] = {}
         #: path of a file -> what `_started` says of it
         self._threads: dict[str, tuple[set[str], set[str]]] = {}
 
     def feed(self, name: str) -> bool:
         """Whether another thread may fill a queue, or set a flag, of this name; also if nobody is seen to do so."""
-        return self._fed.find(name, lambda: self._feed(name))
+        reads = self._analysis.names.reads
+        reads.bits |= reads.bit(("feed", name))
+        if name not in self._fed:
+            before = reads.begin()
+            self._fed[name] = self._feed(name)
+            reads.aside(before)
+        return self._fed[name]
 
     def _feed(self, name: str) -> bool:
         modules = self._analysis.names.mentioning(name)
