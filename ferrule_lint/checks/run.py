@@ -80,15 +80,14 @@ def _check(
 
 def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> FileResult:
     reads, counted = analysis.names.reads, Counter(analysis.counters)
-    start = reads.begin()
-    found = list(_file(analysis, module, errors))
-    if is_test(module.path):
-        found = [_in_test(finding) for finding in found]
-    elif found and of_one_process(analysis, module):
-        found = [_of_one_process(finding) for finding in found]
-    found = sent_to_workers(analysis, found)
-    inputs = tuple(reads.named(reads.bits))
-    reads.aside(start)
+    with reads.apart():
+        found = list(_file(analysis, module, errors))
+        if is_test(module.path):
+            found = [_in_test(finding) for finding in found]
+        elif found and of_one_process(analysis, module):
+            found = [_of_one_process(finding) for finding in found]
+        found = sent_to_workers(analysis, found)
+        inputs = tuple(reads.named(reads.bits))
     return FileResult(module.path, tuple(found), inputs, dict(analysis.counters - counted))
 
 

@@ -107,8 +107,8 @@ def key_of_files(settings: Settings) -> str | None:
 def said(settings: Settings) -> bytes:
     """What settings say that decides what is found; raises OSError for a model file that cannot be read."""
     names = (field.name for field in dataclasses.fields(settings) if field.name not in _ELSEWHERE)
-    said = "".join(f"{name}={getattr(settings, name)!r}\n" for name in names).encode()
-    return said + b"".join(hashlib.sha256(model.read_bytes()).digest() for model in settings.models)
+    text = "".join(f"{name}={getattr(settings, name)!r}\n" for name in names).encode()
+    return text + b"".join(hashlib.sha256(model.read_bytes()).digest() for model in settings.models)
 
 
 class ResultsCache:

@@ -122,8 +122,6 @@ class Analysis:
 
     def is_module(self, info: ClassInfo) -> bool:
         """Whether instances are `nn.Module`s, by their library base classes."""
-        if info.id in self._modules:
-            return self._modules[info.id]
         return self._modules.find(
             info.id, lambda: any(self.is_module_class(b) for b in self.names.external_bases(info))
         )

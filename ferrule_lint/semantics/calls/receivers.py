@@ -43,8 +43,7 @@ class Receivers:
     def named(self, variable: str, method: str) -> tuple[ClassInfo, FunctionInfo] | None:
         """The one class that a variable or attribute is named after, with the method, if it has it and is no module."""
         variable = variable.strip("_").lower()
-        reads = self._analysis.names.reads
-        reads.bits |= reads.bit(("called", variable))
+        self._analysis.names.reads.ask("called", variable)
         found = self.called(variable)
         if len(found) != 1:
             return None

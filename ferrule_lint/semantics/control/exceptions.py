@@ -463,15 +463,14 @@ class Exceptions:
     def handled(self, name: str) -> tuple[list[str], list[tuple[str, str]]]:
         """The files in which a class of this name is raised in a handler, and the functions that raise one."""
         reads = self._analysis.names.reads
-        reads.bits |= reads.bit(("handled", name))
+        reads.ask("handled", name)
         if name not in self._handled:
-            before = reads.begin()
-            modules = self._analysis.names.mentioning(name)
-            self._handled[name] = (
-                [m.path for m in modules if name in self._in(m).translating],
-                [(m.path, qualname) for m in modules for qualname in self._in(m).raisers.get(name, ())],
-            )
-            reads.aside(before)
+            with reads.apart():
+                modules = self._analysis.names.mentioning(name)
+                self._handled[name] = (
+                    [m.path for m in modules if name in self._in(m).translating],
+                    [(m.path, qualname) for m in modules for qualname in self._in(m).raisers.get(name, ())],
+                )
         return self._handled[name]
 
     def _in(self, module: ModuleInfo) -> _Handling:

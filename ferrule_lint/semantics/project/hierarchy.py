@@ -58,7 +58,7 @@ class Hierarchy:
 
     def _found_below(self, info: ClassInfo) -> list[ClassInfo]:
         names = self._analysis.names
-        names.reads.bits |= names.reads.bit(("base", info.name))
+        names.reads.ask("base", info.name)
         return [
             sub
             for path in sorted(self.may_inherit(info.name))

@@ -334,7 +334,7 @@ class Names:
 
     def methods_named(self, name: str) -> list[FunctionInfo]:
         """All methods of a name, in the order of their files; one that a later definition replaces is one, too."""
-        self.reads.bits |= self.reads.bit(("method", name))
+        self.reads.ask("method", name)
         return [
             function
             for module in self._with_method.get(name, ())
@@ -348,12 +348,12 @@ class Names:
 
     def mentioning(self, name: str) -> list[ModuleInfo]:
         """The files in which an identifier stands."""
-        self.reads.bits |= self.reads.bit(("mention", name))
+        self.reads.ask("mention", name)
         return [module for module in self.modules.values() if name in module.outline.names]
 
     def only_method(self, name: str) -> FunctionInfo | None:
         """The method of a name that only one class of the project has."""
-        self.reads.bits |= self.reads.bit(("method", name))
+        self.reads.ask("method", name)
         if len(self._with_method.get(name, ())) != 1:
             return None
         found = self.methods_named(name)
@@ -361,7 +361,7 @@ class Names:
 
     # ------------------------------------------------------------------ modules
     def module_named(self, dotted: str, near: ModuleInfo, exact: bool) -> ModuleInfo | None:
-        self.reads.bits |= self.reads.bit(("module", dotted))
+        self.reads.ask("module", dotted)
         candidates = self._by_suffix.get(dotted)
         if not candidates:
             return None
@@ -394,8 +394,6 @@ class Names:
         """What a name means at module level, or None."""
         if seen:
             return self._lookup(module, name, seen)
-        if name in module.meanings:
-            return module.meanings[name]
         return module.meanings.find(name, lambda: self._lookup(module, name, seen))
 
     def _lookup(self, module: ModuleInfo, name: str, seen: frozenset[tuple[str, str]]) -> Entity | None:

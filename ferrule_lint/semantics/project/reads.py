@@ -7,7 +7,8 @@ Hicks, Foster 2014, "Adapton"; the compilers of Rust work so).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 #: ("file", path), or a question to the outlines of all files, such as ("method", "save")
@@ -40,9 +41,18 @@ class Reads:
             self.inputs.append(given)
         return 1 << number
 
+    def ask(self, kind: str, about: str) -> None:
+        """Note that the answer to a question decides over what is being computed."""
+        self.bits |= self.bit((kind, about))
+
     def named(self, bits: int) -> list[Input]:
         """The inputs that some bits stand for."""
-        return [given for given, bit in zip(self.inputs, reversed(f"{bits:b}"), strict=False) if bit == "1"]
+        found: list[Input] = []
+        while bits:  # few of many are set
+            lowest = bits & -bits
+            found.append(self.inputs[lowest.bit_length() - 1])
+            bits ^= lowest
+        return found
 
     def begin(self) -> int:
         """Begin to compute something that is remembered; the result is for `end`."""
@@ -53,9 +63,14 @@ class Reads:
         """What was computed is a part of what was being computed before."""
         self.bits |= before
 
-    def aside(self, before: int) -> None:
-        """The same, where what was computed is an input of its own."""
-        self.bits = before
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Compute something that is an input of its own: what is read for it is not read for what comes after."""
+        before = self.begin()
+        try:
+            yield
+        finally:
+            self.bits = before
 
     def lean(self, what: object) -> None:
         """Something is asked for while it is being computed: who goes on without it depends on all that it will have

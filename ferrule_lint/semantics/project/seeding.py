@@ -56,14 +56,12 @@ class Seeding:
         """What the project seeds by rank: generator -> (axes, the class whose method does so)."""
         if self._seeds is None:
             self._seeds = {}
-            reads = self._analysis.names.reads
-            before = reads.begin()
-            for path in sorted(self._analysis.names.modules):
-                module = self._analysis.names.modules[path]
-                if self._may_seed(module):
-                    for function in module.functions.values():
-                        self._look(module, function)
-            reads.aside(before)
+            names = self._analysis.names
+            with names.reads.apart():
+                for path in sorted(names.modules):
+                    if self._may_seed(names.modules[path]):
+                        for function in names.modules[path].functions.values():
+                            self._look(names.modules[path], function)
         return self._seeds
 
     def _may_seed(self, module: ModuleInfo) -> bool:

@@ -144,35 +144,35 @@ class Sharding:
         if self._gathering:
             return True  # asked for while the evidence is being gathered
         reads = self._analysis.names.reads
-        reads.bits |= reads.bit(("near", path))
-        before = reads.begin()
-        if self._near is None:
-            self._near = nearness.Nearness(self._analysis, self._generic_in)
-        found = path in self._near
-        reads.aside(before)
-        return found
+        reads.ask("near", path)
+        with reads.apart():
+            if self._near is None:
+                self._near = nearness.Nearness(self._analysis, self._generic_in)
+            return path in self._near
 
     def _gather(self) -> dict[str, Confidence]:
         if self._classes is None:
             self._classes = {}
             self._gathering = True
-            reads = self._analysis.names.reads
-            before = reads.begin()
-            modules = self._analysis.names.modules
-            wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
-            trained = training.trains(modules.values())
-            for path in sorted(modules):
-                module = modules[path]
-                if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
-                    for owner, calls in module.calls():
-                        for call in calls:
-                            self._settle(call)
-                            if last_name(call.func) in wrapping:
-                                serves = not trained and training.without_gradients(module, owner)
-                                self._consider(module, owner, call, serves)
+            with self._analysis.names.reads.apart():
+                self._look()
             self._gathering = False
-            reads.aside(before)
         return self._classes
+
+    def _look(self) -> None:
+        """Go through the files that mention something which wraps modules."""
+        modules = self._analysis.names.modules
+        wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
+        trained = training.trains(modules.values())
+        for path in sorted(modules):
+            module = modules[path]
+            if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
+                for owner, calls in module.calls():
+                    for call in calls:
+                        self._settle(call)
+                        if last_name(call.func) in wrapping:
+                            serves = not trained and training.without_gradients(module, owner)
+                            self._consider(module, owner, call, serves)
 
     def evidence(self) -> list[str]:
         """All that was gathered, as text."""

@@ -26,16 +26,15 @@ class Signals:
         """The functions that handle a signal."""
         if self._handlers is None:
             self._handlers = set()
-            reads = self._analysis.names.reads
-            before = reads.begin()
-            for module in self._analysis.names.modules.values():
-                imported = {
-                    bound for bound, (dotted, _) in module.imports.items() if dotted.partition(".")[0] == "signal"
-                }
-                if imported:
-                    for owner in module.functions.values():
-                        self._look(module, owner, imported | {"signal"})
-            reads.aside(before)
+            names = self._analysis.names
+            with names.reads.apart():
+                for module in names.modules.values():
+                    imported = {
+                        bound for bound, (dotted, _) in module.imports.items() if dotted.partition(".")[0] == "signal"
+                    }
+                    if imported:
+                        for owner in module.functions.values():
+                            self._look(module, owner, imported | {"signal"})
         return self._handlers
 
     def _look(self, module: ModuleInfo, owner: FunctionInfo, names: set[str]) -> None:

@@ -41,11 +41,10 @@ class Threads:
     def feed(self, name: str) -> bool:
         """Whether another thread may fill a queue, or set a flag, of this name; also if nobody is seen to do so."""
         reads = self._analysis.names.reads
-        reads.bits |= reads.bit(("feed", name))
+        reads.ask("feed", name)
         if name not in self._fed:
-            before = reads.begin()
-            self._fed[name] = self._feed(name)
-            reads.aside(before)
+            with reads.apart():
+                self._fed[name] = self._feed(name)
         return self._fed[name]
 
     def _feed(self, name: str) -> bool:

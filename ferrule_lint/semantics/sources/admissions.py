@@ -115,10 +115,7 @@ def admissions(frame: Frame) -> dict[str, Admission]:
     assert function is not None
     if _WORDS.isdisjoint(frame.module.mentions):
         return {}
-    known = frame.analysis.admissions
-    if function.id in known:
-        return known[function.id]
-    return known.find(function.id, lambda: _found_in(frame, function), {})
+    return frame.analysis.admissions.find(function.id, lambda: _found_in(frame, function), {})
 
 
 def in_any_group(frame: Frame) -> dict[str, Admission]:

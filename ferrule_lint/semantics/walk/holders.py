@@ -47,8 +47,6 @@ class Holders:
         if layer <= 0:
             return self._annotated(info, name)
         key = (info.id, name, layer)
-        if key in self._attributes:
-            return self._attributes[key]
         return self._attributes.find(key, lambda: self._found(info, name, layer))
 
     def _found(self, info: ClassInfo, name: str, layer: int) -> Value | None:
@@ -142,8 +140,6 @@ class Holders:
 
     def _method_writes(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
         key = (method.id, layer)
-        if key in self._writes:
-            return self._writes[key]
         return self._writes.find(key, lambda: self._written(method, info, layer), {})
 
     def _written(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
@@ -158,8 +154,6 @@ class Holders:
     # ------------------------------------------------------------------ module level
     def global_variable(self, variable: GlobalName) -> Value:
         key = (variable.module.path, variable.name)
-        if key in self._globals:
-            return self._globals[key]
         return self._globals.find(key, lambda: self._held(variable), UNKNOWN)
 
     def _held(self, variable: GlobalName) -> Value:
