@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
@@ -74,9 +75,43 @@ class Remembered:
 Digests = Mapping[str, str]
 
 
-def still_true(known: Remembered, analysis: Analysis, digests: Digests, paths: Iterable[str]) -> dict[str, FileResult]:
+class Answers:
+    """What inputs say now; each is asked once."""
+
+    def __init__(self, analysis: Analysis, digests: Digests) -> None:
+        self.digests = digests
+        self._analysis = analysis
+        self._said: dict[Input, str] = {}
+
+    def of(self, given: Input) -> str:
+        """A digest of what an input says."""
+        if given not in self._said:
+            kind, name = given
+            self._said[given] = (
+                self.digests.get(name, "") if kind == "file" else _digest(_QUESTIONS[kind](self._analysis, name))
+            )
+        return self._said[given]
+
+    @cached_property
+    def evidence(self) -> str:
+        """A digest of what the project as a whole shows."""
+        seeds = self._analysis.seeding.seeds()
+        return _digest(
+            [
+                *self._analysis.sharding.evidence(),
+                *(
+                    f"{what} {sorted(axes)} {cls.id if cls else ''}"
+                    for what in sorted(seeds)
+                    for axes, cls in seeds[what]
+                ),
+                *sorted(self._analysis.signals.handlers()),
+            ]
+        )
+
+
+def still_true(known: Remembered, answers: Answers, paths: Iterable[str]) -> dict[str, FileResult]:
     """The results for those of `paths` that would come out as they did."""
-    if known.evidence != evidence(analysis):
+    if known.evidence != answers.evidence:
         return {}
     asked = set(paths)
     same: dict[int, bool] = {}
@@ -84,7 +119,7 @@ def still_true(known: Remembered, analysis: Analysis, digests: Digests, paths: I
     def holds(number: int) -> bool:
         if number not in same:
             given = known.inputs[number]
-            same[number] = given.answer == answer(analysis, digests, (given.kind, given.name))
+            same[number] = given.answer == answers.of((given.kind, given.name))
         return same[number]
 
     return {
@@ -100,31 +135,28 @@ def still_true(known: Remembered, analysis: Analysis, digests: Digests, paths: I
     }
 
 
-def remembered(
-    results: Iterable[FileResult], analysis: Analysis, digests: Digests, known: Remembered | None = None
-) -> Remembered:
+def remembered(results: Iterable[FileResult], answers: Answers, known: Remembered) -> Remembered:
     """Results as they are kept, and beside them what was `known` of files that were not asked for this time."""
     numbers: dict[KnownInput, int] = {}
-    answers: dict[Input, KnownInput] = {}
+    now: dict[Input, int] = {}
 
     def number(given: Input) -> int:
-        if given not in answers:
-            answers[given] = KnownInput(*given, answer(analysis, digests, given))
-        return numbers.setdefault(answers[given], len(numbers))
+        if given not in now:
+            now[given] = numbers.setdefault(KnownInput(*given, answers.of(given)), len(numbers))
+        return now[given]
 
     files = [
         KnownFile(result.path, tuple(map(number, result.inputs)), result.findings, result.statistics, result.shown)
         for result in results
     ]
-    now = evidence(analysis)
-    if known is not None and known.evidence == now:
+    if known.evidence == answers.evidence:
         done = {file.path for file in files}
         files += [
             replace(file, inputs=tuple([numbers.setdefault(known.inputs[n], len(numbers)) for n in file.inputs]))
             for file in known.files
-            if file.path in digests and file.path not in done
+            if file.path in answers.digests and file.path not in done
         ]
-    return Remembered(now, tuple(numbers), tuple(files))
+    return Remembered(answers.evidence, tuple(numbers), tuple(files))
 
 
 def with_shown(known: Remembered, path: str, shown: Shown, also_read: Iterable[Input]) -> Remembered:
@@ -147,14 +179,6 @@ def with_shown(known: Remembered, path: str, shown: Shown, also_read: Iterable[I
     )
 
 
-def answer(analysis: Analysis, digests: Digests, given: Input) -> str:
-    """A digest of what an input says now."""
-    kind, name = given
-    if kind == "file":
-        return digests.get(name, "")
-    return _digest(_QUESTIONS[kind](analysis, name))
-
-
 _QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
     "shape": lambda analysis, name: [m.outline.shape for m in (analysis.names.modules.get(name),) if m is not None],
     "module": lambda analysis, name: analysis.names.candidates(name),
@@ -166,18 +190,6 @@ _QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
     "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
 }
-
-
-def evidence(analysis: Analysis) -> str:
-    """A digest of what the project as a whole shows."""
-    seeds = analysis.seeding.seeds()
-    return _digest(
-        [
-            *analysis.sharding.evidence(),
-            *(f"{what} {sorted(axes)} {cls.id if cls else ''}" for what in sorted(seeds) for axes, cls in seeds[what]),
-            *sorted(analysis.signals.handlers()),
-        ]
-    )
 
 
 def _digest(parts: Iterable[str]) -> str:

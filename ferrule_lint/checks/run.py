@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
-from ferrule_lint.checks.remembered import FileResult, remembered, still_true
+from ferrule_lint.checks.remembered import Answers, FileResult, remembered, still_true
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.workers import sent_to_workers
@@ -55,9 +55,10 @@ def _check(
 ) -> CheckResult:
     analysis = Analysis(facts, models, options.sharded)
     modules = [analysis.names.modules[path] for path in sorted(report) if path in analysis.names.modules]
+    answers = Answers(analysis, before.digests) if before is not None else None
     known: dict[str, FileResult] = {}
-    if before is not None and before.known.files:
-        known = still_true(before.known, analysis, before.digests, [module.path for module in modules])
+    if before is not None and answers is not None and before.known.files:
+        known = still_true(before.known, answers, [module.path for module in modules])
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
     failed = {error.path for error in errors}
@@ -71,10 +72,8 @@ def _check(
         tuple(errors),
         tuple(results),
         None
-        if before is None
-        else remembered(
-            [result for result in results if result.path not in failed], analysis, before.digests, before.known
-        ),
+        if before is None or answers is None
+        else remembered([result for result in results if result.path not in failed], answers, before.known),
     )
 
 
