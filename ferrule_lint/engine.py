@@ -399,7 +399,7 @@ def _checked(
         before = memory.before(own) if memory is not None else None
         result = check(facts, frozenset(reported), load_models(own.models), options, before)
         if memory is not None:
-            memory.keep(own, result)
+            memory.keep(own, before, result)
         yield replace(result, findings=tuple(one for one in result.findings if one.path in reported))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.findings import Finding
@@ -30,8 +30,8 @@ class Memory:
     #: of the contents of all files that are read
     digests: Mapping[str, str]
     #: by the name of the entry: one for each way to analyse (models, what is sharded)
-    _found: dict[str, Remembered] = field(default_factory=dict)
-    #: what earlier runs have shown of files in which nothing has changed
+    _found: dict[str, tuple[Remembered, CheckResult]] = field(default_factory=dict)
+    #: what this run and earlier ones have shown of files, as far as nothing has changed in them
     _shown: dict[str, Shown] = field(default_factory=dict)
     #: what else was read to find out which fixes hold
     _read: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
@@ -46,11 +46,11 @@ class Memory:
             return None
         return Before(self.cache.load(name, Remembered) or Remembered(), self.digests)
 
-    def keep(self, settings: Settings, result: CheckResult) -> None:
+    def keep(self, settings: Settings, before: Before | None, result: CheckResult) -> None:
         """Keep what was found."""
         name = key_of_files(settings)
-        if name is not None and result.remembered is not None:
-            self._found[name] = result.remembered
+        if name is not None and before is not None:
+            self._found[name] = before.known, result
             self._shown.update((file.path, file.shown) for file in result.files if file.shown is not None)
 
     def shown(self, path: str, of: Chosen, settings: Settings) -> Shown | None:
@@ -69,16 +69,23 @@ class Memory:
 
     def show(self, path: str, of: Chosen, now: Chosen, dropped: int, settings: Settings) -> None:
         """Keep what was made `of` the findings and suppressed findings in a file."""
-        from ferrule_lint.checks.remembered import Shown, with_shown
+        from ferrule_lint.checks.remembered import Shown
 
-        shown = Shown(_digest(of, settings), tuple(now[0]), tuple(now[1]), dropped)
-        for name, found in self._found.items():
-            self._found[name] = with_shown(found, path, shown, self._read.get(path, set()))
+        self._shown[path] = Shown(_digest(of, settings), tuple(now[0]), tuple(now[1]), dropped)
 
     def store(self) -> None:
         """Write it all to the cache."""
-        for name, found in self._found.items():
-            self.cache.store(name, found)
+        from ferrule_lint.checks.remembered import remembered
+
+        for name, (known, result) in self._found.items():
+            if result.answers is not None:
+                failed = {error.path for error in result.errors}
+                files = [self._with_shown(file) for file in result.files if file.path not in failed]
+                self.cache.store(name, remembered(files, result.answers, known))
+
+    def _with_shown(self, file: FileResult) -> FileResult:
+        more = self._read.get(file.path, set()).difference(file.inputs)
+        return replace(file, inputs=(*file.inputs, *sorted(more)), shown=self._shown.get(file.path))
 
 
 def _digest(of: Chosen, settings: Settings) -> str:

@@ -183,13 +183,24 @@ def test_a_body_that_nobody_reads_concerns_nobody(root: Path, checked: list[str]
     assert "pkg/base.py" in checked
 
 
-def test_what_is_shown_comes_back_with_its_fix(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(
-        root,
-        "train.py",
-        "import torch.distributed as dist\n\ndef step(x):\n"
-        "    if dist.get_rank() == 0:\n        print(x)\n        dist.barrier()\n",
-    )
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "import torch.distributed as dist\n\ndef step(x):\n"
+            "    if dist.get_rank() == 0:\n        print(x)\n        dist.barrier()\n",
+            id="without a helper",
+        ),
+        # whose code asks what nobody has asked in checking
+        pytest.param(
+            "import os\nimport torch.distributed as dist\n\ndef step(path, x):\n"
+            "    if not os.path.exists(path):\n        return None\n    dist.all_reduce(x)\n    return x\n",
+            id="with a helper",
+        ),
+    ],
+)
+def test_what_is_shown_comes_back_with_its_fix(root: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(root, "train.py", text)
     first = lint(root)
     assert first.findings[0].fix is not None
     write(root, "alone.py", "x = 1\n")

@@ -159,26 +159,6 @@ def remembered(results: Iterable[FileResult], answers: Answers, known: Remembere
     return Remembered(answers.evidence, tuple(numbers), tuple(files))
 
 
-def with_shown(known: Remembered, path: str, shown: Shown, also_read: Iterable[Input]) -> Remembered:
-    """With what was shown of a file; unchanged if more was read for it than anybody has asked in checking."""
-    # answers of this run come before those that are kept from earlier ones
-    numbers = {(given.kind, given.name): number for number, given in reversed(list(enumerate(known.inputs)))}
-    more = [numbers.get(given) for given in also_read]
-    if None in more:
-        return known
-    return replace(
-        known,
-        files=tuple(
-            [
-                replace(file, shown=shown, inputs=tuple(sorted({*file.inputs, *(n for n in more if n is not None)})))
-                if file.path == path
-                else file
-                for file in known.files
-            ]
-        ),
-    )
-
-
 _QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
     "shape": lambda analysis, name: [m.outline.shape for m in (analysis.names.modules.get(name),) if m is not None],
     "module": lambda analysis, name: analysis.names.candidates(name),

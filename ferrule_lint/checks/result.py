@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ferrule_lint.checks.remembered import Digests, FileResult, Remembered
+from ferrule_lint.checks.remembered import Answers, Digests, FileResult, Remembered
 from ferrule_lint.findings import Finding, LintError
 
 
@@ -30,5 +30,5 @@ class CheckResult:
     errors: tuple[LintError, ...] = ()
     #: what was found file by file
     files: tuple[FileResult, ...] = ()
-    #: what to keep for the next run
-    remembered: Remembered | None = None
+    #: what its inputs say; None if nobody asked for what is kept
+    answers: Answers | None = None

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
-from ferrule_lint.checks.remembered import Answers, FileResult, remembered, still_true
+from ferrule_lint.checks.remembered import Answers, FileResult, still_true
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.workers import sent_to_workers
@@ -61,7 +61,6 @@ def _check(
         known = still_true(before.known, answers, [module.path for module in modules])
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
-    failed = {error.path for error in errors}
     counters: Counter[str] = Counter()
     for result in results:
         counters.update(result.statistics)
@@ -71,9 +70,7 @@ def _check(
         dict(sorted(counters.items())),
         tuple(errors),
         tuple(results),
-        None
-        if before is None or answers is None
-        else remembered([result for result in results if result.path not in failed], answers, before.known),
+        answers,
     )
 
 
