@@ -437,6 +437,12 @@ def test_imports() -> None:
 
 
 # ---------------------------------------------------------------------- newer syntax
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="legal from Python 3.12 on")
+def test_quotes_in_an_f_string_may_be_for_a_newer_python() -> None:
+    with pytest.raises(SourceError, match=r"from 3\.12 on this may be legal"):
+        extract(b"print(f\"{d[\"a\"]}\")\n")
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
 def test_python_312() -> None:
     source = "type X = int\ntype Y[T] = list[T]\ndef f[T: int, *Ts, **P](a: T) -> T: return a\nclass C[T](B): pass\n"
