@@ -365,6 +365,7 @@ def test_options_that_make_no_sense() -> None:
         assert caught.value.code == 2
 
 
-def test_the_committed_record_is_in_the_form_that_update_writes() -> None:
-    text = eco.RECORD.read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["ecosystem.toml", "drawn.toml"])
+def test_the_committed_records_are_in_the_form_that_update_writes(name: str) -> None:
+    text = eco.RECORD.with_name(name).read_text(encoding="utf-8")
     assert eco.dump(*eco.load(text)) == text
