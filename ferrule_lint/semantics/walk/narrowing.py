@@ -1,6 +1,6 @@
 """What a test says of the places in it: where `x is not None` holds, `x` is there on every rank that runs it; where
 `isinstance(x, C)` does, `x` is an instance of that class of the project, if nothing better is known of it; where
-`isinstance(x, torch.Tensor)` does not, `x` has no shape; where it is as long as the ranks agreed on, see `sizing`."""
+`isinstance(x, torch.Tensor)` does not, `x` has no shape. Of sizes `sizing` and `divisible` know more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.names import ClassInfo
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import sizing
+from ferrule_lint.semantics.walk import divisible, sizing
 from ferrule_lint.semantics.walk.arms import with_outcome
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -49,6 +49,10 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         frame.sized.add(place)
         if (value := frame.env.get(place)) is not None:
             changed[place] = (changed[place][0] if place in changed else value, sizing.of_one_size(value))
+            frame.env[place] = changed[place][1]
+    for place in divisible.dealt_evenly(frame, test, outcome):
+        if (value := frame.env.get(place)) is not None:
+            changed[place] = (changed[place][0] if place in changed else value, value._replace(multiple=True))
             frame.env[place] = changed[place][1]
     for place in _no_tensors(test, outcome):
         value = frame.env.get(place)
