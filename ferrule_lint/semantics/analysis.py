@@ -39,7 +39,7 @@ from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
 from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.sources.admissions import Admission
-from ferrule_lint.semantics.walk import state
+from ferrule_lint.semantics.walk import sizing, state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
 from ferrule_lint.semantics.walk.frame import Frame
@@ -493,7 +493,7 @@ class Analysis:
         summary.trace = frame.trace()
         if inference.infers(summary.function):
             summary.trace = inference.in_evaluation(summary.trace, lambda t: tuple(_events(t, self.count)))
-        summary.result = _result_of(frame)
+        summary.result = sizing.given_back(frame, _result_of(frame))
         if frame.gradients:
             summary.result = participation.returned(frame, summary.result)
             participation.at_return(frame, summary.result)

@@ -46,6 +46,7 @@ from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
+from ferrule_lint.semantics.walk import unreachable
 from ferrule_lint.semantics.walk.attributes import FACTORIES, is_world_size, rank_axes
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
+    if type(e.func) is f.Attr:
+        unreachable.of_nothing(frame, e.func)
     if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
         for expr in e.args:
             seen_by_others(frame, expr)

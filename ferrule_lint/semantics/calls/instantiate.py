@@ -252,8 +252,9 @@ def _confirmed(result: Value) -> Value:
 
 def _through(argument: Value, how: str) -> Value:
     if how == OBSERVED:
-        observed = argument.observed
-        return Value(uniform=argument.uniform, divergence=observed, deps=argument.deps)
+        # what is read of it has none of its sizes
+        deps = recast(argument.deps, OBSERVED, FLOWS, ITEM)
+        return Value(uniform=argument.uniform, divergence=argument.observed, deps=deps)
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == CONTAINED:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
+from ferrule_lint.semantics.data import buffers
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
@@ -189,7 +190,7 @@ def told_by_rank(frame: Frame, divergence: Divergence, event: Event) -> bool:
 
 
 def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, event: Event) -> None:
-    if event.op in _TOLERANT or frame.of_one_size:
+    if event.op in _TOLERANT or frame.of_one_size or _has_places(frame, model, arguments):
         return
     for argument in model.same_shape:
         expr = arguments.expression(argument.name, argument.position)
@@ -231,6 +232,12 @@ def _check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver
                         event,
                     )
                 )
+
+
+def _has_places(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
+    """Whether a list of tensors is gathered into that has a place of its size for each rank."""
+    lists = [a for a in model.makes_uniform if a.name.endswith("_list")] if model.event == "all_gather" else []
+    return any(buffers.sized_by_rank(frame, arguments.expression(a.name, a.position)) for a in lists)
 
 
 _GATHERS = frozenset({"all_gather", "all_gather_into_tensor", "gather"})
@@ -339,6 +346,8 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     known = frame.read(place) or frame.eval(expr)
     frame.env[place] = cleanse(known, axes)._replace(reach=known.reach)
     frame.versions[place] = frame.versions.get(place, 0) + 1
+    for part in [p for p in frame.env if p.startswith(place + "[")]:
+        frame.env[part] = cleanse(frame.env[part], axes)  # what was put into it item by item went with it
     frame.made_uniform[place] = axes
     stage_values.shared(frame, place, axes)
     if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:

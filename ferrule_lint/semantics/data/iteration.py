@@ -265,17 +265,22 @@ def _rounded_up(expr: f.Expr) -> bool:
 
 
 def is_multiple(frame: Frame, expr: f.Op, values: list[Value]) -> bool:
-    """Whether a number was brought down to a multiple of another: `n // size * size`, `n - n % size`."""
+    """Whether a number is a multiple of another: `n // size * size`, `n - n % size`, `batches * world_size`."""
     parts = [definition(frame, o) for o in expr.operands]
     if expr.kind == "Mult":
-        return any(v.multiple for v in values) or any(type(p) is f.Op and p.kind == "FloorDiv" for p in parts)
+        floored = any(type(p) is f.Op and p.kind == "FloorDiv" for p in parts)
+        return floored or any(v.multiple or v.world_size for v in values)
     return len(parts) == 2 and type(parts[1]) is f.Op and parts[1].kind == "Mod"
 
 
 def cut_to_multiple(frame: Frame, index: f.Op) -> bool:
-    """`[:n]` where `n` is a multiple."""
+    """`[:n]` where `n` is a multiple, and no more than there is: what was rounded up cuts nothing off."""
     lower, upper, step = index.operands
-    return lower == _NOTHING and step == _NOTHING and frame.eval(upper).multiple
+    if lower != _NOTHING or step != _NOTHING or not frame.eval(upper).multiple:
+        return False
+    number = definition(frame, upper)
+    factors = number.operands if type(number) is f.Op else ()
+    return not any(_rounded_up(definition(frame, part)) for part in (number, *factors))
 
 
 _NOTHING = f.Const("None")

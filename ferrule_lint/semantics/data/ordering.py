@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import (
     COUNTED,
@@ -158,9 +159,43 @@ def length_deps(value: Value) -> Deps:
 
 def stored_order(frame: Frame, target: f.Subscript, place: str, base: Value, index: Value) -> Divergence | None:
     """The order of a dict after `place[index] = ...`."""
-    if base.data is None and base.shape is None and (keyed := _keyed_by_data(frame, target, index, place)) is not None:
+    if (
+        (base.data is None and base.shape is None)
+        and (keyed := _keyed_by_data(frame, target, index, place)) is not None
+        and (base.container or base.slots is not None or is_dict(frame, target.base))
+    ):
         return keyed
     return round_order(frame, target.pos, place) if base.container else None
+
+
+_DICTS = frozenset("dict Dict defaultdict DefaultDict OrderedDict Counter Mapping MutableMapping".split())
+
+
+def is_dict(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a place is a dict by what is assigned to it, in this function or for an attribute in any method of the
+    class, or by its annotation. A tensor whose items are set has no keys."""
+    place, function = place_name(expr), frame.function
+    if not place or function is None:
+        return False
+    bodies: tuple[f.Body, ...] = (function.body,)
+    if frame.self_name and frame.self_class is not None and place.startswith(frame.self_name + "."):
+        bodies = tuple(method.body for method in frame.self_class.methods.values())
+    annotations = [p.annotation for p in function.parameters if p.name == place]
+    made = [s for body in bodies for s in walk(body) if type(s) is f.Assign and place in map(place_name, s.targets)]
+    return any(_says_dict(a) for a in (*annotations, *(s.annotation for s in made))) or any(
+        _makes_dict(s.value) for s in made
+    )
+
+
+def _makes_dict(expr: f.Expr | None) -> bool:
+    if type(expr) is f.Call:
+        return last_name(expr.func) in _DICTS
+    return type(expr) is f.DictDisplay or (type(expr) is f.Comprehension and expr.kind == "dict")
+
+
+def _says_dict(annotation: f.Expr | None) -> bool:
+    expr = annotation.base if type(annotation) is f.Subscript else annotation
+    return type(expr) in (f.Name, f.Attr) and last_name(expr) in _DICTS
 
 
 def _keyed_by_data(frame: Frame, target: f.Subscript, index: Value, place: str) -> Divergence | None:

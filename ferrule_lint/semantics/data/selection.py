@@ -52,6 +52,23 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
     return Selected(None, by_content(index)) if index.deps else None
 
 
+def drops_padding(frame: Frame, e: f.Subscript, base: Value) -> bool:
+    """Whether an index chooses one place of a padded length, which the second dimension is: `hidden[:, -1, :]`,
+    `hidden[torch.arange(n), last]`."""
+    if not base.uneven_last or type(e.index) is not f.Sequence or len(e.index.elements) < 2:
+        return False
+    first, second = e.index.elements[:2]
+    if type(second) is f.Const:
+        return second.text.lstrip("-").isdigit() and first != f.Const("...")
+    chosen = frame.eval(second)
+    counted = type(first) is f.Call and last_name(first.func) in ("arange", "range")
+    return counted and type(second) in (f.Name, f.Attr, f.Op) and not (chosen.boolean or _is_slice(second))
+
+
+def _is_slice(expr: f.Expr) -> bool:
+    return type(expr) is f.Op and expr.kind == "Slice"
+
+
 def by_content(value: Value) -> Deps:
     """The parameters whose content decides how much is selected by a value."""
     return only(value.deps, OBSERVED, FLOWS, ITEM, OBSERVED)

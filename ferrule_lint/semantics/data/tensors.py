@@ -10,6 +10,7 @@ from ferrule_lint.semantics.data import layout
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.lattice import (
     COUNTED,
+    EMPTY,
     FLOWS,
     ITEM,
     ITERATED,
@@ -237,6 +238,12 @@ def counted(value: Value) -> Deps:
     return recast(value.length_deps, COUNTED, ITERATED, FLOWS)
 
 
+def _at_all(deps: Deps) -> Deps:
+    """Of the parameters that decide how many parts are put together those that say more than whether there are any:
+    without parts it is an error. As many chunks as a batch has make a tensor of as many rows as the batch."""
+    return frozenset([d for d in deps if d[1] != EMPTY]) or NO_DEPS
+
+
 def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     if not arguments.positional:
         return None
@@ -253,7 +260,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
         deps=_of_known_length(value.deps) if filled else value.deps | parts.deps,
         shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
-        shape_deps=NO_DEPS if padded or filled else value.shape_deps | counted(value) | parts.shape_deps,
+        shape_deps=NO_DEPS if padded or filled else value.shape_deps | _at_all(counted(value)) | parts.shape_deps,
         agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
         unordered=value.unordered,
     )  # fmt: skip

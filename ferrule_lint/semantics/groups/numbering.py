@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.lattice import Axes
+from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.groups.group_members import assignments
 
@@ -22,7 +23,43 @@ if TYPE_CHECKING:
 _DEEPEST = 3
 #: functions that answer with the caller's, or another rank's, place in the group they are given first
 _ASKS = ("get_rank", "get_group_rank")
-_ARITHMETIC = ("Add", "Sub", "Mod", "Mult", "FloorDiv")
+_ARITHMETIC = ("Add", "Sub", "Mod", "FloorDiv")
+
+
+def starts_block(frame: Frame, expr: f.Expr, depth: int = 0) -> bool:
+    """Whether a rank is counted in the job, as it is worked out: `rank // n * n` is the first of a block of n ranks,
+    and so is what any number of blocks comes to; with a place in the block it is that rank. Helpers are looked into."""
+    if depth > _DEEPEST:
+        return False
+    if type(expr) is f.Op:
+        parts = expr.operands if expr.kind in ("Add", "Sub") else ()
+        return expr.kind == "Mult" or any(starts_block(frame, part, depth + 1) for part in parts)
+    if type(expr) is f.Name and frame.function is not None:
+        made = [value for value, _ in assignments(frame.function.body, expr.id, ())]
+        return bool(made) and all(starts_block(frame, value, depth + 1) for value in made)
+    if type(expr) is not f.Call:
+        return False
+    if last_name(expr.func) == "int" and len(expr.args) == 1:
+        return starts_block(frame, expr.args[0], depth + 1)
+    target = frame.eval(expr.func).target
+    return type(target) is FunctionTarget and _gives_block(target.function.body)
+
+
+def _gives_block(body: f.Body) -> bool:
+    """The same for what a function returns on every way."""
+    returned = [s.value for s in walk(body) if type(s) is f.Return and s.value is not None]
+    made = [
+        value
+        for expr in returned
+        for value in ([v for v, _ in assignments(body, expr.id, ())] if type(expr) is f.Name else [expr])
+    ]
+    return bool(made) and all(_is_product(value) for value in made)
+
+
+def _is_product(expr: f.Expr) -> bool:
+    if type(expr) is not f.Op:
+        return False
+    return expr.kind == "Mult" or (expr.kind in ("Add", "Sub") and any(map(_is_product, expr.operands)))
 
 
 class Places:
@@ -44,7 +81,7 @@ class Places:
     def _derived(self, expr: f.Expr, body: f.Body, depth: int) -> f.Expr | None:
         if type(expr) is f.Call:
             return expr if self._asks(expr, body) else None
-        if type(expr) is f.Op and expr.kind in _ARITHMETIC:
+        if type(expr) is f.Op and expr.kind in _ARITHMETIC and not starts_block(self._frame, expr):
             return next((q for o in expr.operands if (q := self._derived(o, body, depth)) is not None), None)
         if depth >= _DEEPEST:
             return None

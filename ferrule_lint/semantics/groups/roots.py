@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import DP, UNKNOWN_GROUP, WORLD, Axes, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
-from ferrule_lint.semantics.groups.numbering import Places
+from ferrule_lint.semantics.groups.numbering import Places, starts_block
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     if group_expr is None or (type(group_expr) is f.Const and group_expr.text == "None"):
         return
     group = _group(frame, group_expr)
-    divergence = _rank_of(frame, expr)
+    divergence = None if expr is None or starts_block(frame, expr) else _rank_of(frame, expr)
     if divergence is None or divergence.axes != group:
         divergence = _counted(frame, expr, group_expr, group)
     if divergence is not None:

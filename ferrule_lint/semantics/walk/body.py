@@ -5,6 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.conditions import Formula, negate
 from ferrule_lint.semantics.domain.trace import Choice, Term, ends, has_exit
+from ferrule_lint.semantics.walk import unreachable
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -15,6 +16,8 @@ def execute(frame: Frame, body: f.Body) -> None:
         frame.line = statement.line
         before = len(frame.terms)
         frame.executors[type(statement)](frame, statement)
+        if unreachable.rest_of_block(frame, statement, before):
+            break
         if type(statement) is f.If and len(frame.terms) > before:
             guard = _exit_guard(frame.terms[-1])
             if guard is not None:

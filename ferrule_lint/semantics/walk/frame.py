@@ -130,6 +130,7 @@ class Frame:
         "self_class",
         "self_name",
         "self_writes",
+        "sized",
         "skipped",
         "stage_tests",
         "terms",
@@ -170,6 +171,8 @@ class Frame:
         self.wraps: set[str] = set()
         #: what names were last assigned, and their version then
         self.definitions: dict[str, tuple[f.Expr, int]] = {}
+        #: places whose own size was compared with one that the ranks agreed on; see `sizing`
+        self.sized: set[str] = set()
         #: what is done to gradients, in its order; see `gradient_order`
         self.gradient_marks: list[Mark] = []
         self.latents: list[Latent] = []

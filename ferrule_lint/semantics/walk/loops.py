@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rou
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.walk import divisible
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -109,8 +110,11 @@ def while_loop(frame: Frame, s: f.While) -> None:
 
 def _filled_up(frame: Frame, s: f.While) -> None:
     """`while len(items) < most: items.append(...)`: as long as the number says, from here on; and so is a list that
-    gets an item in each of the same rounds, as lists do that are kept side by side."""
+    gets an item in each of the same rounds, as lists do that are kept side by side. `while len(items) % ranks:`: a
+    multiple."""
     test = s.test
+    if not any(type(node) is f.Break for node in walk(s.body)):
+        divisible.hold(frame, divisible.dealt_evenly(frame, test, False))
     if type(test) is not f.Compare or test.ops not in (("<",), ("!=",)) or type(test.left) is not f.Call:
         return
     place = place_name(test.left.args[0]) if last_name(test.left.func) == "len" and test.left.args else ""

@@ -1,5 +1,6 @@
 """What a test says of the places in it: where `x is not None` holds, `x` is there on every rank that runs it; where
-`isinstance(x, C)` does, `x` is an instance of that class of the project, if nothing better is known of it."""
+`isinstance(x, C)` does, `x` is an instance of that class of the project, if nothing better is known of it; where
+`isinstance(x, torch.Tensor)` does not, `x` has no shape. Of sizes `sizing` and `divisible` know more."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.names import ClassInfo
 from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.walk import divisible, sizing
 from ferrule_lint.semantics.walk.arms import with_outcome
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -43,7 +45,42 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         instance = value._replace(types=classes, target=None)
         changed[place] = (changed[place][0] if place in changed else before, instance)
         frame.env[place] = changed[place][1]
+    for place in sizing.as_long_as_agreed(frame, test, outcome):
+        frame.sized.add(place)
+        if (value := frame.env.get(place)) is not None:
+            changed[place] = (changed[place][0] if place in changed else value, sizing.of_one_size(value))
+            frame.env[place] = changed[place][1]
+    for place in divisible.dealt_evenly(frame, test, outcome):
+        if (value := frame.env.get(place)) is not None:
+            changed[place] = (changed[place][0] if place in changed else value, value._replace(multiple=True))
+            frame.env[place] = changed[place][1]
+    for place in _no_tensors(test, outcome):
+        value = frame.env.get(place)
+        if value is not None and (value.shape or value.padded) and not _holds_items(value):
+            shapeless = value._replace(shape=None, padded=None, uneven_last=False, layout=None)
+            changed[place] = (changed[place][0] if place in changed else value, shapeless)
+            frame.env[place] = shapeless
     return changed
+
+
+def _no_tensors(test: f.Expr, outcome: bool) -> list[str]:
+    """The places that hold no tensor if `test` is `outcome`."""
+    if type(test) is f.Not:
+        return _no_tensors(test.operand, not outcome)
+    if type(test) is f.BoolOp and (test.op == "and") is outcome:
+        return [place for value in test.values for place in _no_tensors(value, outcome)]
+    if outcome or type(test) is not f.Call or not test.args:
+        return []
+    name = last_name(test.func)
+    if name == "isinstance" and len(test.args) == 2:
+        named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
+        return _places(test.args[0]) if any(last_name(c) == "Tensor" for c in named) else []
+    return _places(test.args[0]) if name == "is_tensor" else []
+
+
+def _holds_items(value: Value) -> bool:
+    """Whether a value is known to be a list or tuple, whose shape is that of its items."""
+    return value.container or value.items is not None or value.slots is not None or bool(value.element_types)
 
 
 def after_test(frame: Frame, outcomes: Mapping[str, bool], narrowed: Narrowed) -> Narrowed:

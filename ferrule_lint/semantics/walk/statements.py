@@ -14,7 +14,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Exit
 from ferrule_lint.semantics.gradients import participation, surgery
-from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk import attributes, divisible
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -134,6 +134,7 @@ def _class(frame: Frame, s: f.ClassDef) -> None:
 
 def _assert(frame: Frame, s: f.Assert) -> None:
     condition(frame, s.test)
+    divisible.hold(frame, divisible.dealt_evenly(frame, s.test, True))
 
 
 def _delete(frame: Frame, s: f.Delete) -> None:

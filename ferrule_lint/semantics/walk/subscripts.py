@@ -77,6 +77,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     selected = selection.of_index(frame, e, base, index)
     if selected is not None:
         value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
+    elif value.shape is not None and selection.drops_padding(frame, e, base):
+        value = value._replace(shape=None, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
         value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
     if key:

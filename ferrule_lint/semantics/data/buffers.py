@@ -1,0 +1,93 @@
+"""Lists that a gather writes into, with a place of the right size for what each rank brings.
+
+`torch.distributed.all_gather(tensor_list, tensor)` takes tensors of different sizes if each place of the list has the
+size of what its rank brings (https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather). That
+is so where the sizes were gathered before, and where the list is written out with places that are made differently.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: methods and functions that cut a buffer into parts of given sizes
+_CUTS = frozenset({"split", "split_with_sizes", "tensor_split"})
+
+
+def sized_by_rank(frame: Frame, buffers: f.Expr | None) -> bool:
+    """Whether a list has places of a size for each rank."""
+    if buffers is None or frame.light:
+        return False
+    made = _made(frame, buffers)
+    if type(made) is f.Call and last_name(made.func) in ("list", "tuple") and len(made.args) == 1:
+        made = made.args[0]
+    if type(made) is f.Comprehension:
+        return any(_by_size(frame, g.target, g.iterable, made.elements) for g in made.generators)
+    if type(made) is f.Call and last_name(made.func) in _CUTS:
+        return any(frame.eval(a).agreed for a in made.args)
+    if type(made) is f.Sequence and not made.elements and type(buffers) is f.Name:
+        return _filled_by_size(frame, buffers)
+    return len({render(place) for place in _places(made)}) > 1
+
+
+def _made(frame: Frame, buffers: f.Expr) -> f.Expr:
+    """What a list was made as, whatever has been put into its places since."""
+    if type(buffers) is not f.Name or frame.function is None:
+        return buffers
+    made = [
+        s.value
+        for s in walk(frame.function.body)
+        if type(s) is f.Assign and s.value is not None
+        if any(type(t) is f.Name and t.id == buffers.id for t in s.targets)
+    ]
+    return made[0] if len(made) == 1 else definition(frame, buffers)
+
+
+def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Expr, ...]) -> bool:
+    """Whether what is made for each item of something that the ranks have gathered is made by that item:
+    `torch.empty(n) for n in sizes`, `torch.empty(sizes[i]) for i in range(len(sizes))`."""
+    names = {n.id for n in walk(target) if type(n) is f.Name}
+    used = [n for element in elements for n in walk(element)]
+    if not any(type(n) is f.Name and n.id in names for n in used):
+        return False
+    if frame.eval(walked).agreed and last_name(walked.func if type(walked) is f.Call else walked) != "range":
+        return True
+    return any(
+        type(n) is f.Subscript and type(n.index) is f.Name and n.index.id in names and frame.eval(n.base).agreed
+        for n in used
+    )
+
+
+def _filled_by_size(frame: Frame, buffers: f.Name) -> bool:
+    """The same for a list to which a loop appends."""
+    assert frame.function is not None
+    for loop in walk(frame.function.body):
+        if type(loop) is not f.For:
+            continue
+        for s in loop.body:
+            call = s.value if type(s) is f.ExprStmt else None
+            if type(call) is f.Call and type(call.func) is f.Attr and call.func.attr == "append":
+                base = call.func.base
+                if type(base) is f.Name and base.id == buffers.id:
+                    return _by_size(frame, loop.target, loop.iterable, call.args)
+    return False
+
+
+def _places(made: f.Expr) -> list[f.Expr]:
+    """The places of a list as they are written: `[a, b]`, `[a] + [b] * (n - 1)`, `[a] + [b for _ in range(n - 1)]`."""
+    if type(made) is f.Sequence:
+        return list(made.elements)
+    if type(made) is f.Comprehension:
+        return list(made.elements)
+    if type(made) is f.Op and made.kind == "Add":
+        return [place for operand in made.operands for place in _places(operand)]
+    if type(made) is f.Op and made.kind == "Mult":
+        return [place for operand in made.operands if type(operand) is f.Sequence for place in operand.elements]
+    return []

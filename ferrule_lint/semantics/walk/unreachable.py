@@ -1,0 +1,53 @@
+"""What is never run in a call because of what its arguments fix: the rest of a block behind `if flag: return` where
+True is passed for `flag`, or behind a method of a parameter for which nothing was passed, and which is None.
+
+Tests that are known for another reason do not count: that the process group is initialised is only taken to be so, and
+what is made where it is not is of interest.
+"""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.trace import Exit, ends
+from ferrule_lint.semantics.walk.frame import Frame
+
+
+def rest_of_block(frame: Frame, statement: f.Stmt, before: int) -> bool:
+    """Whether nothing after a statement of a block runs; `before`: how many terms there were before it."""
+    if len(frame.terms) == before or frame.function is None:
+        return False
+    if type(statement) is f.If:
+        return _fixed(frame, statement.test) and ends(tuple(frame.terms[before:]))
+    if type(statement) in (f.ExprStmt, f.Assign, f.AugAssign):
+        return any(type(term) is Exit for term in frame.terms[before:])
+    return False
+
+
+def of_nothing(frame: Frame, func: f.Expr) -> None:
+    """A method of a parameter that is None in this call is an exception, on every rank that comes here."""
+    while type(func) is f.Attr:
+        func = func.base
+        if type(func) is f.Name and not frame.attempts and _constant(frame, func) == "None":
+            frame.emit(Exit("raise", func.pos[0]))
+
+
+def _constant(frame: Frame, name: f.Name) -> str | None:
+    """What the arguments fix a parameter to, where nothing else was assigned to it."""
+    if frame.function is None or frame.version(name.id) or name.id not in {p.name for p in frame.function.parameters}:
+        return None
+    value = frame.env.get(name.id)
+    return value.const if value is not None else None
+
+
+def _fixed(frame: Frame, test: f.Expr) -> bool:
+    """Whether a test asks for nothing but parameters that the arguments fix."""
+    if type(test) is f.Name:
+        return _constant(frame, test) is not None
+    if type(test) is f.Not:
+        return _fixed(frame, test.operand)
+    if type(test) is f.BoolOp:
+        return all(_fixed(frame, value) for value in test.values)
+    if type(test) is f.Compare:
+        operands = [x for x in (test.left, *test.rights) if type(x) is not f.Const]
+        return bool(operands) and all(_fixed(frame, x) for x in operands)
+    return False
