@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
+from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
 from ferrule_lint.checks.remembered import Answers, FileResult, still_true
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
@@ -145,6 +145,10 @@ def _other_half(analysis: Analysis, function: FunctionInfo) -> Trace | None:
     return known[0].trace if known is not None and known[0].events else None
 
 
+def _is_for_all_stages(frame: Frame) -> bool:
+    return frame.function is not None and middle_stages.come_to(frame.analysis, frame.function)
+
+
 def _of_class(frame: Frame) -> Body:
     """The statements of all methods of the class that a function belongs to."""
     methods = frame.self_class.methods.values() if frame.self_class is not None else ()
@@ -154,7 +158,7 @@ def _of_class(frame: Frame) -> Body:
 def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:
     found: list[Finding] = []
     if trace:
-        found += stages.check(trace, name, body)
+        found += stages.check(trace, name, body, lambda: _is_for_all_stages(frame))
         found += branches.check(trace, name, frame.files.suspicious(), frame.analysis.count)
         found += loops.check(trace, name)
         found += order.check(trace, name)
