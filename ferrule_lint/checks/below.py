@@ -30,8 +30,8 @@ class _Move(NamedTuple):
 
 
 def uses_below(body: f.Body, test: f.Pos, calls: Mapping[f.Pos, bool]) -> list[Use]:
-    """The uses of what is passed to `calls`, below the `if` with this test, by the ranks that come by it. Of a call with
-    True only the first argument counts: the others of a collective are its group and source."""
+    """The uses of what is passed to `calls`, below the `if` with this test, by the ranks that come by it. Of a call
+    with True only the first argument counts: the others of a collective are its group and source."""
     dispatch = next((n for n in walk(body) if type(n) is f.If and position(n.test) == test), None)
     last = max((n.pos[2] for n in walk(dispatch) if type(n) is f.Name), default=0)
     whole, parts = _passed(body, calls)
