@@ -23,10 +23,7 @@ EXPECTED: dict[str, list[tuple[str, str]]] = {
         ("FER202", "dense=gather_first_dim(dense)"),
         ("FER202", "labels=gather_first_dim(labels)"),
     ],
-    "pipeline_stage_broadcast": [
-        ("FER301", "share(tokens)"),
-        ("FER301", "share(tokens)"),
-    ],
+    "pipeline_stage_broadcast": [("FER301", "share(tokens)")],
     "context_parallel_ring": [("FER102", "(bias,) = ring.exchange([bias])")],
     # that the count is one stage's, FER302 is to report
     "colocated_encoder_tokens": [("FER304", "finalize_gradients(mesh, encoder, tokens)")],

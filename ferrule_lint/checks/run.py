@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from ferrule_lint.checks import branches, calls, gradients, loops, order, p2p, stages
+from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
+from ferrule_lint.checks.own_groups import among_others
 from ferrule_lint.checks.remembered import Answers, FileResult, still_true
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
+from ferrule_lint.checks.survivors import without_those_who_left
 from ferrule_lint.checks.workers import sent_to_workers
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.types import Body
@@ -82,6 +84,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
             found = [_in_test(finding) for finding in found]
         elif found and of_one_process(analysis, module):
             found = [_of_one_process(finding) for finding in found]
+        found = without_those_who_left(analysis, among_others(analysis, found))
         found = sent_to_workers(analysis, found)
         inputs = tuple(reads.named(reads.bits))
     return FileResult(module.path, tuple(found), inputs, dict(analysis.counters - counted))
@@ -145,6 +148,10 @@ def _other_half(analysis: Analysis, function: FunctionInfo) -> Trace | None:
     return known[0].trace if known is not None and known[0].events else None
 
 
+def _is_for_all_stages(frame: Frame) -> bool:
+    return frame.function is not None and middle_stages.come_to(frame.analysis, frame.function)
+
+
 def _of_class(frame: Frame) -> Body:
     """The statements of all methods of the class that a function belongs to."""
     methods = frame.self_class.methods.values() if frame.self_class is not None else ()
@@ -154,7 +161,7 @@ def _of_class(frame: Frame) -> Body:
 def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:
     found: list[Finding] = []
     if trace:
-        found += stages.check(trace, name, body)
+        found += stages.check(trace, name, body, lambda: _is_for_all_stages(frame))
         found += branches.check(trace, name, frame.files.suspicious(), frame.analysis.count)
         found += loops.check(trace, name)
         found += order.check(trace, name)

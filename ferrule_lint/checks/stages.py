@@ -1,52 +1,92 @@
 """FER301: a pipeline-stage dispatch that broadcasts in some arms and has none for the remaining stages.
 
 The broadcasts run within a stage's tensor-parallel group, so nothing hangs at once: the stages between simply never get
-what the others broadcast, and use it afterwards. Sender and receiver have such a chain each; both halves are reported.
+what the others broadcast. That is a bug where they use it: in the function itself, or by calling it for what it hands
+back. Sender and receiver have such a dispatch each, in the arms of one test; the two are one finding.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from ferrule_lint.checks.below import uses_below
 from ferrule_lint.checks.build import finding
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.text import position, root_name
 from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops
 
 _EVERY_AXIS = frozenset({"world"})
 
 
-def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:
-    """`body` is the function's own code, which tells whether what was broadcast is used afterwards."""
+def check(root: Trace, function: str, body: f.Body, for_all: Callable[[], bool]) -> Iterator[Finding]:
+    """`body` is the function's own code, which tells whether what was broadcast is used afterwards; `for_all` tells
+    whether the stages between call the function, too."""
     inner: set[int] = set()
+    found: list[tuple[Choice, Finding]] = []
     for choice in choices_and_loops(root):
-        if type(choice) is not Choice or id(choice) in inner or _stage(choice) is None:
+        if type(choice) is not Choice or id(choice) in inner:
             continue
-        arms, last = _chain(choice, inner)
-        if len(arms) < 2 or any(_stage(arm) is None for arm in arms):
-            continue
-        broadcasts = [_broadcasts(arm.body) for arm in arms]
-        if not all(broadcasts) or _broadcasts(last) or _total(arms):
-            continue
-        divergence = _stage(arms[0])
-        assert divergence is not None
-        occurrences = [o for found in broadcasts for o in found]
-        if any("pp" in o.event.axes or "world" in o.event.axes for o in occurrences):
-            continue  # FER102 speaks of these
-        if not _used_after(body, arms[0], occurrences):
-            continue
-        confidence = min(Confidence.MEDIUM, divergence.confidence)
-        message = (
-            f"`{arms[0].text}` and its {len(arms) - 1} other arm(s) broadcast for some pipeline stages;"
-            " the remaining stages have no arm and keep what they had"
-        )
-        steps = [Step("condition", a.path, a.pos[0], a.pos[1], f"arm for `{a.text}`") for a in arms]
-        yield finding("FER301", message, divergence, occurrences, steps, function, confidence)
+        known = _dispatch(choice, function, body, inner, for_all)
+        if known is not None:
+            found.append((choice, known))
+    for choice, known in found:
+        halves = [other for one, other in found if one is not choice and _two_halves(root, choice, one)]
+        if not any(other.span.line < known.span.line for other in halves):
+            yield _with(known, halves)
+
+
+def _dispatch(
+    choice: Choice, function: str, body: f.Body, inner: set[int], for_all: Callable[[], bool]
+) -> Finding | None:
+    divergence = _stage(choice)
+    if divergence is None:
+        return None
+    arms, last = _chain(choice, inner)
+    if len(arms) < 2 or any(_stage(arm) is None for arm in arms):
+        return None
+    broadcasts = [_broadcasts(arm.body) for arm in arms]
+    if not all(broadcasts) or _broadcasts(last) or _total(arms):
+        return None
+    occurrences = [o for found in broadcasts for o in found]
+    if any("pp" in o.event.axes or "world" in o.event.axes for o in occurrences):
+        return None  # FER102 speaks of these
+    below = uses_below(body, arms[0].pos, {(o.call or o.event).pos: o.call is None for o in occurrences})
+    if not below or (not any(use.is_work for use in below) and not for_all()):
+        return None
+    confidence = min(Confidence.MEDIUM, divergence.confidence)
+    message = (
+        f"`{arms[0].text}` and its {len(arms) - 1} other arm(s) broadcast for some pipeline stages;"
+        " the remaining stages have no arm and keep what they had"
+    )
+    steps = [Step("condition", a.path, a.pos[0], a.pos[1], f"arm for `{a.text}`") for a in arms]
+    return finding("FER301", message, divergence, occurrences, steps, function, confidence)
+
+
+def _two_halves(root: Trace, one: Choice, other: Choice) -> bool:
+    """Whether two dispatches stand in the two arms of one test."""
+    outer = [term for term in choices_and_loops(root) if type(term) is Choice]
+    return any(
+        (_has(term.body, one) and _has(term.orelse, other)) or (_has(term.body, other) and _has(term.orelse, one))
+        for term in outer
+    )
+
+
+def _has(trace: Trace, choice: Choice) -> bool:
+    return any(term is choice for term in choices_and_loops(trace))
+
+
+def _with(known: Finding, halves: list[Finding]) -> Finding:
+    """A finding, with the arms and events of the other half of the dispatch."""
+    ways = [s for half in halves for s in half.witness if s.role == "condition"]
+    end = next(i for i, s in enumerate(known.witness) if s.role == "condition")
+    while known.witness[end].role == "condition":
+        end += 1
+    events = [e for half in halves for e in half.events]
+    return replace(known, witness=(*known.witness[:end], *ways, *known.witness[end:]), events=(*known.events, *events))
 
 
 def _chain(choice: Choice, inner: set[int]) -> tuple[list[Choice], Trace]:
@@ -76,22 +116,6 @@ def _total(arms: list[Choice]) -> bool:
     return any(len(k) == 1 and type(t).__name__ == "Negation" for k, t in zip(keys, tests, strict=True)) and any(
         len(k) == 1 and type(t).__name__ == "Atom" for k, t in zip(keys, tests, strict=True)
     )
-
-
-def _used_after(body: f.Body, first: Choice, occurrences: list[Occurrence]) -> bool:
-    """Whether a name that some arm broadcasts is read below the dispatch."""
-    places = {(o.call or o.event).pos for o in occurrences}
-    shared: set[str] = set()
-    reads: list[f.Name] = []
-    last = 0
-    for node in walk(body):
-        if type(node) is f.Call and node.pos in places:
-            shared.update(root_name(a) for a in (*node.args, *(value for _, value in node.keywords)))
-        elif type(node) is f.Name:
-            reads.append(node)
-        elif type(node) is f.If and position(node.test) == first.pos:
-            last = max((n.pos[2] for n in walk(node) if type(n) is f.Name), default=0)
-    return any(n.id in shared and n.pos[0] > last for n in reads)
 
 
 def _broadcasts(trace: Trace) -> list[Occurrence]:

@@ -9,20 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.conditions import divergence_of
-from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, Trace, every_term, has_exit
+from ferrule_lint.semantics.domain.lattice import Axes
+from ferrule_lint.semantics.domain.trace import (
+    Attempt,
+    CallTerm,
+    Choice,
+    Event,
+    Exit,
+    Loop,
+    Trace,
+    every_term,
+)
 from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
 
 _CODES = frozenset({"FER102", "FER103"})
 
 
-#: operations that workers hear in their loops, with the files in which these are issued
-_Orders = frozenset[tuple[str, str]]
+class _Order(NamedTuple):
+    """An operation that workers hear in their loops: the file in which it is issued, its group's axes and the rank that
+    sends, if that is written out."""
+
+    path: str
+    op: str
+    axes: Axes
+    source: str
+
+
+_Orders = frozenset[_Order]
 
 
 def sent_to_workers(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding]:
@@ -34,25 +54,48 @@ def sent_to_workers(analysis: Analysis, findings: Iterable[Finding]) -> list[Fin
             paths = frozenset([finding.path, *(s.path for s in finding.witness)])
             if paths not in known:
                 known[paths] = _orders(analysis, paths)
-            if _is_order(finding, known[paths]):
+            if _is_order(analysis, finding, known[paths]):
                 finding = replace(finding, confidence=Confidence.LOW)
         out.append(finding)
     return out
 
 
-def _is_order(finding: Finding, orders: _Orders) -> bool:
+def _is_order(analysis: Analysis, finding: Finding, orders: _Orders) -> bool:
     issued = [s for s in finding.witness if s.role == "event"]
-    return bool(issued) and all((s.path, e.op) in orders for s, e in zip(issued, finding.events, strict=False))
+    return bool(issued) and all(
+        any(
+            (order.path, order.op, order.axes) == (s.path, e.op, frozenset(e.axes))
+            and _agree(order.source, _source(analysis, s.path, (s.line, s.column)))
+            for order in orders
+        )
+        for s, e in zip(issued, finding.events, strict=False)
+    )
 
 
 def _orders(analysis: Analysis, paths: Iterable[str]) -> _Orders:
     modules = [analysis.names.modules[p] for p in sorted(paths) if p in analysis.names.modules]
     return frozenset(
-        (e.path, e.op)
+        _Order(e.path, e.op, e.axes, _source(analysis, e.path, e.pos[:2]))
         for function, heard in _heard(analysis, modules)
         if _is_run_by_some(analysis, modules, function)
         for e in heard
     )
+
+
+def _agree(one: str, other: str) -> bool:
+    return one == other or not one or not other
+
+
+def _source(analysis: Analysis, path: str, place: tuple[int, int]) -> str:
+    """The rank that sends, in a broadcast at some place; "" where it is not written out."""
+    module = analysis.names.modules.get(path)
+    for _, calls in module.calls() if module is not None else ():
+        for call in calls:
+            if call.pos[:2] == place:
+                given = next((v for k, v in call.keywords if k in ("src", "group_src")), None)
+                given = call.args[1] if given is None and len(call.args) > 1 else given
+                return "0" if given is None else given.text if type(given) is f.Const else ""
+    return ""
 
 
 def _heard(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[FunctionInfo, tuple[Event, ...]]]:
@@ -63,14 +106,33 @@ def _heard(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[
                 continue
             for term in every_term(_trace(analysis, function)):
                 if type(term) is Loop and term.polls and _asks_what_it_heard(term.body):
-                    first = next((events for t in every_term(term.body) if (events := _events(t))), ())
-                    heard = tuple(e for e in first if e.op.startswith("broadcast"))
+                    heard = _first_of_a_round(term.body)
                     if heard:
                         yield function, heard
 
 
+def _first_of_a_round(body: Trace) -> tuple[Event, ...]:
+    """The broadcast that a round begins with, and barriers before it; none if it begins with anything else."""
+    before: list[Event] = []
+    for term in every_term(body):
+        events = _events(term)
+        if not events:
+            continue
+        heard = [e for e in events if e.op.startswith("broadcast")]
+        if heard:
+            return (*before, *heard)
+        if not all("barrier" in e.op for e in events):
+            break
+        before += events
+    return ()
+
+
 def _asks_what_it_heard(body: Trace) -> bool:
-    return any(type(t) is Choice and (has_exit(t.body) or has_exit(t.orelse)) for t in every_term(body))
+    """Whether what a round hears can end the loop, or is told to be nothing that is known."""
+    return any(
+        type(t) is Attempt or (type(t) is Choice and any(type(inner) is Exit for inner in every_term((t,))))
+        for t in every_term(body)
+    )
 
 
 def _is_run_by_some(analysis: Analysis, modules: Iterable[ModuleInfo], function: FunctionInfo) -> bool:

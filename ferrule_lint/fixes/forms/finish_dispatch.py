@@ -52,8 +52,7 @@ def propose(site: Site) -> Fix | None:
         for chain in [_chain(node)]
         if chain is not None and _is_dispatch(tree, chain)
     ]
-    found = 1 + sum(one.code == "FER301" for one in site.others)
-    if not chains or len(chains) != found or len(chains) > 2:
+    if not chains or len(chains) > 2 or not _are_told_of(site, chains):
         return None
     if len(chains) == 2 and not _two_halves(tree, chains[0][0], chains[1][0]):
         return None
@@ -68,6 +67,14 @@ def propose(site: Site) -> Fix | None:
     shared = ", ".join(f"`{step.key}`" for step in steps[0])
     message = f"the stages between get their arm, which shares {shared}; assumes that these exist on every stage"
     return Fix(FORM, message, Safety.UNSAFE, in_order(edits))
+
+
+def _are_told_of(site: Site, chains: Sequence[Sequence[cst.If]]) -> bool:
+    """Whether the findings speak of all of these dispatches, and of no other."""
+    findings = [site.finding, *(one for one in site.others if one.code == "FER301")]
+    told = {step.line for one in findings for step in one.witness if step.role == "condition"}
+    arms = [{site.tree.span(arm.test).line for arm in chain} for chain in chains]
+    return all(told & lines for lines in arms) and told <= set().union(*arms)
 
 
 def _chain(node: cst.CSTNode) -> list[cst.If] | None:

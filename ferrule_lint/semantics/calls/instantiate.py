@@ -33,6 +33,7 @@ from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.sources import rank_names
 from ferrule_lint.semantics.walk.frame import Frame
 
 _CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
@@ -156,7 +157,7 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     items = None
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
-    value = _without_guesses(result, bound)
+    value = _without_guesses(rank_names.as_passed(result, summary.function, bound), bound)
     if value.entries:
         entries = tuple([(k, _instantiate(frame, v, summary, bound, pos)) for k, v in value.entries])
         value = value._replace(entries=entries)

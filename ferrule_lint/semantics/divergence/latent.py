@@ -77,15 +77,21 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
             call = found.occurrences[0].call
             out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event, call))
         elif type(term) is Loop and term.deps and term.trip is None:
-            comparison, others = Comparison(WORLD, Confidence.MEDIUM, True), not_the_last(term.body)
-            if issues(comparison.signature(term.body, (), others)):
-                occurrences: list[Occurrence] = []
-                comparison.occurrences(term.body, others, occurrences)
-                if occurrences:
-                    event = occurrences[0].event
-                    call = occurrences[0].call
-                    out.append(Latent("FER104", "trips", term.deps, term.path, term.pos, term.text, event, call))
+            first = _first_of_a_round(term, collectives_only=True) or _first_of_a_round(term, collectives_only=False)
+            if first is not None:
+                event, call = first
+                out.append(Latent("FER104", "trips", term.deps, term.path, term.pos, term.text, event, call))
     return (*out, *_of_order(trace))
+
+
+def _first_of_a_round(loop: Loop, *, collectives_only: bool) -> Occurrence | None:
+    comparison = Comparison(WORLD, Confidence.MEDIUM, True, collectives_only=collectives_only)
+    others = not_the_last(loop.body)
+    if not issues(comparison.signature(loop.body, (), others)):
+        return None
+    occurrences: list[Occurrence] = []
+    comparison.occurrences(loop.body, others, occurrences)
+    return occurrences[0] if occurrences else None
 
 
 def _of_order(trace: Trace) -> Iterator[Latent]:
@@ -164,6 +170,8 @@ def raise_or_pass_on(
                 continue
             found = value.unordered if latent.needs == "order" else divergence_through(value, how)
             if found is not None:
+                if found.kind == "rank" and latent.event.p2p:
+                    continue  # how much a rank sends and how much the next one receives follow from their places
                 if latent.needs == "trips" and found.empty and rounds_of(value) is None:
                     found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
                 if how == PRESENT and found.kind == "rank" and latent.event.op == "forward":

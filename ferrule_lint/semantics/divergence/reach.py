@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate, negate
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Loop, Trace, ends
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Loop, Term, Trace, ends
 
 #: different tests on the way to a choice; with more of them it is taken to be reached
 MOST_TESTS = 10
@@ -14,7 +14,7 @@ MOST_TESTS = 10
 
 def can_run(root: Trace, place: Choice | Loop) -> bool:
     """Whether some outcome of all tests leads to a loop, or to an arm of a choice in which there is anything."""
-    asked = _way_to(root, place, ())
+    asked = way_to(root, place)
     if asked is None:
         return True
     if type(place) is Loop:
@@ -26,25 +26,25 @@ def can_run(root: Trace, place: Choice | Loop) -> bool:
     )
 
 
-def _way_to(trace: Trace, place: Choice | Loop, asked: tuple[Formula, ...]) -> tuple[Formula, ...] | None:
+def way_to(trace: Trace, place: Term, asked: tuple[Formula, ...] = ()) -> tuple[Formula, ...] | None:
     """What has to hold where `place` stands; None if it is not in `trace`."""
     for term in trace:
         if term is place:
             return asked
         found = None
         if type(term) is Choice:
-            found = _way_to(term.body, place, (*asked, term.formula))
+            found = way_to(term.body, place, (*asked, term.formula))
             if found is None:
-                found = _way_to(term.orelse, place, (*asked, negate(term.formula)))
+                found = way_to(term.orelse, place, (*asked, negate(term.formula)))
             if ends(term.body):
                 asked = (*asked, negate(term.formula))
             elif ends(term.orelse):
                 asked = (*asked, term.formula)
         elif type(term) is Loop:
-            found = _way_to(term.body, place, asked)
+            found = way_to(term.body, place, asked)
         elif type(term) is Attempt:
             for arm in (term.body, *(handler for _, handler in term.handlers)):
-                found = _way_to(arm, place, asked) if found is None else found
+                found = way_to(arm, place, asked) if found is None else found
         if found is not None:
             return found
     return None

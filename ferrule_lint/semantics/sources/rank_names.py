@@ -1,17 +1,19 @@
 """Variables that by their names hold the rank: `rank, world_size = setup()`, `is_master = ...`.
 
 Asked where nothing is known of what they are assigned. `rank` alone also stands for other things (of a matrix, of an
-adapter), so there what it is assigned from has to speak of processes too. Loop variables go over all ranks.
+adapter), so there what it is assigned from has to speak of processes too. Loop variables go over all ranks. What a
+parameter's name says gives way to what is passed.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import WORLD, Value
+from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, WORLD, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import first_rank
@@ -40,6 +42,32 @@ def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Val
     note = f"`{target.id}` is a rank, by its name"
     divergence = frame.source(frozenset(axes) or WORLD, "rank", target.pos, note, Confidence.MEDIUM)
     return first_rank.named(Value(divergence=divergence), target.id)
+
+
+def of_parameter(name: str) -> str:
+    """What is noted of a parameter that its name says is a rank."""
+    return f"parameter `{name}` is a rank"
+
+
+def as_passed(result: Value, function: FunctionInfo | None, bound: Mapping[str, Value]) -> Value:
+    """The result of a function that differs by a parameter of such a name: what is passed tells along which axes, and
+    a number that is written out is the same everywhere."""
+    if function is None or (result.divergence is None and result.length is None):
+        return result
+    notes = {of_parameter(p.name): p.name for p in function.parameters}
+
+    def told(known: Divergence | None) -> Divergence | None:
+        first = known.why[0] if known is not None and known.kind == "rank" and known.why else None
+        argument = bound.get(notes.get(first.note, "")) if first and first.path == function.module.path else None
+        if known is None or argument is None:
+            return known
+        passed = argument.divergence
+        if passed is None:
+            return None if argument.const is not None else known
+        along = passed.kind == "rank" and passed.axes.isdisjoint(WORLD | UNKNOWN_GROUP)
+        return known._replace(axes=passed.axes) if along else known
+
+    return result._replace(divergence=told(result.divergence), length=told(result.length))
 
 
 def _is_unknown(value: Value) -> bool:

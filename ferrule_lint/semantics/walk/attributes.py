@@ -42,7 +42,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo
-from ferrule_lint.semantics.sources import field_names, first_rank
+from ferrule_lint.semantics.sources import field_names, first_rank, rank_names
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -504,8 +504,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         and parameter.kind in ("normal", "keyword")
     ):
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
-        note = f"parameter `{name}` is a rank"
-        divergence = frame.source(axes, "rank", pos, note, Confidence.MEDIUM)
+        divergence = frame.source(axes, "rank", pos, rank_names.of_parameter(name), Confidence.MEDIUM)
         return first_rank.named(Value(deps=deps, divergence=divergence), name)
     items = frame.analysis.annotated_elements(parameter.annotation, frame.module)
     value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items)

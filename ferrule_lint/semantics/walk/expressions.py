@@ -29,6 +29,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, F
 from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.walk import attributes
 from ferrule_lint.semantics.walk.arms import merge_arms
@@ -155,6 +156,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
         value = value._replace(length=None, shape=None, divergence=None)
     if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
+    if e.kind == "FloorDiv":
+        value = blocks.numbered(frame, e, value)
     if e.kind in _LOGICAL and any(v.boolean for v in values):
         value = value._replace(boolean=True)
     if e.kind == "Div" and (values[0].external == _PATH or _is_text(e.operands[-1])):

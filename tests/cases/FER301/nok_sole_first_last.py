@@ -23,3 +23,7 @@ def share(tokens: torch.Tensor, labels: torch.Tensor, longest: torch.Tensor) -> 
         send(labels)
         send(longest)
     return {"tokens": tokens, "labels": labels, "longest": longest}
+
+
+def step(tokens: torch.Tensor, labels: torch.Tensor, longest: torch.Tensor) -> int:
+    return int(share(tokens, labels, longest)["longest"])

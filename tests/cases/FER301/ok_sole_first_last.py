@@ -25,3 +25,7 @@ def share(tokens: torch.Tensor, labels: torch.Tensor, longest: torch.Tensor) -> 
     else:
         send(longest)
     return {"tokens": tokens, "labels": labels, "longest": longest}
+
+
+def step(tokens: torch.Tensor, labels: torch.Tensor, longest: torch.Tensor) -> int:
+    return int(share(tokens, labels, longest)["longest"])

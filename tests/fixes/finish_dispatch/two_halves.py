@@ -42,4 +42,5 @@ def get_batch(iterator, length: int, samples: int) -> dict[str, torch.Tensor | N
             "labels": labels if parallel_state.is_pipeline_last_stage() else None,
             "bounds": bounds,
         }
+    batch["lengths"] = batch["bounds"].diff()
     return batch

@@ -1,0 +1,103 @@
+"""Groups of the ranks that a flag admits: both are attributes, set in the same blocks.
+
+A rank that is set up to send to other processes keeps their handles and the group it has made with them. Whoever asks
+whether the handles are there asks whether it is a member: ranks without them have no such group, and no part in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Finding
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+
+_CODES = frozenset({"FER102", "FER103"})
+#: see `semantics.walk.state`
+_SET_APART = re.compile(r"`\w+\.(\w+)` is set there on some ranks only")
+
+
+def among_others(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding]:
+    """Findings without those about groups whose members alone come to them."""
+    return [finding for finding in findings if not _is_of_members(analysis, finding)]
+
+
+def _is_of_members(analysis: Analysis, finding: Finding) -> bool:
+    flags = {match[1] for step in finding.witness if (match := _SET_APART.match(step.note))}
+    if finding.code not in _CODES or not flags:
+        return False
+    places = {(s.path, s.line, s.column) for s in finding.witness if s.role in ("call", "event")}
+    return any(
+        _are_set_together(owner, flag, group)
+        for owner, group in _passed(analysis, places)
+        for flag in flags
+        if flag != group
+    )
+
+
+def _passed(analysis: Analysis, places: Iterable[tuple[str, int, int]]) -> Iterator[tuple[ClassInfo, str]]:
+    """Attributes of the instance that are passed in calls at some places, with the class of the caller."""
+    for path, line, column in places:
+        module = analysis.names.modules.get(path)
+        for owner in module.classes.values() if module is not None else ():
+            for method in owner.methods.values():
+                for call in method.calls:
+                    if call.pos[:2] == (line, column):
+                        arguments = (*call.args, *(value for _, value in call.keywords))
+                        yield from ((owner, name) for a in arguments if (name := _own(method, a)))
+
+
+def _are_set_together(owner: ClassInfo, flag: str, group: str) -> bool:
+    """Whether each block that sets a flag sets the group as well, itself or in a method, and nothing else does."""
+    methods = owner.methods.values()
+    makers = {m.name for m in methods if any(_sets(m, s, group) for s in walk(m.body))}
+    blocks = [(m, block) for m in methods for block in _blocks(m.body) if any(_sets(m, s, flag) for s in block)]
+    if not blocks or not all(_makes(m, block, group, makers) for m, block in blocks):
+        return False
+    inside = {call.pos for _, block in blocks for call in walk(block) if type(call) is f.Call}
+    calls = [c for m in methods for c in m.calls if _own(m, c.func) in makers]
+    within = {m.name for m, block in blocks if any(_sets(m, s, group) for s in walk(block))}
+    return all(c.pos in inside for c in calls) and makers <= within | {_name(c) for c in calls}
+
+
+def _makes(method: FunctionInfo, block: f.Body, group: str, makers: set[str]) -> bool:
+    return any(
+        _sets(method, node, group) or (type(node) is f.Call and _own(method, node.func) in makers)
+        for node in walk(block)
+    )
+
+
+def _name(call: f.Call) -> str:
+    return call.func.attr if type(call.func) is f.Attr else ""
+
+
+def _sets(method: FunctionInfo, node: object, attribute: str) -> bool:
+    """Whether a statement gives an attribute of the instance something; None is nothing."""
+    if type(node) is not f.Assign or node.value is None or node.value == f.Const("None"):
+        return False
+    return any(_own(method, target) == attribute for target in node.targets)
+
+
+def _own(method: FunctionInfo, expr: f.Expr) -> str:
+    """The name of an attribute of the instance, or ""."""
+    if type(expr) is not f.Attr or not method.parameters:
+        return ""
+    return expr.attr if place_name(expr) == f"{method.parameters[0].name}.{expr.attr}" else ""
+
+
+def _blocks(body: f.Body) -> Iterator[f.Body]:
+    """A body and the bodies in it."""
+    yield body
+    for s in body:
+        if type(s) is f.If or type(s) is f.For or type(s) is f.While:
+            yield from _blocks(s.body)
+            yield from _blocks(s.orelse)
+        elif type(s) is f.With:
+            yield from _blocks(s.body)
+        elif type(s) is f.Try:
+            for inner in (s.body, *(h.body for h in s.handlers), s.orelse, s.final):
+                yield from _blocks(inner)

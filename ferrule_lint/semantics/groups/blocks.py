@@ -1,0 +1,61 @@
+"""Blocks of ranks: a rank divided by the sizes of groups (`rank // (tp_size * dp_size)`) is the same for all members.
+
+Tensor parallelism is innermost in the numbering of ranks, as meshes and Megatron-Core have it, so that the ranks of one
+of its groups follow each other; a block of several sizes is made of the axes that they are the sizes of. A rank divided
+by the size of another group alone says nothing: its members may be ranks with a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.lattice import WORLD, Axes, Value
+from ferrule_lint.semantics.domain.text import place_name, render
+from ferrule_lint.semantics.groups.group_members import assignments
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_INNERMOST = "tp"
+#: what the axes of a whole job are
+_EVERY = frozenset({"dp", "tp", "pp", "cp", "ep"})
+_DEEPEST = 3
+
+
+def numbered(frame: Frame, e: f.Op, value: Value) -> Value:
+    """The value of a division, of which a rank of the whole job says which block it is in."""
+    divergence = value.divergence
+    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD or len(e.operands) != 2:
+        return value
+    along = frozenset[str]().union(*(_axes_of_size(frame, factor, 0) for factor in _factors(e.operands[1])))
+    if _INNERMOST not in along:
+        return value
+    if "dp" in along:
+        along |= {"ep"}  # experts are dealt out to copies
+    return value._replace(divergence=divergence._replace(axes=_EVERY - along))
+
+
+def _factors(expr: f.Expr) -> Iterator[f.Expr]:
+    if type(expr) is f.Op and expr.kind == "Mult":
+        for operand in expr.operands:
+            yield from _factors(operand)
+    else:
+        yield expr
+
+
+def _axes_of_size(frame: Frame, expr: f.Expr, depth: int) -> Axes:
+    """The axes of the groups whose size an expression is, by what it is set to, or else by its name."""
+    place = place_name(expr)
+    owner = frame.self_class
+    bodies = [frame.function.body if frame.function is not None else frame.module.body]
+    if type(expr) is f.Attr and owner is not None:
+        bodies = [method.body for method in owner.methods.values()]
+    if place and depth < _DEEPEST:
+        made = [value for body in bodies for value, _ in assignments(body, place, ()) if type(value) is not f.Const]
+        found = {_axes_of_size(frame, value, depth + 1) for value in made}
+        if found:
+            return found.pop() if len(found) == 1 else frozenset()
+    text = render(expr).lower()
+    return (frame.axes_in(text) or frozenset()) - WORLD if "size" in text else frozenset()
