@@ -64,6 +64,8 @@ def apply(
         return UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
     local = model.if_sharded and frame.analysis.sharding.unknown is None
+    if model.if_named and not any(frame.analysis.names.mentioning(name) for name in model.if_named):
+        local = True
     if model.wraps == "shards" and loaders.are_all(frame, arguments):
         local = True  # of a loader, `prepare` makes one that gives each rank its part
     if model.event is not None and not local:
