@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
+from ferrule_lint.checks.modes import but_in_local_modes
 from ferrule_lint.checks.own_groups import among_others
 from ferrule_lint.checks.remembered import Answers, FileResult, still_true
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
@@ -84,6 +85,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
             found = [_in_test(finding) for finding in found]
         elif found and of_one_process(analysis, module):
             found = [_of_one_process(finding) for finding in found]
+        found = but_in_local_modes(analysis, found)
         found = without_those_who_left(analysis, among_others(analysis, found))
         found = sent_to_workers(analysis, found)
         inputs = tuple(reads.named(reads.bits))

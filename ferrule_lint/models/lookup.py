@@ -74,6 +74,13 @@ class ModelSet:
         self.wrapping = frozenset(
             call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.wraps or call.shards_by
         )
+        #: operation -> the mode in which it is none, for those whose calls all have the same
+        self.local_within = {
+            call.event: call.local_within
+            for file in self.files
+            for call in file.calls
+            if call.event is not None and call.local_within
+        }
         #: last names of attributes that are flags of a library's loop
         self.assigned = frozenset(
             a.name.rpartition(".")[2] for file in self.files for a in file.attributes if a.assigned

@@ -62,6 +62,10 @@ class CallModel:
     unless: Argument | None = None
     #: events only in a project that shards modules: with plain parameters nothing is sent
     if_sharded: bool = False
+    #: events only in a project in whose code one of these names stands
+    if_named: tuple[str, ...] = ()
+    #: no event in a `with` whose expression names all of these; of `!x`, where it does not pass a true `x`
+    local_within: tuple[str, ...] = ()
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics.data import buffers
+from ferrule_lint.semantics.data import buffers, loaders
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
@@ -63,7 +63,12 @@ def apply(
     if model.unless is not None and _switched_on(model.unless, arguments):
         return UNKNOWN
     axes, channel = group_axes(frame, model, arguments, receiver)
-    if model.event is not None and not (model.if_sharded and frame.analysis.sharding.unknown is None):
+    local = model.if_sharded and frame.analysis.sharding.unknown is None
+    if model.if_named and not any(frame.analysis.names.mentioning(name) for name in model.if_named):
+        local = True
+    if model.wraps == "shards" and loaders.are_all(frame, arguments):
+        local = True  # of a loader, `prepare` makes one that gives each rank its part
+    if model.event is not None and not local:
         if model.creates_group:
             given = arguments.expression("ranks", 0)
             given = arguments.expression("mesh", 1) if given is None or type(given) is f.Const else given

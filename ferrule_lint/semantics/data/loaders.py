@@ -1,0 +1,63 @@
+"""Data loaders by their names and by what they come from: `for name, value in loaders.items()`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_VIEWS = ("items", "values", "enumerate", "list")
+
+
+def are_all(frame: Frame, arguments: Arguments) -> bool:
+    """Whether a call is given data loaders, and nothing else."""
+    given = (*arguments.expr.args, *(value for _, value in arguments.expr.keywords))
+    if arguments.is_open or not given:
+        return False
+    return all(
+        value.loader or _is_named(frame, expr) or _is_one_of(frame, expr)
+        for expr, value in zip(given, arguments.values, strict=False)
+    )
+
+
+def _is_named(frame: Frame, expr: f.Expr) -> bool:
+    name = last_name(expr) if type(expr) is f.Name or type(expr) is f.Attr else ""
+    return bool(name) and frame.models.convention("loader", name) is not None
+
+
+def _is_one_of(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a name stands for the items of something that is called loaders."""
+    if type(expr) is not f.Name:
+        return False
+    body = frame.function.body if frame.function is not None else frame.module.body
+    walked = [
+        iterable
+        for target, iterable in _loops(body)
+        if any(type(bound) is f.Name and bound.id == expr.id for bound in walk((target,)))
+    ]
+    return bool(walked) and all(_is_named(frame, _base(iterable)) for iterable in walked)
+
+
+def _loops(body: f.Body) -> Iterator[tuple[f.Expr, f.Expr]]:
+    for node in walk(body):
+        if type(node) is f.For or type(node) is f.Generator:
+            yield node.target, node.iterable
+
+
+def _base(expr: f.Expr) -> f.Expr:
+    """What is walked, without views of it."""
+    while type(expr) is f.Call and last_name(expr.func) in _VIEWS:
+        if type(expr.func) is f.Attr:
+            expr = expr.func.base
+        elif expr.args:
+            expr = expr.args[0]
+        else:
+            break
+    return expr
