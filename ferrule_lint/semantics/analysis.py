@@ -631,7 +631,7 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
             for event in term.summary.events:
                 if event.confidence > term.confidence:
                     event = event._replace(confidence=term.confidence)
-                _keep(found, event)
+                _keep(found, event._replace(dummy=event.dummy or term.dummy))
         else:
             stack.extend(reversed(parts(term)))
     return list(found.values())
@@ -640,5 +640,8 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
 def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
     kind = (event.op, event.axes, event.hidden, event.channel)
     known = found.get(kind)
+    dummy = event.dummy and (known is None or known.dummy)  # one of a real input is enough
     if known is None or event.confidence > known.confidence:
-        found[kind] = event
+        found[kind] = event._replace(dummy=dummy)
+    elif known.dummy and not dummy:
+        found[kind] = known._replace(dummy=False)
