@@ -29,7 +29,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
-from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.sources import absent_inputs, first_rank
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
@@ -388,7 +388,7 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         if frame.models.convention("optional", name) is not None:
             note = f"{left.text} may be absent from the local batch"
             absent = b.data.then(frame.step("flow", key.pos, note))._replace(kind="structure")
-            value = Value(divergence=absent.at_most(Confidence.MEDIUM))
+            value = Value(divergence=absent.at_most(absent_inputs.of_key(frame.analysis, name)))
             return _atom(frame, key, value), value
         missing = absent_from_sample(frame, b, left.text, key.pos)
         if missing is not None:
