@@ -285,7 +285,7 @@ class Analysis:
         group_use.forwarded(frame, function, bound, call)
         bound = constructed.bind(frame, summary, receiver, bound)
         exceptions.at_call(frame, summary, pos)
-        latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
+        latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)
         if not function.is_context_manager:  # what one does on leaving comes after the block
             gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)

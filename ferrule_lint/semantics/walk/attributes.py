@@ -42,6 +42,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo
+from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.sources import absent_inputs, field_names, first_rank
 
 if TYPE_CHECKING:
@@ -534,7 +535,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch)
         value = value._replace(data=data)
-        if optional:
+        function = frame.function
+        if optional and not (function is not None and needed.from_the_start(function.body, name)):
             note = f"the optional input `{name}` may be absent from the local batch"
             sure = absent_inputs.of_parameter(frame, name)
             value = value._replace(presence=frame.source(DP, "structure", pos, note, sure))

@@ -7,6 +7,7 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.lattice import (
@@ -364,6 +365,8 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
 def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
     """`x is None`."""
     divergence = value.presence or _nothing_in_round(frame, left, value)
+    if divergence is not None and divergence.kind in ("structure", "data") and _is_needed(frame, left, key.pos):
+        divergence = None
     if divergence is None and value.divergence is not None and value.divergence.kind not in ("data", "rank"):
         # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular"
         divergence = None if value.rank.startswith("#") else value.divergence
@@ -375,6 +378,12 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
     deps = frozenset((p, PRESENT) for p, how in value.deps if how != "contained")
     tested = Value(uniform=value.uniform and divergence is None, divergence=divergence, deps=deps)
     return _atom(frame, key, tested), tested
+
+
+def _is_needed(frame: Frame, left: f.Expr, pos: f.Pos) -> bool:
+    """Whether what follows a test whether something is there takes it for granted."""
+    function = frame.function
+    return function is not None and type(left) is f.Name and needed.after(function.body, pos, left.id)
 
 
 def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) -> tuple[Formula, Value]:
