@@ -62,6 +62,10 @@ class CallModel:
     unless: Argument | None = None
     #: events only in a project that shards modules: with plain parameters nothing is sent
     if_sharded: bool = False
+    #: a back end that shards modules makes it an event: low confidence in a program that speaks of none
+    by_back_end: bool = False
+    #: ... but without this argument it is one under each back end
+    always_without: Argument | None = None
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None

@@ -31,6 +31,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
 from ferrule_lint.semantics.gradients import gradient_order, participation, stage_values
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.groups.axes import axes_in
+from ferrule_lint.semantics.project.back_ends import BackEnds
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
 from ferrule_lint.semantics.project.reads import Memo
@@ -79,6 +80,7 @@ class Analysis:
         self.as_state = state.under_tests
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
+        self.back_ends = BackEnds(self)
         self.exceptions = exceptions.Exceptions(self)
         self.receivers = Receivers(self)
         self.seeding = Seeding(self)

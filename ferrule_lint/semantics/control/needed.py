@@ -1,7 +1,7 @@
 """What is used come what may: where it is missing, the way that goes on without it ends in an exception.
 
-`if x is None: skip()` says that `x` may be missing. If what follows takes an attribute or item of `x` all the same, with
-no test and no way out before, then no rank gets through without one, and so none goes on in silence.
+`if x is None: skip()` says that `x` may be missing. If what follows takes an attribute or item of `x` all the same,
+with no test and no way out before, then no rank gets through without one, and so none goes on in silence.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def from_the_start(body: f.Body, name: str) -> bool:
 
 
 def after(body: f.Body, pos: f.Pos, name: str) -> bool:
-    """Whether what a function does after the statement at a place uses a variable on every way. The statement itself may
-    assign it what it makes of it."""
+    """Whether what a function does after the statement at a place uses a variable on every way. The statement itself
+    may assign it what it makes of it."""
     blocks = _around(body, pos)
     for depth, (block, i) in enumerate(reversed(blocks)):
         own = block[i]
@@ -91,9 +91,9 @@ def _takes_part(node: object, name: str) -> bool:
         item = stack.pop()
         if not isinstance(item, tuple):
             continue
-        if type(item) is f.Attr or type(item) is f.Subscript:
-            if type(item.base) is f.Name and item.base.id == name:
-                return True
+        base = item.base if type(item) is f.Attr or type(item) is f.Subscript else None
+        if type(base) is f.Name and base.id == name:
+            return True
         if type(item) is f.BoolOp:
             stack.append(item.values[0])
         elif type(item) is f.IfExp:

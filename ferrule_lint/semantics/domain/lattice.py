@@ -442,7 +442,13 @@ def computed(values: Iterable[Value]) -> Value:
         plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
-            types=NOTHING, element_types=NOTHING, presence=None, absent=None, loader=False, module=False, external=None,
+            types=NOTHING,
+            element_types=NOTHING,
+            presence=None,
+            absent=None,
+            loader=False,
+            module=False,
+            external=None,
             of_some=NOTHING,
         )
     return plain

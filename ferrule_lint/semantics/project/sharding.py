@@ -244,7 +244,9 @@ class Sharding:
 
 
 #: classes of what is prepared beside modules, and variables that hold it
-_BESIDE = re.compile(r"\w*(Loader|Dataset|Sampler|Optimizer|Scheduler|LR)|(\w*_)?(loaders?|dataloaders?|datasets?|dl|sampler)")
+_BESIDE = re.compile(
+    r"\w*(Loader|Dataset|Sampler|Optimizer|Scheduler|LR)|(\w*_)?(loaders?|dataloaders?|datasets?|dl|sampler)"
+)
 
 
 def _is_no_module(expr: f.Expr) -> bool:

@@ -131,7 +131,9 @@ def _is_place(expr: f.Expr, name: str) -> bool:
 
 def _fills(arm: f.Body, name: str) -> bool:
     """Whether an arm writes a made-up entry of a name."""
-    made = {last_name(t) for node in walk(arm) if type(node) is f.Assign and _is_made_up(node.value) for t in node.targets}
+    made = {
+        last_name(t) for node in walk(arm) if type(node) is f.Assign and _is_made_up(node.value) for t in node.targets
+    }
     for written in _written(arm, name):
         if _is_made_up(written) or (type(written) is f.Name and written.id in made):
             return True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import grouping
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
 from ferrule_lint.semantics.domain.lattice import (
@@ -42,7 +43,6 @@ from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo
-from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.sources import absent_inputs, field_names, first_rank
 
 if TYPE_CHECKING:
