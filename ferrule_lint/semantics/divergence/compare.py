@@ -247,11 +247,13 @@ class Comparison:
                 continue
             if not _is_setting(term, assignment):
                 continue
-            ways = [self.fresh().signature(way, (), assignment) for way in (term.body, term.orelse)]
+            on = self.fresh().signature(term.body, (), assignment)
+            off = self.fresh().signature(term.orelse, (), assignment)
             real = self.fresh().signature(other, (), assignment)
-            for way, own, none in ((term.body, *ways), (term.orelse, ways[1], ways[0])):
-                if none == () and runs_the_same(own, real):
-                    return (*arm[:i], *way, *arm[i + 1 :])
+            if off == () and runs_the_same(on, real):
+                return (*arm[:i], *term.body, *arm[i + 1 :])
+            if on == () and runs_the_same(off, real):
+                return (*arm[:i], *term.orelse, *arm[i + 1 :])
         return arm
 
     def _balanced(
