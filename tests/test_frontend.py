@@ -440,7 +440,7 @@ def test_imports() -> None:
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="legal from Python 3.12 on")
 def test_quotes_in_an_f_string_may_be_for_a_newer_python() -> None:
     with pytest.raises(SourceError, match=r"from 3\.12 on this may be legal"):
-        extract(b"print(f\"{d[\"a\"]}\")\n")
+        extract(b'print(f"{d["a"]}")\n')
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")

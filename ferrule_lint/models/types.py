@@ -66,6 +66,10 @@ class CallModel:
     if_named: tuple[str, ...] = ()
     #: no event in a `with` whose expression names all of these; of `!x`, where it does not pass a true `x`
     local_within: tuple[str, ...] = ()
+    #: a back end that shards modules makes it an event: low confidence in a program that speaks of none
+    by_back_end: bool = False
+    #: ... but without this argument it is one under each back end
+    always_without: Argument | None = None
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None

@@ -31,6 +31,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
 from ferrule_lint.semantics.gradients import gradient_order, participation, stage_values
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.groups.axes import axes_in
+from ferrule_lint.semantics.project.back_ends import BackEnds
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
 from ferrule_lint.semantics.project.reads import Memo
@@ -79,6 +80,7 @@ class Analysis:
         self.as_state = state.under_tests
         self.holders = Holders(self)
         self.sharding = Sharding(self, sharded)
+        self.back_ends = BackEnds(self)
         self.exceptions = exceptions.Exceptions(self)
         self.receivers = Receivers(self)
         self.seeding = Seeding(self)
@@ -109,6 +111,8 @@ class Analysis:
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
         #: files that are programs of one process; see `programs`
         self.alone: Memo[str, bool] = Memo(reads)
+        #: whether something fills an entry of batches where it is missing, by its name
+        self.filled: Memo[str, bool] = Memo(reads)
 
     def count(self, what: str) -> None:
         """A budget that ended in silence, for `--statistics`."""
@@ -283,7 +287,7 @@ class Analysis:
         group_use.forwarded(frame, function, bound, call)
         bound = constructed.bind(frame, summary, receiver, bound)
         exceptions.at_call(frame, summary, pos)
-        latent.raise_or_pass_on(frame, summary, bound, pos, confidence)
+        latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)
         if not function.is_context_manager:  # what one does on leaving comes after the block
             gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
@@ -631,7 +635,7 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
             for event in term.summary.events:
                 if event.confidence > term.confidence:
                     event = event._replace(confidence=term.confidence)
-                _keep(found, event)
+                _keep(found, event._replace(dummy=event.dummy or term.dummy))
         else:
             stack.extend(reversed(parts(term)))
     return list(found.values())
@@ -640,5 +644,8 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
 def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
     kind = (event.op, event.axes, event.hidden, event.channel)
     known = found.get(kind)
+    dummy = event.dummy and (known is None or known.dummy)  # one of a real input is enough
     if known is None or event.confidence > known.confidence:
-        found[kind] = event
+        found[kind] = event._replace(dummy=dummy)
+    elif known.dummy and not dummy:
+        found[kind] = known._replace(dummy=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -131,7 +131,7 @@ def channel(arguments: Arguments) -> str:
     return (last_name(func.base) or name) if of_itself and type(func) is f.Attr else name
 
 
-_STAND_IN = re.compile(r"(^|_)(dummy|fake|placeholder)(_|$)", re.IGNORECASE)
+_STAND_IN = re.compile(r"(^|_)(dummy|fake|mock(ed)?|placeholder)(_|$)", re.IGNORECASE)
 
 
 def _names_stand_in(expr: f.Expr) -> bool:
@@ -144,9 +144,12 @@ def stands_in(call: f.Call) -> bool:
     return any(_names_stand_in(v) for v in (*call.args, *(v for _, v in call.keywords)))
 
 
-def runs_stand_in(call: f.Call, events: Iterable[Event]) -> bool:
-    """Whether a call, by its name, makes the stand-in itself and runs modules on it (`self.visual.dummy_forward()`)."""
-    return _names_stand_in(call.func) and any(e.op == "forward" and e.hidden for e in events)
+def runs_stand_in(call: f.Call, events: Sequence[Event]) -> bool:
+    """Whether a call makes the stand-in itself and runs modules on it, by its name (`self.visual.dummy_forward()`) or
+    because what it calls runs them on nothing else."""
+    if _names_stand_in(call.func):
+        return any(e.op == "forward" and e.hidden for e in events)
+    return bool(events) and all(e.dummy for e in events)
 
 
 def own_name(call: f.Call | None, events: Iterable[Event]) -> str:

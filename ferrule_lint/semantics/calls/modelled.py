@@ -73,6 +73,8 @@ def apply(
             given = arguments.expression("ranks", 0)
             given = arguments.expression("mesh", 1) if given is None or type(given) is f.Const else given
             channel = group_members.literal_ranks(given) or channel
+        if model.by_back_end and not _communicates(frame, model, arguments):
+            confidence = Confidence.LOW
         event = Event(
             model.event, axes, channel, frame.module.path, e.pos, confidence, model.hidden,
             f"`{render(e.func)}` issues {model.event}", model.p2p,
@@ -94,6 +96,14 @@ def apply(
     for argument in model.makes_uniform:
         make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return _result(frame, model, arguments, receiver, axes, confidence)
+
+
+def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
+    """Whether a call that only some back ends make collective is one here, or some program shows that it may be."""
+    without = model.always_without
+    if without is not None and not arguments.is_open and arguments.expression(without.name, without.position) is None:
+        return True
+    return frame.analysis.back_ends.may_shard(frame.module.path)
 
 
 def _repeated(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> Event | Loop:

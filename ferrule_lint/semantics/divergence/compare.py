@@ -23,6 +23,7 @@ from ferrule_lint.semantics.divergence.signatures import (
     alike,
     issues,
     mentions,
+    runs_the_same,
     size_of,
 )
 from ferrule_lint.semantics.domain.conditions import Atom, atoms, deps_of, evaluate, implied
@@ -197,7 +198,8 @@ class Comparison:
         if taken is None and term.form == "exception":
             taken = False
         if taken is not None:
-            return self.signature(term.body if taken else term.orelse, rest, assignment)
+            arm, other = (term.body, term.orelse) if taken else (term.orelse, term.body)
+            return self.signature(self._with_stand_ins(arm, other, assignment), rest, assignment)
         if (grouped := self._grouped(term)) is not None:
             return self.signature(grouped, rest, assignment)
         # both ranks share this choice, and in each arm they know what it was
@@ -207,7 +209,7 @@ class Comparison:
             return a
         if a is RAISES:
             return b
-        if self.by_presence and (on := self._balanced(term, a, b, rest)) is not None:
+        if self.by_presence and (on := self._balanced(term, a, b, rest, assignment)) is not None:
             return on
         # mostly both arms go on with all of the rest
         common = len(rest)
@@ -235,11 +237,32 @@ class Comparison:
                 return arms[arm]
         return None
 
-    def _balanced(self, term: Choice, a: Signature, b: Signature, rest: Signature) -> Signature | None:
+    def _with_stand_ins(self, arm: Trace, other: Trace, assignment: Mapping[str, bool]) -> Trace:
+        """An arm whose stand-ins are run: what it runs under a setting are the modules that the other arm runs in any
+        case (`if x is not None: tower(x)`, `elif forced: tower(zeros)`), and so it is there for the ranks that do."""
+        if not self.by_presence:
+            return arm
+        for i, term in enumerate(arm):
+            if type(term) is not Choice or evaluate(term.formula, assignment) is not None:
+                continue
+            if not _is_setting(term, assignment):
+                continue
+            on = self.fresh().signature(term.body, (), assignment)
+            off = self.fresh().signature(term.orelse, (), assignment)
+            real = self.fresh().signature(other, (), assignment)
+            if off == () and runs_the_same(on, real):
+                return (*arm[:i], *term.body, *arm[i + 1 :])
+            if on == () and runs_the_same(off, real):
+                return (*arm[:i], *term.orelse, *arm[i + 1 :])
+        return arm
+
+    def _balanced(
+        self, term: Choice, a: Signature, b: Signature, rest: Signature, assignment: Mapping[str, bool]
+    ) -> Signature | None:
         """Of a setting under which stand-ins are run, the arm that runs them: where the setting is off, nothing is
         sharded that would have to be balanced (`elif fsdp_enabled: self.visual.dummy_forward()`). Training is no such
         setting: in evaluation the modules are as sharded as before."""
-        if any(atom.divergence is not None or atom.key.endswith(".training") for atom in atoms(term.formula)):
+        if not _is_setting(term, assignment):
             return None
         if b == rest and stands_in(term.body):
             return a
@@ -341,6 +364,12 @@ class Comparison:
                     self._reached.add(term.line)
                 return True
         return False
+
+
+def _is_setting(choice: Choice, assignment: Mapping[str, bool]) -> bool:
+    """Whether what is left open of a choice is the same on all ranks, and not whether the module is being trained."""
+    left = [atom for atom in atoms(choice.formula) if atom.key not in assignment]
+    return not any(atom.divergence is not None or atom.key.endswith(".training") for atom in left)
 
 
 #: every rank of the default group has to take part in these, members of the new group or not

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.calls.modelled import (
     shape_problems,
     told_by_rank,
 )
+from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.divergence.compare import (
     Comparison,
@@ -146,8 +147,27 @@ def _function_of(value: Value) -> FunctionTarget | None:
     return target if type(target) is FunctionTarget else None
 
 
+def _is_needed(frame: Frame, call: f.Call | None, name: str, summary: Summary) -> bool:
+    """Whether the caller takes for granted what it passes: without it, it would not get far after the call."""
+    function = summary.function
+    if call is None or frame.function is None or function is None:
+        return False
+    given = next((v for k, v in call.keywords if k == name), None)
+    names = [p.name for p in function.parameters if p.kind == "normal"]
+    if function.owner is not None and not function.is_static:
+        names = names[1:]
+    if given is None and name in names and names.index(name) < len(call.args):
+        given = call.args[names.index(name)]
+    return type(given) is f.Name and needed.after(frame.function.body, call.pos, given.id)
+
+
 def raise_or_pass_on(
-    frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos, confidence: Confidence
+    frame: Frame,
+    summary: Summary,
+    bound: Mapping[str, Value],
+    pos: f.Pos,
+    confidence: Confidence,
+    call: f.Call | None = None,
 ) -> None:
     """At a call: report the callee's latent findings that this call makes true, pass on those it leaves open.
 
@@ -166,7 +186,7 @@ def raise_or_pass_on(
             if latent.needs == "shape":
                 _shape(frame, summary, latent, value, how, pos)
                 continue
-            if how == PRESENT and value.there:
+            if how == PRESENT and (value.there or _is_needed(frame, call, name, summary)):
                 continue
             found = value.unordered if latent.needs == "order" else divergence_through(value, how)
             if found is not None:

@@ -88,6 +88,11 @@ def _same_modules(x: Signature, y: Signature) -> bool:
     return bool(_events(x, surely=True) and _events(y, surely=True))
 
 
+def runs_the_same(x: Signature, y: Signature) -> bool:
+    """Whether either way surely runs modules and nothing else, and those of the other way."""
+    return _same_modules(x, y) and _events(x, surely=True) == _events(y, surely=True)
+
+
 def _take_turns(x: Signature, y: Signature) -> bool:
     """Whether two ranks issue the same barriers in another order, one before the other's work and one after."""
     if len(x) != len(y) or sorted(map(id, x)) != sorted(map(id, y)):

@@ -197,6 +197,8 @@ class Value(NamedTuple):
     #: only some ranks have it: the test for the first rank (its key, "" for any other test) and the outcome with which
     #: there is nothing (None)
     absent: tuple[str, bool] | None = None
+    #: the classes of what is there on some ranks only, where all ranks have something of another class
+    of_some: frozenset[ClassInfo] = NOTHING
 
     @property
     def observed(self) -> Divergence | None:
@@ -424,6 +426,7 @@ _JOIN: dict[str, _Join] = {
     "multiple": _either,
     "layout": _same_or(None),
     "absent": _same_or(None),
+    "of_some": _union,
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)
 _ALL = range(len(_JOINS))
@@ -439,7 +442,14 @@ def computed(values: Iterable[Value]) -> Value:
         plain = plain._replace(slots=None, layout=None)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
-            types=NOTHING, element_types=NOTHING, presence=None, absent=None, loader=False, module=False, external=None
+            types=NOTHING,
+            element_types=NOTHING,
+            presence=None,
+            absent=None,
+            loader=False,
+            module=False,
+            external=None,
+            of_some=NOTHING,
         )
     return plain
 

@@ -413,7 +413,7 @@ def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
 #: parameters of a loss that, by their names, nothing is trained through
 _NOT_TRAINED = re.compile(
-    r"(^=|_)(ref|reference|old|teacher|gt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices)(_|$)"
+    r"(^=|_)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices)(_|$)"
 )
 _IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
 
@@ -434,8 +434,13 @@ def at_return(frame: Frame, result: Value) -> None:
             continue
         if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
             continue  # a stand-in is for an input that is not there, and not for what went wrong
-        if not entry.output.startswith("=") or (of_loss and not _NOT_TRAINED.search(entry.output)):
+        if not entry.output.startswith("=") or (of_loss and _may_be_trained(frame, entry.output)):
             frame.partly_used.append(_used(frame, entry, end, True))
+
+
+def _may_be_trained(frame: Frame, output: str) -> bool:
+    """Whether a parameter of a loss may be what a module put out: no target, and no input of the batch, by its name."""
+    return not _NOT_TRAINED.search(output) and frame.models.convention("optional", output[1:]) is None
 
 
 def _order_of(entry: Partly) -> tuple[bool, str, bool]:

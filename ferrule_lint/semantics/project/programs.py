@@ -21,6 +21,11 @@ _OF_SEVERAL = re.compile(
     r"lightning\w*|\w*parallel\w*|mesh|shard\w*|fully|torchrun|launch\w*|spawn|ray|megatron\w*|mpu|horovod|hvd|dtensor)"
     r"(_|\.|$)|fsdp|ddp|[a-z]Rank|DataParallel|Accelerat|Trainer|Sharded"
 )
+#: what one process spreads a batch over its devices with, and how a program that does so speaks of it
+_OVER_DEVICES = re.compile(
+    r"torch\.nn\.(parallel\.)?DataParallel|torch\.nn\.parallel\.(data_parallel|parallel_apply|replicate|scatter_gather)(\.\w+)?"
+)
+_SAYS_PARALLEL = re.compile(r"_?(data_)?parallel(_[a-z]\w*)?|DataParallel|" + _OVER_DEVICES.pattern)
 
 
 def is_test(path: str) -> bool:
@@ -36,7 +41,9 @@ def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
 
 
 def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
-    names = (*module.mentions, *(dotted for dotted, _ in module.imports.values()))
+    names = {*module.mentions, *(dotted for dotted, _ in module.imports.values())}
+    if any(_OVER_DEVICES.fullmatch(name) for name in names):
+        names = {name for name in names if not _SAYS_PARALLEL.fullmatch(name)}
     return (
         can_be_started(module)
         and not any(_OF_SEVERAL.search(name) for name in names)

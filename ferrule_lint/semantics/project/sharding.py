@@ -205,6 +205,8 @@ class Sharding:
             if expr is not None
             else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
         )
+        if exprs and all(map(_is_no_module, exprs)):
+            return
         for wrapped in exprs:
             self._wrapped(module, owner, wrapped, model.wraps == "shards", serves)
         if not exprs and model.wraps == "shards":
@@ -239,6 +241,17 @@ class Sharding:
             self._add(found, base, confidence, depth)
         for submodule in self._analysis.attribute_classes(info):
             self._add(found, submodule, confidence, depth + 1)
+
+
+#: classes of what is prepared beside modules, and variables that hold it
+_BESIDE = re.compile(
+    r"\w*(Loader|Dataset|Sampler|Optimizer|Scheduler|LR)|(\w*_)?(loaders?|dataloaders?|datasets?|dl|sampler)"
+)
+
+
+def _is_no_module(expr: f.Expr) -> bool:
+    """`prepare(DataLoader(...))`, `prepare(loader)`"""
+    return _BESIDE.fullmatch(last_name(expr.func if type(expr) is f.Call else expr)) is not None
 
 
 #: a configuration of DeepSpeed that, by its name, leaves parameters whole

@@ -32,7 +32,7 @@ _SPEAKS = re.compile(
     r"(?i)(^|_)(loss(es)?|trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|Trainer$"
 )
 #: what turns gradients off for a function
-_WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
+WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
 
 
 def trains(modules: Iterable[ModuleInfo]) -> bool:
@@ -46,7 +46,7 @@ def only_infers(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
     if module.infers is None:
         names = module.mentions
         module.infers = (
-            not names.isdisjoint(_WITHOUT_GRADIENT)
+            not names.isdisjoint(WITHOUT_GRADIENT)
             and names.isdisjoint(_TRAINING | _OF_TRAINING | (wrapping - _ORDINARY))
             and not any(_SPEAKS.search(name) for name in names)
         )
@@ -56,7 +56,7 @@ def only_infers(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
 def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:
     """Whether a function that wraps runs without gradients, or its file turns them off for parameters for good."""
     decorators = (d.func if type(d) is f.Call else d for d in (owner.decorators if owner is not None else ()))
-    if any(last_name(d) in _WITHOUT_GRADIENT for d in decorators):
+    if any(last_name(d) in WITHOUT_GRADIENT for d in decorators):
         return True
     if module.mentions.isdisjoint({"requires_grad", "requires_grad_"}):
         return False

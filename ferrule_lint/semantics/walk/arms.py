@@ -56,6 +56,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         return joined._replace(
             uniform=False, presence=worse(joined.presence, divergence),
             divergence=worse(joined.divergence, divergence), const=None, absent=_absent(formula, a, b),
+            of_some=joined.types if divergence.kind == "rank" else joined.of_some,
         )  # fmt: skip
     if divergence is not None:
         if differ:

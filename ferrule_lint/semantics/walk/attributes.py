@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import grouping
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
 from ferrule_lint.semantics.domain.lattice import (
@@ -42,7 +43,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo
-from ferrule_lint.semantics.sources import field_names, first_rank, rank_names
+from ferrule_lint.semantics.sources import absent_inputs, field_names, first_rank, rank_names
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -127,7 +128,8 @@ def _optional_input(frame: Frame, e: f.Attr, base: Value, value: Value) -> Value
     if frame.models.convention("optional", e.attr) is None or frame.models.convention("uniform", e.base.id) is not None:
         return value
     note = f"the optional input `{render(e)}` may be absent from the local batch"
-    presence = frame.source(DP, "structure", e.pos, note, Confidence.MEDIUM)._replace(assumed=True)
+    sure = absent_inputs.of_key(frame.analysis, e.attr)
+    presence = frame.source(DP, "structure", e.pos, note, sure)._replace(assumed=True)
     data = value.data or frame.source(DP, "data", e.pos, f"`{render(e)}` holds the rank's own data", Confidence.MEDIUM)
     return value._replace(presence=presence, data=data._replace(assumed=True))
 
@@ -142,7 +144,7 @@ def optional_entry(frame: Frame, given: f.Expr, key: str, pos: f.Pos) -> Diverge
     if frame.version(given.id) or all(p.name != given.id for p in function.parameters):
         return None
     note = f"the optional input '{key}' may be absent from the local batch"
-    return frame.source(DP, "structure", pos, note, Confidence.MEDIUM)
+    return frame.source(DP, "structure", pos, note, absent_inputs.of_key(frame.analysis, key))
 
 
 def absent_from_sample(frame: Frame, sample: Value, text: str, pos: f.Pos) -> Divergence | None:
@@ -324,7 +326,7 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
     if frame.models.convention("optional", name) is not None:
         note = f"`{name}` may be absent from the local batch"
         presence = data.then(frame.step("flow", pos, note))._replace(kind="structure")
-        value = value._replace(presence=presence.at_most(Confidence.MEDIUM))
+        value = value._replace(presence=presence.at_most(absent_inputs.of_key(frame.analysis, name)))
     if frame.models.convention("ragged", name) is not None:
         note = f"`{name}` is padded to a length that the local batch decides"
         shape = data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
@@ -532,9 +534,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch)
         value = value._replace(data=data)
-        if optional:
+        function = frame.function
+        if optional and not (function is not None and needed.from_the_start(function.body, name)):
             note = f"the optional input `{name}` may be absent from the local batch"
-            value = value._replace(presence=frame.source(DP, "structure", pos, note, Confidence.MEDIUM))
+            sure = absent_inputs.of_parameter(frame, name)
+            value = value._replace(presence=frame.source(DP, "structure", pos, note, sure))
     if frame.models.convention("loader", name) is not None:
         value = value._replace(loader=True)
     if frame.models.convention("module", name) is not None and "Module" in annotation:

@@ -32,8 +32,18 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         if value is not None and not value.there and value.const != "None" and place not in changed:
             of_some = value.presence is not None and value.presence.kind == "rank"
             absent = value.absent or (SOMEWHERE if of_some else None)
-            changed[place] = (value, value._replace(there=True, presence=None, absent=absent))
+            types = value.of_some if _is_of_one_setting(value) else value.types
+            changed[place] = (value, value._replace(there=True, presence=None, absent=absent, types=types))
             frame.env[place] = changed[place][1]
+    for expr in _tested(test, outcome):
+        place = place_name(expr)
+        if place not in changed and place not in frame.env and not frame.light:
+            with frame.recording():
+                value = frame.eval(expr)
+            if _is_of_one_setting(value):
+                inside = value._replace(types=value.of_some, there=True, presence=None, absent=SOMEWHERE)
+                changed[place] = (None, inside)
+                frame.env[place] = inside
     for expr, classes in _instances(frame, test, outcome):
         place = place_name(expr)
         before = frame.env.get(place)
@@ -81,6 +91,12 @@ def _no_tensors(test: f.Expr, outcome: bool) -> list[str]:
 def _holds_items(value: Value) -> bool:
     """Whether a value is known to be a list or tuple, whose shape is that of its items."""
     return value.container or value.items is not None or value.slots is not None or bool(value.element_types)
+
+
+def _is_of_one_setting(value: Value) -> bool:
+    """Whether ranks part over what some of them have under one setting, while under another all ranks have something of
+    another class: where it is asked for because ranks part, it is of the one's class."""
+    return value.presence is not None and bool(value.of_some) and value.of_some < value.types
 
 
 def after_test(frame: Frame, outcomes: Mapping[str, bool], narrowed: Narrowed) -> Narrowed:
@@ -134,11 +150,16 @@ def widen(
 
 def _there(test: f.Expr, outcome: bool) -> list[str]:
     """The places that are not None if `test` is `outcome`."""
+    return [place_name(expr) for expr in _tested(test, outcome)]
+
+
+def _tested(test: f.Expr, outcome: bool) -> list[f.Expr]:
+    """The same as they are written."""
     if type(test) is f.Not:
-        return _there(test.operand, not outcome)
+        return _tested(test.operand, not outcome)
     if type(test) is f.BoolOp:
         if (test.op == "and") is outcome:
-            return [p for value in test.values for p in _there(value, outcome)]
+            return [expr for value in test.values for expr in _tested(value, outcome)]
         return []
     if type(test) is f.Compare and len(test.ops) == 1:
         is_none = test.rights[0] == f.Const("None")
@@ -150,6 +171,5 @@ def _there(test: f.Expr, outcome: bool) -> list[str]:
     return _places(test) if outcome else []
 
 
-def _places(expr: f.Expr) -> list[str]:
-    place = place_name(expr)
-    return [place] if place else []
+def _places(expr: f.Expr) -> list[f.Expr]:
+    return [expr] if place_name(expr) else []

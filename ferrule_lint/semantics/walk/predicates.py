@@ -7,6 +7,7 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.lattice import (
@@ -29,7 +30,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
-from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.sources import absent_inputs, first_rank
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
@@ -364,6 +365,8 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
 def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
     """`x is None`."""
     divergence = value.presence or _nothing_in_round(frame, left, value)
+    if divergence is not None and divergence.kind in ("structure", "data") and _is_needed(frame, left, key.pos):
+        divergence = None
     if divergence is None and value.divergence is not None and value.divergence.kind not in ("data", "rank"):
         # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular"
         divergence = None if value.rank.startswith("#") else value.divergence
@@ -377,6 +380,12 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
     return _atom(frame, key, tested), tested
 
 
+def _is_needed(frame: Frame, left: f.Expr, pos: f.Pos) -> bool:
+    """Whether what follows a test whether something is there takes it for granted."""
+    function = frame.function
+    return function is not None and type(left) is f.Name and needed.after(function.body, pos, left.id)
+
+
 def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) -> tuple[Formula, Value]:
     """`x in y`."""
     if type(left) is f.Const and (found := _entry_that_some_have(left.text, b)) is not None:
@@ -388,7 +397,7 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         if frame.models.convention("optional", name) is not None:
             note = f"{left.text} may be absent from the local batch"
             absent = b.data.then(frame.step("flow", key.pos, note))._replace(kind="structure")
-            value = Value(divergence=absent.at_most(Confidence.MEDIUM))
+            value = Value(divergence=absent.at_most(absent_inputs.of_key(frame.analysis, name)))
             return _atom(frame, key, value), value
         missing = absent_from_sample(frame, b, left.text, key.pos)
         if missing is not None:

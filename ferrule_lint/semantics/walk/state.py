@@ -40,7 +40,7 @@ def under_tests(frame: Frame, name: str, value: Value) -> Value:
         if value.const is None and is_list and not _may_be_none(frame, name):
             return value  # another one than the others have
         if value.const is None:
-            return value._replace(presence=worse(value.presence, divergence))
+            return value._replace(presence=worse(value.presence, divergence), of_some=value.of_some | value.types)
         return value._replace(uniform=False, divergence=worse(value.divergence, divergence))
     if value.const is not None and any(deps_of(c) for c in frame.conditions if divergence_of(c) is None):
         return value._replace(uniform=False, deps=value.deps | frame.path_deps())

@@ -1,0 +1,130 @@
+"""What is used come what may: where it is missing, the way that goes on without it ends in an exception.
+
+`if x is None: skip()` says that `x` may be missing. If what follows takes an attribute or item of `x` all the same,
+with no test and no way out before, then no rank gets through without one, and so none goes on in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+
+_EXITS = (f.Return, f.Raise, f.Break, f.Continue, f.Yield)
+
+
+def from_the_start(body: f.Body, name: str) -> bool:
+    """Whether a function uses its parameter on every way through it."""
+    return _uses(body, name) is True
+
+
+def after(body: f.Body, pos: f.Pos, name: str) -> bool:
+    """Whether what a function does after the statement at a place uses a variable on every way. The statement itself
+    may assign it what it makes of it."""
+    blocks = _around(body, pos)
+    for depth, (block, i) in enumerate(reversed(blocks)):
+        own = block[i]
+        if depth > 0 and type(own) not in (f.If, f.With):
+            return False  # another round, or a handler, may be next
+        if depth == 0 and type(own) is f.If and (_leaves(own) or _assigns(own, name)):
+            return False
+        found = _uses(block[i + 1 :], name)
+        if found is not None:
+            return found
+    return False
+
+
+def _around(body: f.Body, pos: f.Pos) -> list[tuple[f.Body, int]]:
+    """The blocks that a place stands in, each with the statement that holds it, outer ones first."""
+    for i in range(len(body) - 1, -1, -1):
+        s = body[i]
+        if s.line > pos[0]:
+            continue
+        inner = next((found for part in _blocks(s) if (found := _around(part, pos))), [])
+        return [(body, i), *inner]
+    return []
+
+
+def _blocks(s: f.Stmt) -> Iterator[f.Body]:
+    """The blocks of a statement, the last one first: each begins after its head."""
+    if type(s) in (f.If, f.For, f.While):
+        yield s.orelse  # type: ignore[union-attr]
+    if type(s) is f.Try:
+        yield s.final
+        yield s.orelse
+        yield from (h.body for h in reversed(s.handlers))
+    if type(s) in (f.If, f.For, f.While, f.With, f.Try):
+        yield s.body  # type: ignore[union-attr]
+
+
+def _uses(block: f.Body, name: str) -> bool | None:
+    """Whether a block surely uses a variable; None if nothing in it decides that."""
+    for s in block:
+        if type(s) in (f.FunctionDef, f.ClassDef):
+            continue
+        if any(_takes_part(e, name) for e in _heads(s)):
+            return True
+        if type(s) is f.With and (inner := _uses(s.body, name)) is not None:
+            return inner
+        if _leaves(s) or _assigns(s, name) or (type(s) is f.If and _asks(s.test, name)):
+            return False
+    return None
+
+
+def _heads(s: f.Stmt) -> Iterator[object]:
+    """What a statement evaluates in any case."""
+    if type(s) in (f.If, f.While):
+        yield s.test  # type: ignore[union-attr]
+    elif type(s) is f.For:
+        yield s.iterable
+    elif type(s) is f.With:
+        yield s.items
+    elif type(s) is not f.Try:
+        yield s
+
+
+def _takes_part(node: object, name: str) -> bool:
+    """Whether an expression surely takes an attribute or item of a variable (`x.shape`, `x[0]`)."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        if not isinstance(item, tuple):
+            continue
+        base = item.base if type(item) is f.Attr or type(item) is f.Subscript else None
+        if type(base) is f.Name and base.id == name:
+            return True
+        if type(item) is f.BoolOp:
+            stack.append(item.values[0])
+        elif type(item) is f.IfExp:
+            stack.append(item.test)
+        elif type(item) is f.Comprehension:
+            stack.append(item.generators[0].iterable)
+        elif type(item) is not f.Lambda:
+            stack.extend(item)
+    return False
+
+
+def _leaves(s: f.Stmt) -> bool:
+    return any(type(node) in _EXITS for node in walk((s,)))
+
+
+def _assigns(s: f.Stmt, name: str) -> bool:
+    """Whether some part of a statement gives a variable another value."""
+    for node in walk((s,)):
+        targets: tuple[object, ...] = ()
+        if type(node) is f.Assign:
+            targets = node.targets
+        elif type(node) in (f.AugAssign, f.For):
+            targets = (node.target,)  # type: ignore[attr-defined]
+        elif type(node) is f.With:
+            targets = tuple(target for _, target in node.items)
+        elif type(node) is f.Walrus and node.name == name:
+            return True
+        if any(type(t) is f.Name and t.id == name for target in targets for t in walk((target,))):
+            return True
+    return False
+
+
+def _asks(test: f.Expr, name: str) -> bool:
+    return any(type(node) is f.Name and node.id == name for node in walk((test,)))

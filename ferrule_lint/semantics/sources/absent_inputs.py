@@ -1,0 +1,158 @@
+"""How sure it is that an optional input is missing from the batches of some ranks only.
+
+The name of an input says that it is optional, and no more. Who leaves it out may be somebody else than the batch: a
+caller that asks for one of two ways of a module, or one that only infers. And what prepares the batches may put
+something in its place where it is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.training import WITHOUT_GRADIENT
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.project.names import FunctionInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fake|mock|placeholder", re.IGNORECASE)
+
+
+def of_parameter(frame: Frame, name: str) -> Confidence:
+    """For a parameter of a module's method."""
+    function = frame.function
+    if function is not None and (_is_one_of_two(function, name) or _only_infers(frame, function)):
+        return Confidence.LOW
+    return of_key(frame.analysis, name)
+
+
+def of_key(analysis: Analysis, name: str) -> Confidence:
+    """For an entry of a batch: whether something is put in its place where it is missing."""
+    return Confidence.LOW if analysis.filled.find(name, lambda: _is_filled(analysis, name)) else Confidence.MEDIUM
+
+
+def _is_one_of_two(function: FunctionInfo, name: str) -> bool:
+    """`if a is None: return text(b)`, `elif b is None: return image(a)`: callers choose one by what they pass."""
+    own = {parameter.name for parameter in function.parameters}
+    found = {missing for missing in _left_for(function.body) if missing in own}
+    return name in found and len(found) > 1
+
+
+def _left_for(body: f.Body) -> Iterator[str]:
+    """The names without which a function is left at its beginning, with the result of something else."""
+    for s in body:
+        if type(s) is f.If:
+            last = s.body[-1] if s.body else None
+            name = _missing(s.test)
+            if name and type(last) is f.Return and type(last.value) is f.Call:
+                yield name
+                yield from _left_for(s.orelse)
+
+
+def _missing(test: f.Expr) -> str:
+    """The `x` of `x is None`."""
+    if type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
+        return test.left.id if type(test.left) is f.Name else ""
+    return ""
+
+
+def _only_infers(frame: Frame, function: FunctionInfo) -> bool:
+    """Whether a module's method turns gradients off, and no file that wraps modules speaks of a method of its name:
+    what is sharded to be trained is not asked for this."""
+    decorators = (d.func if type(d) is f.Call else d for d in function.decorators)
+    if function.owner is None or not any(last_name(d) in WITHOUT_GRADIENT for d in decorators):
+        return False
+    wrapping = frame.models.wrapping
+    users = frame.analysis.names.mentioning(function.name)
+    return not any(m is not function.module and not m.mentions.isdisjoint(wrapping) for m in users)
+
+
+# ---------------------------------------------------------------------- what fills the gap
+def _is_filled(analysis: Analysis, name: str) -> bool:
+    """Whether some function of the project puts a made-up entry of this name where there is none."""
+    return any(
+        _fills(arm, name)
+        for module in analysis.names.mentioning(name)
+        if not is_test(module.path)
+        for function in module.functions.values()
+        for arm in _arms_without(function.body, name)
+    )
+
+
+def _arms_without(body: f.Body, name: str) -> Iterator[f.Body]:
+    for node in walk(body):
+        if type(node) is f.If:
+            if _tells_absence(node.test, name):
+                yield node.body
+            elif _tells_presence(node.test, name):
+                yield node.orelse
+
+
+def _tells_absence(test: f.Expr, name: str) -> bool:
+    if type(test) is f.BoolOp:
+        return any(_tells_absence(v, name) for v in test.values)
+    if type(test) is f.Not:
+        return _tells_presence(test.operand, name)
+    if type(test) is not f.Compare or len(test.ops) != 1:
+        return False
+    if test.ops == ("not in",):
+        return _is_key(test.left, name)
+    return test.ops == ("is",) and test.rights == (f.Const("None"),) and _is_place(test.left, name)
+
+
+def _tells_presence(test: f.Expr, name: str) -> bool:
+    if type(test) is not f.Compare or len(test.ops) != 1:
+        return _is_place(test, name)
+    if test.ops == ("in",):
+        return _is_key(test.left, name)
+    return test.ops == ("is not",) and test.rights == (f.Const("None"),) and _is_place(test.left, name)
+
+
+def _is_key(expr: f.Expr | None, name: str) -> bool:
+    return type(expr) is f.Const and expr.text.strip("'\"") == name and expr.text[:1] in "'\""
+
+
+def _is_place(expr: f.Expr, name: str) -> bool:
+    """`images`, `sample["images"]`, `sample.get("images")`."""
+    if type(expr) is f.Name:
+        return expr.id == name
+    if type(expr) is f.Subscript:
+        return _is_key(expr.index, name)
+    return type(expr) is f.Call and last_name(expr.func) == "get" and bool(expr.args) and _is_key(expr.args[0], name)
+
+
+def _fills(arm: f.Body, name: str) -> bool:
+    """Whether an arm writes a made-up entry of a name."""
+    made = {
+        last_name(t) for node in walk(arm) if type(node) is f.Assign and _is_made_up(node.value) for t in node.targets
+    }
+    for written in _written(arm, name):
+        if _is_made_up(written) or (type(written) is f.Name and written.id in made):
+            return True
+    return False
+
+
+def _written(arm: f.Body, name: str) -> Iterator[f.Expr | None]:
+    for node in walk(arm):
+        if type(node) is f.Assign:
+            if any(type(t) is f.Subscript and _is_key(t.index, name) for t in node.targets):
+                yield node.value
+        elif type(node) is f.DictDisplay:
+            yield from (v for k, v in zip(node.keys, node.values, strict=True) if _is_key(k, name))
+        elif type(node) is f.Call and last_name(node.func) in ("dict", "update"):
+            yield from (v for k, v in node.keywords if k == name)
+
+
+def _is_made_up(value: f.Expr | None) -> bool:
+    """`torch.zeros(...)`, `np.zeros(...)`."""
+    if type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in ("to", "float", "half", "unsqueeze"):
+        value = value.func.base
+    return type(value) is f.Call and _MADE_UP.search(last_name(value.func)) is not None
