@@ -109,6 +109,8 @@ class Analysis:
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
         #: files that are programs of one process; see `programs`
         self.alone: Memo[str, bool] = Memo(reads)
+        #: whether a file deals data out by the rank, once somebody has asked; see `end_of_data`
+        self.uneven: Memo[str, bool] = Memo(reads)
 
     def count(self, what: str) -> None:
         """A budget that ended in silence, for `--statistics`."""

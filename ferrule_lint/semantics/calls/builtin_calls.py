@@ -245,13 +245,13 @@ def _zip(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _next(frame: Frame, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.control.exceptions import end_of_batches
+    from ferrule_lint.semantics.control import end_of_data
     from ferrule_lint.semantics.walk.binding import element_of
 
     if not arguments.positional:
         return UNKNOWN
     value = element_of(frame, arguments.positional[0], arguments.expr.args[0])
-    end = end_of_batches(frame, arguments.expr)
+    end = end_of_data.of_default(frame, arguments.expr)
     return value if end is None else value._replace(presence=worse(value.presence, end))
 
 
