@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import end_of_data
+from ferrule_lint.semantics.control import end_of_data, failing
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
@@ -71,8 +71,9 @@ class OpenTry:
     body: f.Body = ()
     #: lines of the handlers that something in the body leads to
     reached: set[int] = field(default_factory=set)
-    #: whether a call on local data was seen
+    #: whether a call on local data was seen, or one on data that a program makes up
     fallible: bool = False
+    guessed: bool = False
 
 
 def open_try(s: f.Try) -> OpenTry:
@@ -216,16 +217,20 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
     source = next((d for v in values if (d := v.data or _of_data(v)) is not None), None)
     own_file = _own_file(e, values) if source is None else None
     source = source or own_file
-    if source is None or is_harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
+    if source is None or failing.is_harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
+        return
+    made_up = own_file is None and failing.is_made_up(frame, e, values)
+    if (made_up and attempt.guessed) or failing.only_communicates(frame, e, values, frame.terms[before:]):
         return
     for handler in attempt.handlers:
         about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
         if handler.line in attempt.swallows and (is_broad(handler) or about_files or _expects_failure(frame, handler)):
-            attempt.fallible = True
+            attempt.fallible, attempt.guessed = not made_up, True
             attempt.reached.add(handler.line)
             what = "the rank's own data" if own_file is None else "a file of this rank's own"
             note = f"`{shown(e.func)}` works on {what}, and may fail on one rank only"
-            divergence = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            most = Confidence.LOW if made_up else Confidence.MEDIUM
+            divergence = source.then(frame.step("flow", e.pos, note)).at_most(most)
             _emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
             return
 
@@ -257,17 +262,6 @@ def _of_data(value: Value) -> Divergence | None:
     return value.divergence if value.divergence is not None and value.divergence.kind == "data" else None
 
 
-_HARMLESS = frozenset(
-    "len print info debug warning error exception append add extend update isinstance str repr format get items keys "
-    "values item to cuda cpu detach clone size numel set list tuple dict range zip enumerate hasattr getattr".split()
-)
-
-
-def is_harmless(e: f.Call) -> bool:
-    """Whether a call, by its name, hardly ever raises."""
-    return last_name(e.func) in _HARMLESS
-
-
 def _emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> None:
     atom = Atom(f"exception at {frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
     choice = Choice(atom, (way,), (), frame.module.path, pos, text, "exception")
@@ -282,7 +276,7 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
             continue
         if EMPTY.issuperset(names_of(handler)) and names_of(handler) and looks_again(frame, handler, attempt.body):
             continue
-        divergence = _told_by(frame, handler)
+        divergence = _told_by(frame, handler, attempt.body)
         dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None
         divergence = dry.divergence if dry is not None else divergence
         if divergence is not None or (dry is not None and dry.deps):
@@ -293,9 +287,9 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
             yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
 
 
-def had_alone(frame: Frame, handler: f.Handler) -> Atom | None:
+def had_alone(frame: Frame, handler: f.Handler, body: f.Body) -> Atom | None:
     """The condition under which a handler runs, where what it catches tells that one rank may have it alone."""
-    divergence = _by_name(frame, handler)
+    divergence = _by_name(frame, handler, body)
     return None if divergence is None else _atom(frame, handler, divergence)
 
 
@@ -303,20 +297,21 @@ def _atom(frame: Frame, handler: f.Handler, divergence: Divergence | None, deps:
     return Atom(f"exception at {frame.module.path}:{handler.line}", divergence, deps)
 
 
-def _by_name(frame: Frame, handler: f.Handler) -> Divergence | None:
+def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:
     """Why only some ranks have what a handler catches, as its name tells."""
     pos = (handler.line, 1, handler.line, 1)
     names = names_of(handler)
     if any(n in _MEMORY for n in names) or ("RuntimeError" in names and _mentions(handler.body, "out of memory")):
-        return frame.source(WORLD, "host", pos, "memory runs out on one rank only", Confidence.MEDIUM)
+        least = Confidence.LOW if failing.allocates_alike(frame, body) else Confidence.MEDIUM
+        return frame.source(WORLD, "host", pos, "memory runs out on one rank only", least)
     alone = next((n for n in names if n in LOCAL), None)
     if alone is not None:
         return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", Confidence.MEDIUM)
     return None
 
 
-def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
-    if (by_name := _by_name(frame, handler)) is not None:
+def _told_by(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:
+    if (by_name := _by_name(frame, handler, body)) is not None:
         return by_name
     types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
     for expr in types:
