@@ -23,9 +23,9 @@ _WRITES = frozenset(
 #: calls whose names do not tell what is written: only the path that is looked for counts
 _WRITES_TO = frozenset("save savez save_file open write remove unlink replace move copy".split())
 #: calls that save something, by their names
-_SAVES = re.compile(
-    r"^(?!.*(load|restore|resume|read|latest)).*(save|checkpoint|export|dump|store(?!d)|write)", re.IGNORECASE
-)
+_SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
+#: calls that take something up again, or only say where it lies
+_SAVES_NOTHING = re.compile(r"load|restore|resume|read|(^|_)(find|get|latest|name|path)(_|$)", re.IGNORECASE)
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
 
@@ -92,7 +92,8 @@ class Files:
 
     def save(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
         """A call that all ranks make to save something together: who comes late finds what the others have saved."""
-        if self._open and _SAVES.search(last_name(call.func)):
+        name = last_name(call.func)
+        if self._open and _SAVES.search(name) and not _SAVES_NOTHING.search(name):
             arguments = (*call.args, *(value for _, value in call.keywords))
             saved = {render(e) for a in arguments for e in (a, meaning(a)) if type(e) is not f.Const}
             self._raced.update(step for step, made in self._open.items() if not saved.isdisjoint(made))
