@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Term
@@ -96,19 +95,22 @@ def is_made_up(frame: Frame, e: f.Call, values: Sequence[Value]) -> bool:
     if len(expressions) != len(values):
         return False
     local = [x for x, v in zip(expressions, values, strict=True) if v.data is not None or v.divergence is not None]
-    return bool(local) and all(_speaks_of_made_up(frame, x, 3) for x in local)
+    if not local:
+        return False
+    made = [s for s in walk(frame.function.body) if type(s) is f.Assign] if frame.function is not None else []
+    return all(_speaks_of_made_up(x, made, _DEEPEST) for x in local)
 
 
-def _speaks_of_made_up(frame: Frame, expr: f.Expr, depth: int) -> bool:
-    for node in walk(expr):
-        if type(node) is not f.Name and type(node) is not f.Attr:
-            continue
-        if _MADE_UP.search(last_name(node)):
-            return True
-        made = iteration.definition(frame, node) if type(node) is f.Name else node
-        if depth and made is not node and _speaks_of_made_up(frame, made, depth - 1):
-            return True
-    return False
+def _speaks_of_made_up(expr: f.Expr, made: Sequence[f.Assign], depth: int) -> bool:
+    """`made`: the assignments of the function; one of those to a name tells where its value comes from."""
+    names = {last_name(node) for node in walk(expr) if type(node) is f.Name or type(node) is f.Attr}
+    if any(_MADE_UP.search(name) for name in names):
+        return True
+    return depth > 0 and any(
+        s.value is not None and _speaks_of_made_up(s.value, made, depth - 1)
+        for s in made
+        if any(type(node) is f.Name and node.id in names for node in walk(s.targets))
+    )
 
 
 # ---------------------------------------------------------------------- memory
