@@ -117,20 +117,30 @@ def _is_dealt_out(module: ModuleInfo) -> bool:
         return True
     if not any(_RANK.search(name) for name in names) or not any(_COUNT.search(name) for name in names):
         return False
-    functions = (function for function in module.functions.values() if not _is_of_sampler(function))
-    return any(_is_share(node) for function in functions for node in walk(function.body))
+    return any(
+        _is_picked(node) or (_is_slice(node) and not _is_of_sampler(function))
+        for function in module.functions.values()
+        for node in walk(function.body)
+    )
 
 
 def _is_of_sampler(function: FunctionInfo) -> bool:
-    """Samplers know their rank to make the shares even."""
+    """Samplers know their rank to make the shares even: what they slice they have filled up before."""
     return _SAMPLER.search(function.qualname) is not None
 
 
-def _is_share(node: object) -> bool:
-    """`items[rank::world_size]`, `i % world_size == rank`."""
-    if type(node) is f.Subscript and type(node.index) is f.Op and node.index.kind == "Slice":
-        lower, upper, step = node.index.operands
-        return upper == f.Const("None") and _speaks(lower, _RANK) and _speaks(step, _COUNT)
+def _is_slice(node: object) -> bool:
+    """`items[rank::world_size]`, `range(rank, n, world_size)`"""
+    if type(node) is f.Call and last_name(node.func) in ("range", "islice") and len(node.args) > 2:
+        return _speaks(node.args[-1], _COUNT) and any(_speaks(a, _RANK) for a in node.args[:-1])
+    if type(node) is not f.Subscript or type(node.index) is not f.Op or node.index.kind != "Slice":
+        return False
+    lower, upper, step = node.index.operands
+    return upper == f.Const("None") and _speaks(lower, _RANK) and _speaks(step, _COUNT)
+
+
+def _is_picked(node: object) -> bool:
+    """`i % world_size == rank`"""
     if type(node) is f.Compare and node.ops in (("==",), ("!=",)):
         return any(
             type(one) is f.Op and one.kind == "Mod" and _speaks(one.operands[1], _COUNT) and _speaks(other, _RANK)
