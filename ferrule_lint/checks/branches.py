@@ -9,7 +9,7 @@ from ferrule_lint.checks.build import confidence_of, event_steps
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers
-from ferrule_lint.semantics.control.exceptions import RUN_DRY
+from ferrule_lint.semantics.control.end_of_data import RUN_DRY
 from ferrule_lint.semantics.divergence.compare import Difference, Effort, Occurrence, branch_code, difference
 from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.domain.conditions import Connective, Formula, atoms, divergence_of

@@ -113,6 +113,10 @@ class Analysis:
         self.alone: Memo[str, bool] = Memo(reads)
         #: whether something fills an entry of batches where it is missing, by its name
         self.filled: Memo[str, bool] = Memo(reads)
+        #: whether a file deals data out by the rank, once somebody has asked; see `end_of_data`
+        self.uneven: Memo[str, bool] = Memo(reads)
+        #: whether a file makes batches by stacking alone; see `collators`
+        self.stacking: Memo[str, bool] = Memo(reads)
 
     def count(self, what: str) -> None:
         """A budget that ended in silence, for `--statistics`."""

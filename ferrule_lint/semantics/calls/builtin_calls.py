@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters, grouping
+from ferrule_lint.semantics.data import filters, grouping, iteration
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -241,17 +241,21 @@ def _sorted(frame: Frame, arguments: Arguments) -> Value:
 
 def _zip(frame: Frame, arguments: Arguments) -> Value:
     joined = join(arguments.positional)
-    return joined._replace(items=None, const=None, target=None, loader=any(v.loader for v in arguments.positional))
+    length = joined.length
+    if length is not None and length.kind == "data" and iteration.counts_rounds(frame, arguments):
+        length = length.at_most(Confidence.LOW)  # there are as many batches as a loop is told to take
+    loader = any(v.loader for v in arguments.positional)
+    return joined._replace(items=None, const=None, target=None, loader=loader, length=length)
 
 
 def _next(frame: Frame, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.control.exceptions import end_of_batches
+    from ferrule_lint.semantics.control import end_of_data
     from ferrule_lint.semantics.walk.binding import element_of
 
     if not arguments.positional:
         return UNKNOWN
     value = element_of(frame, arguments.positional[0], arguments.expr.args[0])
-    end = end_of_batches(frame, arguments.expr)
+    end = end_of_data.of_default(frame, arguments.expr)
     return value if end is None else value._replace(presence=worse(value.presence, end))
 
 

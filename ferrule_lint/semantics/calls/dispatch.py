@@ -39,7 +39,7 @@ from ferrule_lint.semantics.domain.targets import (
     SeveralTarget,
 )
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
-from ferrule_lint.semantics.domain.trace import Choice
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice
 from ferrule_lint.semantics.gradients import gradient_order, participation, surgery
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.project import abstract
@@ -51,6 +51,7 @@ from ferrule_lint.semantics.walk.attributes import FACTORIES, is_world_size, ran
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
+    from ferrule_lint.semantics.domain.summary import Summary
     from ferrule_lint.semantics.walk.frame import Frame
 
 _MOST_ALTERNATIVES = 6
@@ -121,6 +122,8 @@ def call(frame: Frame, e: f.Call) -> Value:
     result = dispatch(frame, function, arguments)
     if _meets_outside(e):
         result = result._replace(group=PRIVATE)
+    if any(type(t) is CallTerm and _meets(t.summary) for t in frame.terms[before:]):
+        frame.files.collective(frame.conditions)
     exceptions.after_call(frame, e, arguments.values, before)
     if len(frame.gradient_marks) == marks:
         gradient_order.of_call(frame, e)
@@ -131,6 +134,11 @@ def call(frame: Frame, e: f.Call) -> Value:
             result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
+
+
+def _meets(summary: Summary) -> bool:
+    """Whether ranks meet in a call, as far as is known for sure."""
+    return any(not event.hidden and event.confidence > Confidence.LOW for event in summary.events)
 
 
 def _meets_outside(e: f.Call) -> bool:

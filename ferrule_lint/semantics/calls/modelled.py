@@ -84,7 +84,7 @@ def apply(
             gradient_order.of_model(frame, e)
         else:
             gradient_order.of_collective(frame, e)
-        frame.files.collective()
+        frame.files.collective(frame.conditions)
         _check_shapes(frame, model, arguments, receiver, event)
         if model.wraps:
             surgery.check(frame, arguments, event)
@@ -492,8 +492,9 @@ def _divergent(
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
     if model.kind == "rank" and axes == UNKNOWN_GROUP:
         divergence = divergence._replace(group=channel)
-    frame.files.test(model.name.rpartition(".")[2], e, divergence.why, lambda path: definition(frame, path))
-    return first_rank.named(Value(divergence=divergence), model.name.rpartition(".")[2], channel)
+    name = model.name.rpartition(".")[2]
+    frame.files.test(name, e, divergence.why, lambda path: definition(frame, path), frame.key)
+    return first_rank.named(Value(divergence=divergence), name, channel)
 
 
 def _wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:

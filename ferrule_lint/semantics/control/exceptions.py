@@ -9,7 +9,6 @@ elsewhere, so that it belongs to normal operation, but not here, *leaves* the fu
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -18,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import end_of_data, failing
+from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
-from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Divergence, Value
-from ferrule_lint.semantics.domain.text import dotted_name, last_name, position, shown
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergence, Value
+from ferrule_lint.semantics.domain.text import dotted_name, last_name, shown
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit
-from ferrule_lint.semantics.project import programs
 from ferrule_lint.semantics.project.names import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Memo
 
@@ -49,14 +48,6 @@ LOCAL = frozenset(
     "ClientError ClientConnectorError ServerDisconnectedError RemoteDisconnected APIError APIConnectionError "
     "APITimeoutError RateLimitError InternalServerError HfHubHTTPError".split()
 )
-#: the end of an iterator
-_EXHAUSTED = frozenset({"StopIteration", "StopAsyncIteration"})
-#: what a condition is called that is such an end
-RUN_DRY = "except StopIteration"
-_OF_BATCHES = re.compile(
-    r"(?i)(data|batch|sample|train|valid|val|eval|test)s?(_?(loader|iter|iterator|stream|dl|set))?s?(_\w+)?$|"
-    r"(^|_)(loader|dl)(_?iter(ator)?)?$|(loader|batch|data)\w*_?iter(ator)?$|^(combined_|train_|data_)?(iter|iterator)$"
-)
 _ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
 
 
@@ -80,8 +71,9 @@ class OpenTry:
     body: f.Body = ()
     #: lines of the handlers that something in the body leads to
     reached: set[int] = field(default_factory=set)
-    #: whether a call on local data was seen
+    #: whether a call on local data was seen, or one on data that a program makes up
     fallible: bool = False
+    guessed: bool = False
 
 
 def open_try(s: f.Try) -> OpenTry:
@@ -225,16 +217,20 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
     source = next((d for v in values if (d := v.data or _of_data(v)) is not None), None)
     own_file = _own_file(e, values) if source is None else None
     source = source or own_file
-    if source is None or is_harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
+    if source is None or failing.is_harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
+        return
+    made_up = own_file is None and failing.is_made_up(frame, e, values)
+    if (made_up and attempt.guessed) or failing.only_communicates(frame, e, values, frame.terms[before:]):
         return
     for handler in attempt.handlers:
         about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
         if handler.line in attempt.swallows and (is_broad(handler) or about_files or _expects_failure(frame, handler)):
-            attempt.fallible = True
+            attempt.fallible, attempt.guessed = not made_up, True
             attempt.reached.add(handler.line)
             what = "the rank's own data" if own_file is None else "a file of this rank's own"
             note = f"`{shown(e.func)}` works on {what}, and may fail on one rank only"
-            divergence = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            most = Confidence.LOW if made_up else Confidence.MEDIUM
+            divergence = source.then(frame.step("flow", e.pos, note)).at_most(most)
             _emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
             return
 
@@ -266,17 +262,6 @@ def _of_data(value: Value) -> Divergence | None:
     return value.divergence if value.divergence is not None and value.divergence.kind == "data" else None
 
 
-_HARMLESS = frozenset(
-    "len print info debug warning error exception append add extend update isinstance str repr format get items keys "
-    "values item to cuda cpu detach clone size numel set list tuple dict range zip enumerate hasattr getattr".split()
-)
-
-
-def is_harmless(e: f.Call) -> bool:
-    """Whether a call, by its name, hardly ever raises."""
-    return last_name(e.func) in _HARMLESS
-
-
 def _emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> None:
     atom = Atom(f"exception at {frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
     choice = Choice(atom, (way,), (), frame.module.path, pos, text, "exception")
@@ -291,41 +276,42 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
             continue
         if EMPTY.issuperset(names_of(handler)) and names_of(handler) and looks_again(frame, handler, attempt.body):
             continue
-        divergence = _told_by(frame, handler)
+        divergence = _told_by(frame, handler, attempt.body)
         dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None
-        divergence = divergence or dry
-        if divergence is not None:
+        divergence = dry.divergence if dry is not None else divergence
+        if divergence is not None or (dry is not None and dry.deps):
             attempt.reached.add(handler.line)
             pos = (handler.line, 1, handler.line, 1)
-            text = RUN_DRY if dry is not None else "except " + ", ".join(names_of(handler))
-            atom = _atom(frame, handler, divergence)
+            text = end_of_data.RUN_DRY if dry is not None else "except " + ", ".join(names_of(handler))
+            atom = _atom(frame, handler, divergence, dry.deps if dry is not None else NO_DEPS)
             yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
 
 
-def had_alone(frame: Frame, handler: f.Handler) -> Atom | None:
+def had_alone(frame: Frame, handler: f.Handler, body: f.Body) -> Atom | None:
     """The condition under which a handler runs, where what it catches tells that one rank may have it alone."""
-    divergence = _by_name(frame, handler)
+    divergence = _by_name(frame, handler, body)
     return None if divergence is None else _atom(frame, handler, divergence)
 
 
-def _atom(frame: Frame, handler: f.Handler, divergence: Divergence) -> Atom:
-    return Atom(f"exception at {frame.module.path}:{handler.line}", divergence, NO_DEPS)
+def _atom(frame: Frame, handler: f.Handler, divergence: Divergence | None, deps: Deps = NO_DEPS) -> Atom:
+    return Atom(f"exception at {frame.module.path}:{handler.line}", divergence, deps)
 
 
-def _by_name(frame: Frame, handler: f.Handler) -> Divergence | None:
+def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:
     """Why only some ranks have what a handler catches, as its name tells."""
     pos = (handler.line, 1, handler.line, 1)
     names = names_of(handler)
     if any(n in _MEMORY for n in names) or ("RuntimeError" in names and _mentions(handler.body, "out of memory")):
-        return frame.source(WORLD, "host", pos, "memory runs out on one rank only", Confidence.MEDIUM)
+        least = Confidence.LOW if failing.allocates_alike(frame, body) else Confidence.MEDIUM
+        return frame.source(WORLD, "host", pos, "memory runs out on one rank only", least)
     alone = next((n for n in names if n in LOCAL), None)
     if alone is not None:
         return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", Confidence.MEDIUM)
     return None
 
 
-def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
-    if (by_name := _by_name(frame, handler)) is not None:
+def _told_by(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:
+    if (by_name := _by_name(frame, handler, body)) is not None:
         return by_name
     types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
     for expr in types:
@@ -337,58 +323,17 @@ def _told_by(frame: Frame, handler: f.Handler) -> Divergence | None:
     return None
 
 
-def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:
-    """The end of an iterator over the rank's own batches, caught by hand: who expects it there has no count that the
-    ranks share."""
-    if not _EXHAUSTED.intersection(names_of(handler)):
+def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Ending | None:
+    """The end of an iterator over the rank's own batches, caught by hand."""
+    if not end_of_data.EXHAUSTED.intersection(names_of(handler)):
         return None
-    for call in walk(body):
-        if type(call) is not f.Call or not call.args or not _gives_batches(frame, call, call.args[0]):
-            continue
-        taken = call.args[0]
-        note = f"`{shown(taken)}` ends when the rank's own data does"
-        here = (handler.line, 1, handler.line, 1)
-        least = Confidence.LOW if _deals_out_evenly(frame) else Confidence.MEDIUM
-        divergence = frame.source(WORLD, "data", position(call) or here, note, least)
-        function = frame.function
-        if function is not None and function.name == "__iter__":
-            return None  # a loader around another one, and loaders are taken to be equally long
-        if function is not None and function.is_generator and _ways(handler.body) == {"on"}:
-            step = frame.step("condition", here, "ends what is yielded here")
-            frame.yielded_length = frame.yielded_length or divergence.then(step)
-        return divergence
-    return None
-
-
-def end_of_batches(frame: Frame, call: f.Call) -> Divergence | None:
-    """Why `next(batches, None)` has nothing to give on some ranks."""
-    if len(call.args) != 2 or call.args[1] != f.Const("None") or not _gives_batches(frame, call, call.args[0]):
-        return None
-    if frame.function is not None and frame.function.name == "__iter__":
-        return None  # as in `_runs_dry`
-    note = f"`{shown(call.args[0])}` ends when the rank's own data does"
-    return frame.source(WORLD, "data", call.pos, note, Confidence.MEDIUM)
-
-
-#: samplers that give every rank as much
-_EVEN = re.compile(r"^Distributed\w*Sampler$")
-
-
-def _deals_out_evenly(frame: Frame) -> bool:
-    """Whether such a sampler is made in the file, or in one that it imports something from."""
-    return any(
-        any(_EVEN.search(last_name(call.func)) for _, calls in module.calls() for call in calls)
-        for module in (frame.module, *programs.imported(frame.analysis, frame.module))
-        if any(_EVEN.search(name) for name in module.mentions)
-    )
-
-
-def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
-    made = iteration.definition(frame, taken) if type(taken) is f.Name else taken
-    name = last_name(made.args[0] if type(made) is f.Call and made.args and last_name(made.func) == "iter" else made)
-    if last_name(call.func) == "next":
-        return bool(_OF_BATCHES.search(last_name(taken)) or _OF_BATCHES.search(name))
-    return bool(re.search(r"(?i)iter(ator)?$", last_name(taken)))
+    here = (handler.line, 1, handler.line, 1)
+    found = end_of_data.at_handler(frame, body, here)
+    yields = frame.function is not None and frame.function.is_generator and _ways(handler.body) == {"on"}
+    if found is not None and found.divergence is not None and yields:
+        step = frame.step("condition", here, "ends what is yielded here")
+        frame.yielded_length = frame.yielded_length or found.divergence.then(step)
+    return found
 
 
 def _raised_name(s: f.Raise) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     COUNTED,
     DP,
@@ -176,6 +177,32 @@ def is_hidden(frame: Frame, index: f.Op) -> bool:
     """Whether both ends of a slice come from elsewhere, so that nothing tells if the shares are even."""
     lower, upper, _ = index.operands
     return all(type(definition(frame, end)) is f.Subscript for end in (lower, upper))
+
+
+def counts_rounds(frame: Frame, arguments: Arguments) -> bool:
+    """Whether one of the things that are walked side by side is a number of rounds which is not known to differ:
+    `zip(range(steps), batches)`."""
+    pairs = zip(arguments.expr.args, arguments.positional, strict=False)
+    made = [definition(frame, expr) for expr, value in pairs if rounds_of(value) is None]
+    return any(type(m) is f.Call and last_name(m.func) == "range" for m in made)
+
+
+def re_yields(frame: Frame) -> bool:
+    """Whether what is yielded has been put aside before, one by one, by a loop that empties what it has gathered:
+    `for x in held: yield x` and `held.clear()`. When it is yielded is no matter of how much."""
+    if not frame.rounds or frame.function is None or rounds_of(frame.rounds[-1].walked) is not None:
+        return False
+    last = frame.rounds[-1]
+    if type(last.statement.iterable) is not f.Name or any(map(divergence_of, frame.conditions[last.conditions :])):
+        return False
+    held, nodes = last.statement.iterable.id, list(walk(frame.function.body))
+    methods = {n.func.attr for n in nodes if type(n) is f.Call and type(n.func) is f.Attr and _is(n.func.base, held)}
+    emptied = [n for n in nodes if type(n) is f.Assign and any(_is(t, held) for t in n.targets)]
+    return "append" in methods and ("clear" in methods or len(emptied) > 1)
+
+
+def _is(expr: f.Expr, name: str) -> bool:
+    return type(expr) is f.Name and expr.id == name
 
 
 def _beyond(high: f.Expr, low: f.Expr) -> f.Expr | None:

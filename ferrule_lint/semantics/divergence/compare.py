@@ -608,6 +608,11 @@ def _after(trace: Trace, choice: Choice) -> Trace | None:
             found = _after(term.body, choice)
             if found is not None:
                 return (*found, *term.body, *trace[i + 1 :])
+        elif type(term) is Attempt:
+            for tried in (term.body, *(handled for _, handled in term.handlers)):
+                found = _after(tried, choice)
+                if found is not None:
+                    return (*found, *trace[i + 1 :])
     return None
 
 

@@ -31,7 +31,7 @@ from ferrule_lint.semantics.divergence.compare import (
     first_in_order,
 )
 from ferrule_lint.semantics.divergence.signatures import issues
-from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     COUNTED,
     FLOWS,
@@ -66,7 +66,7 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
             count("latent findings of a function")
             break
         if type(term) is Choice:
-            own = {a.key: a._replace(divergence=_ANY) for a in atoms(term.formula) if a.deps and a.divergence is None}
+            own = {a.key: a._replace(divergence=_ANY) for a in atoms(term.formula) if _is_open(a, term)}
             if not own or len(own) > 3:
                 continue
             found = difference(trace, term, own, _ANY, Confidence.MEDIUM, effort=effort)
@@ -93,6 +93,13 @@ def _first_of_a_round(loop: Loop, *, collectives_only: bool) -> Occurrence | Non
     occurrences: list[Occurrence] = []
     comparison.occurrences(loop.body, others, occurrences)
     return occurrences[0] if occurrences else None
+
+
+def _is_open(atom: Atom, choice: Choice) -> bool:
+    """Whether it is for callers to say if a test differs; at the end of an iterator there may be a guess here, too."""
+    if atom.divergence is None or not atom.deps:
+        return bool(atom.deps)
+    return choice.form == "exception" and atom.divergence.confidence == Confidence.LOW
 
 
 def _of_order(trace: Trace) -> Iterator[Latent]:

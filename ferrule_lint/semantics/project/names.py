@@ -275,7 +275,10 @@ class ModuleInfo:
             self.stars.append((target, relative))
         else:
             full = f"{target}.{i.name}" if target else i.name
-            self.imports.setdefault(i.alias or i.name, (full, relative))
+            known = self.imports.setdefault(i.alias or i.name, (full, relative))
+            if relative and not known[1] and full.endswith(f".{known[0]}"):
+                # the same file under another name: tried as a program first, then as a part of the package
+                self.imports[i.alias or i.name] = (full, relative)
 
     def assigned(self, name: str) -> list[f.Expr]:
         """Every expression assigned to a module-level name, also inside module-level `if` and `try`."""

@@ -1,16 +1,18 @@
 """Files that one rank writes and all ranks look for, in one function.
 
 By itself a test of a file is a weak source: most of the time all ranks see the same disk. Where the same code writes
-files under a rank guard, ranks may look before or after. Once a collective came after the write all of them look after.
+files under a rank guard, ranks may look before or after. Once a collective came after the write all of them look after,
+and where one comes between a test and the write all of them have looked before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, implied
 from ferrule_lint.semantics.domain.text import last_name, render
 
 #: calls that write files, by name
@@ -22,6 +24,8 @@ _WRITES = frozenset(
 _WRITES_TO = frozenset("save savez save_file open write remove unlink replace move copy".split())
 #: calls that save something, by their names
 _SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
+#: calls that take something up again, or only say where it lies
+_SAVES_NOTHING = re.compile(r"load|restore|resume|read|(^|_)(find|get|latest|name|path)(_|$)", re.IGNORECASE)
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
 
@@ -32,23 +36,31 @@ def may_write(call: f.Call) -> bool:
 
 
 class Files:
-    """What a function tests and writes."""
+    """What a function tests and writes, in the order of its text."""
 
-    __slots__ = ("_apart", "_paths", "_raced", "_something", "_tests", "_waited_for")
+    __slots__ = ("_keys", "_open", "_paths", "_raced", "_something", "_waited_for")
 
     def __init__(self) -> None:
-        #: sources, each with what the tested path is made of
-        self._tests: list[tuple[Step, frozenset[str]]] = []
+        #: tests after which ranks have not met: the source, and what the tested path is made of
+        self._open: dict[Step, frozenset[str]] = {}
+        #: the source of a test -> the path it asked for when it was last walked
+        self._keys: dict[Step, str] = {}
         self._paths: set[str] = set()
         self._something = False
         self._waited_for = False
-        #: tests before which all ranks have met since
-        self._apart = 0
         self._raced: set[Step] = set()
 
-    def test(self, name: str, call: f.Call, source: tuple[Step, ...], meaning: Callable[[f.Expr], f.Expr]) -> None:
-        """A call that asks about the file system; `meaning` tells what a name was last assigned."""
-        if name not in _TESTS or self._waited_for:
+    def test(
+        self,
+        name: str,
+        call: f.Call,
+        source: tuple[Step, ...],
+        meaning: Callable[[f.Expr], f.Expr],
+        key: Callable[[f.Expr], str],
+    ) -> None:
+        """A call that asks about the file system; `meaning` tells what a name was last assigned, `key` which value of
+        each name an expression asks for."""
+        if name not in _TESTS:
             return
         path = call.args[0] if call.args else call.func.base if type(call.func) is f.Attr else None
         if path is None:
@@ -56,7 +68,14 @@ class Files:
         made = meaning(path)
         parts = (path, made, *(made.args if type(made) is f.Call else ()))
         texts = frozenset(render(p) for p in parts if type(p) is not f.Const)
-        self._tests.extend((step, texts) for step in source)
+        known = key(path)
+        for step in source:
+            # in another round of a loop another path, of which nothing has been written yet
+            again = self._keys.get(step, known) != known
+            if not again and not self._waited_for and (self._something or not self._paths.isdisjoint(texts)):
+                self._raced.add(step)
+            self._keys[step] = known
+            self._open[step] = texts
 
     def write(self, call: f.Call) -> None:
         """A call under a rank guard."""
@@ -64,22 +83,35 @@ class Files:
         if name in _WRITES:
             self._something, self._waited_for = True, False
         if name in _WRITES or name in _WRITES_TO:
-            self._paths.update(render(a) for a in call.args)
+            written = {render(a) for a in call.args}
+            self._paths |= written
             self._waited_for = False
+            self._raced.update(
+                step for step, made in self._open.items() if name in _WRITES or not written.isdisjoint(made)
+            )
 
     def save(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
         """A call that all ranks make to save something together: who comes late finds what the others have saved."""
-        if self._tests and _SAVES.search(last_name(call.func)):
+        name = last_name(call.func)
+        if self._open and _SAVES.search(name) and not _SAVES_NOTHING.search(name):
             arguments = (*call.args, *(value for _, value in call.keywords))
             saved = {render(e) for a in arguments for e in (a, meaning(a)) if type(e) is not f.Const}
-            self._raced.update(step for step, made in self._tests[self._apart :] if not saved.isdisjoint(made))
+            self._raced.update(step for step, made in self._open.items() if not saved.isdisjoint(made))
 
-    def collective(self) -> None:
-        """Ranks have waited for each other."""
+    def collective(self, conditions: Sequence[Formula]) -> None:
+        """Ranks have waited for each other, so that all of them have asked before: but for those that found the file,
+        where only who has found it comes here."""
         self._waited_for = self._something or bool(self._paths)
-        self._apart = len(self._tests)
+        if not self._open:
+            return
+        outcomes: dict[Step, bool] = {}
+        for formula in conditions:
+            holds = implied(formula, True)
+            for atom in atoms(formula):
+                if atom.divergence is not None and atom.divergence.why and atom.key in holds:
+                    outcomes[atom.divergence.why[0]] = holds[atom.key]
+        self._open = {step: made for step, made in self._open.items() if outcomes.get(step) is True}
 
     def suspicious(self) -> frozenset[Step]:
         """The tests whose outcome the function's own writes may change."""
-        written = (step for step, made in self._tests if self._something or not self._paths.isdisjoint(made))
-        return frozenset((*written, *self._raced))
+        return frozenset(self._raced)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
-from ferrule_lint.semantics.data import grouping
+from ferrule_lint.semantics.data import collators, grouping
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -328,6 +328,8 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
         presence = data.then(frame.step("flow", pos, note))._replace(kind="structure")
         value = value._replace(presence=presence.at_most(absent_inputs.of_key(frame.analysis, name)))
     if frame.models.convention("ragged", name) is not None:
+        value = value._replace(presence=presence.at_most(Confidence.MEDIUM))
+    if frame.models.convention("ragged", name) is not None and not collators.stacks(frame, name):
         note = f"`{name}` is padded to a length that the local batch decides"
         shape = data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
         value = value._replace(shape=shape, uneven_last=True)

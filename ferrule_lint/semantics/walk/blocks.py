@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import cleanups, exceptions, turns
+from ferrule_lint.semantics.control import cleanups, exceptions, failing, turns
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, negate
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, worse
@@ -47,7 +47,7 @@ def try_block(frame: Frame, s: f.Try) -> None:
         entered = dict(frame.env) if frame.gradients else {}
         if handler.name:
             frame.env[handler.name] = UNKNOWN
-        alone = exceptions.had_alone(frame, handler) if not frame.light else None
+        alone = exceptions.had_alone(frame, handler, s.body) if not frame.light else None
         frame.conditions += [alone] if alone is not None else []
         with frame.recording() as terms:
             execute(frame, handler.body)
@@ -61,7 +61,7 @@ def try_block(frame: Frame, s: f.Try) -> None:
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
             frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
         if not ends(handled):
-            tried, after = after, any_rounds(after, _raised_here(frame, handler, before, frame.env))
+            tried, after = after, any_rounds(after, _raised_here(frame, s, handler, before, frame.env))
             if frame.gradients:
                 participation.with_handler(frame, handler, before, tried, entered, after)
     if attempt.reached and (inner or any(handled for _, handled in handlers)):
@@ -74,16 +74,20 @@ def try_block(frame: Frame, s: f.Try) -> None:
     frame.terms.extend(final)
 
 
-def _raised_here(frame: Frame, handler: f.Handler, before: dict[str, Value], env: dict[str, Value]) -> dict[str, Value]:
+def _raised_here(
+    frame: Frame, s: f.Try, handler: f.Handler, before: dict[str, Value], env: dict[str, Value]
+) -> dict[str, Value]:
     """What a handler sets differs between ranks, if one can have the exception alone."""
     types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
     name = next((last_name(t) for t in types if t is not None and last_name(t) in _LOCAL_EXCEPTIONS), "")
+    of_memory = name.startswith("OutOfMemory")
     if not name and _speaks_of_memory(handler.body):
-        name = "out-of-memory error"
+        name, of_memory = "out-of-memory error", True
     if not name:
         return env
+    least = Confidence.LOW if of_memory and failing.allocates_alike(frame, s.body) else Confidence.MEDIUM
     note = f"set where this rank had the exception: {name}"
-    divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
+    divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, least)
     changed = dict(env)
     for place, value in env.items():
         if value is not before.get(place) and (value.const is not None or value.uniform):

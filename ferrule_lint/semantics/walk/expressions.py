@@ -206,7 +206,7 @@ def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
     frame.yielded_deps |= frame.round_deps() | value.length_deps | frame.path_deps()
-    local = frame.path_divergence() or frame.round_divergence()
+    local = None if iteration.re_yields(frame) else frame.path_divergence() or frame.round_divergence()
     if local is not None:
         known = frame.yielded_length or local
         step = frame.step("condition", e.pos, "yields as often as this rank has items")

@@ -5,6 +5,10 @@ import torch.distributed as dist
 from torch.utils.data import DataLoader
 
 
+def share(items: list[object], rank: int, world_size: int) -> list[object]:
+    return items[rank::world_size]
+
+
 def train(loader: DataLoader, log: list[object]) -> None:
     batches = iter(loader)
     while True:

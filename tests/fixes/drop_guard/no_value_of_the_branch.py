@@ -8,8 +8,8 @@ import torch.distributed as dist
 
 def prepare(path: str, force: bool) -> None:
     if force or not os.path.exists(path):
+        if dist.get_rank() == 0:
+            os.makedirs(path)
         number = torch.tensor([len(path)])
         dist.all_reduce(number)
         print(number)
-    if dist.get_rank() == 0:
-        os.makedirs(path)

@@ -1,0 +1,159 @@
+"""The end of an iterator over batches, caught by hand: `except StopIteration`, `next(batches, None)`.
+
+It is the end of a `for` loop in other words, and is held to the same: loaders of all ranks are taken to be equally long
+unless something says that they are not. What says so is the value (a share of the samples), or the text: the file, or
+one that it imports something from, has a data set that every process walks for itself, or deals items out by the rank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.data.ordering import length_deps
+from ferrule_lint.semantics.domain.lattice import COUNTED, ITERATED, NO_DEPS, WORLD, Deps, Divergence, recast, rounds_of
+from ferrule_lint.semantics.domain.text import last_name, position, shown
+from ferrule_lint.semantics.project import programs
+from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: the end of an iterator
+EXHAUSTED = frozenset({"StopIteration", "StopAsyncIteration"})
+#: what a condition is called that is such an end
+RUN_DRY = "except StopIteration"
+_OF_BATCHES = re.compile(
+    r"(?i)(data|batch|sample|train|valid|val|eval|test)s?(_?(loader|iter|iterator|stream|dl|set))?s?(_\w+)?$|"
+    r"(^|_)(loader|dl)(_?iter(ator)?)?$|(loader|batch|data)\w*_?iter(ator)?$|^(combined_|train_|data_)?(iter|iterator)$"
+)
+#: samplers that give every rank as much
+_EVEN = re.compile(r"^Distributed\w*Sampler$")
+#: data that every process walks for itself, and functions that deal it out
+_BY_ITSELF = re.compile(r"Iter(able)?(Dataset|DataPipe)(?!Shard)|^WebDataset$|^split_(data\w*_)?by_(node|rank)$")
+_RANK = re.compile(r"(^|_)rank$|^process_index$")
+_COUNT = re.compile(r"world_?size$|^num_(replicas|processes|shards)$|^(dp|data_parallel)_(size|degree)$")
+_SAMPLER = re.compile(r"(?i)sampler")
+
+
+class Ending(NamedTuple):
+    """Why an iterator ends on some ranks before it does on others, or the parameters that decide when it ends."""
+
+    divergence: Divergence | None
+    deps: Deps
+
+
+def at_handler(frame: Frame, body: f.Body, pos: f.Pos) -> Ending | None:
+    """The end of an iterator over batches that a handler for it waits for."""
+    function = frame.function
+    for call in walk(body):
+        if type(call) is not f.Call or not call.args or not _gives_batches(frame, call, call.args[0]):
+            continue
+        found = _ending(frame, call.args[0], position(call) or pos)
+        if function is not None and function.name == "__iter__":
+            return None  # a loader around another one, and loaders are taken to be equally long
+        return found
+    return None
+
+
+def of_default(frame: Frame, call: f.Call) -> Divergence | None:
+    """Why `next(batches, None)` has nothing to give on some ranks."""
+    if len(call.args) != 2 or call.args[1] != f.Const("None") or not _gives_batches(frame, call, call.args[0]):
+        return None
+    if frame.function is not None and frame.function.name == "__iter__":
+        return None  # as in `at_handler`
+    return _ending(frame, call.args[0], call.pos).divergence
+
+
+def _ending(frame: Frame, taken: f.Expr, pos: f.Pos) -> Ending:
+    value = frame.eval(taken)
+    note = f"`{shown(taken)}` ends when the rank's own data does"
+    own = rounds_of(value)
+    if own is not None:
+        return Ending(own.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)
+    least = Confidence.MEDIUM if _is_uneven(frame) else Confidence.LOW
+    return Ending(frame.source(WORLD, "data", pos, note, least), recast(length_deps(value), COUNTED, ITERATED))
+
+
+def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
+    """Whether a call takes an item of something that by its name yields batches, or that is known to be a share."""
+    made = iteration.definition(frame, taken) if type(taken) is f.Name else taken
+    name = last_name(made.args[0] if type(made) is f.Call and made.args and last_name(made.func) == "iter" else made)
+    if last_name(call.func) == "next":
+        by_name = _OF_BATCHES.search(last_name(taken)) or _OF_BATCHES.search(name)
+        return by_name is not None or rounds_of(frame.eval(taken)) is not None
+    return bool(re.search(r"(?i)iter(ator)?$", last_name(taken)))
+
+
+# ---------------------------------------------------------------------- what says that ranks have uneven data
+def _is_uneven(frame: Frame) -> bool:
+    near = [frame.module, *programs.imported(frame.analysis, frame.module)]
+    if any(_deals_out_evenly(module) for module in near):
+        return False
+    return any(is_dealt_out(frame.analysis, module) for module in near)
+
+
+def _deals_out_evenly(module: ModuleInfo) -> bool:
+    """Whether a sampler that gives every rank as much is made in a file."""
+    if not any(_EVEN.search(name) for name in module.mentions):
+        return False
+    return any(_EVEN.search(last_name(call.func)) for _, calls in module.calls() for call in calls)
+
+
+def is_dealt_out(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file has data that each process walks for itself, or deals items out by the rank."""
+    return analysis.uneven.find(module.path, lambda: _is_dealt_out(module))
+
+
+def _is_dealt_out(module: ModuleInfo) -> bool:
+    names = module.mentions.union(*(bases for _, bases in module.outline.classes))
+    if any(_BY_ITSELF.search(name) for name in names):
+        return True
+    if not any(_RANK.search(name) for name in names) or not any(_COUNT.search(name) for name in names):
+        return False
+    return any(
+        _is_picked(node) or (_is_slice(node) and not _is_of_sampler(function))
+        for function in module.functions.values()
+        for node in walk(function.body)
+    )
+
+
+def _is_of_sampler(function: FunctionInfo) -> bool:
+    """Samplers know their rank to make the shares even: what they slice they have filled up before."""
+    return _SAMPLER.search(function.qualname) is not None
+
+
+def _is_slice(node: object) -> bool:
+    """`items[rank::world_size]`, `range(rank, n, world_size)`"""
+    if type(node) is f.Call and last_name(node.func) in ("range", "islice") and len(node.args) > 2:
+        return _speaks(node.args[-1], _COUNT) and any(_speaks(a, _RANK) for a in node.args[:-1])
+    if type(node) is not f.Subscript or type(node.index) is not f.Op or node.index.kind != "Slice":
+        return False
+    lower, upper, step = node.index.operands
+    return upper == f.Const("None") and _speaks(lower, _RANK) and _speaks(step, _COUNT)
+
+
+def _is_picked(node: object) -> bool:
+    """`i % world_size == rank`"""
+    if type(node) is f.Compare and node.ops in (("==",), ("!=",)):
+        return any(
+            type(one) is f.Op and one.kind == "Mod" and _speaks(one.operands[1], _COUNT) and _speaks(other, _RANK)
+            for one, other in ((node.left, node.rights[0]), (node.rights[0], node.left))
+        )
+    return False
+
+
+def _speaks(expr: f.Expr, of: re.Pattern[str]) -> bool:
+    return any(of.search(name) for name in _names(expr))
+
+
+def _names(expr: f.Expr) -> Iterator[str]:
+    for node in walk(expr):
+        if type(node) is f.Name or type(node) is f.Attr:
+            yield last_name(node)
