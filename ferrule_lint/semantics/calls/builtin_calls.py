@@ -170,7 +170,8 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     deps = recast(length_deps(value), COUNTED, ITERATED)
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
     emptiness = value.emptiness or (None if value.container else value.data)
-    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps | empty_or_not(value))
+    deps |= empty_or_not(value)
+    return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)
 
 
 def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:

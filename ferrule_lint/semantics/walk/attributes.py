@@ -10,6 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import collators, grouping
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
+from ferrule_lint.semantics.domain.conditions import atoms, evaluate
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
     DP,
@@ -422,6 +423,16 @@ def environment_value(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> 
     return UNIFORM
 
 
+def _lets_others_in(frame: Frame) -> bool:
+    """Whether the innermost divergent condition is met by ranks on either side of its tests, for the sake of what is at
+    hand: `if rank == 0 or is_expert(p)`. What has a key of its own may well be what all come here for."""
+    formula = frame.path_condition()
+    if formula is None:
+        return False
+    differ = [a.key for a in atoms(formula) if a.divergence is not None]
+    return all(evaluate(formula, dict.fromkeys(differ, side)) is not False for side in (True, False))
+
+
 def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False) -> None:
     """`place[key] = value`; `grouped`: the entry is one that others are added to (`place[key] += value`)."""
     place = place_name(target.base)
@@ -438,7 +449,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
     if base.container and divergence is not None and slots is None:
         note = f"`{place}` is filled on some ranks only"
         filled = divergence.then(frame.step("flow", target.pos, note))
-        if type(target.index) is f.Const and divergence.kind == "rank":
+        if divergence.kind == "rank" and (type(target.index) is f.Const or _lets_others_in(frame)):
             filled = filled.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
         length = worse(length, filled)
     if base.container and slots is None:
