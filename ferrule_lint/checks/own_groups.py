@@ -1,7 +1,8 @@
-"""Groups of the ranks that a flag admits: both are attributes, set in the same blocks.
+"""Groups that a rank has with processes of another program, kept in attributes of an instance.
 
-A rank that is set up to send to other processes keeps their handles and the group it has made with them. Whoever asks
-whether the handles are there asks whether it is a member: ranks without them have no such group, and no part in it.
+A rank that is set up to send to others keeps their handles and the group it has made with them, in the same blocks.
+Whoever asks whether the handles are there asks whether it is a member: ranks without them have no such group, and no
+part in it. And where each rank that makes a group says that it is its first, no two of these meet in one.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
 
+#: makes a group of a name
+_MAKES = re.compile(r"^(init|create|make|set_?up|new)_\w*group$")
+_FIRST = f.Const("0")
 _CODES = frozenset({"FER102", "FER103"})
 #: see `semantics.walk.state`
 _SET_APART = re.compile(r"`\w+\.(\w+)` is set there on some ranks only")
@@ -28,14 +32,12 @@ def among_others(analysis: Analysis, findings: Iterable[Finding]) -> list[Findin
 
 def _is_of_members(analysis: Analysis, finding: Finding) -> bool:
     flags = {match[1] for step in finding.witness if (match := _SET_APART.match(step.note))}
-    if finding.code not in _CODES or not flags:
+    if finding.code not in _CODES or finding.kind != "rank":
         return False
     places = {(s.path, s.line, s.column) for s in finding.witness if s.role in ("call", "event")}
     return any(
-        _are_set_together(owner, flag, group)
+        _is_of_the_first(owner, group) or any(_are_set_together(owner, flag, group) for flag in flags if flag != group)
         for owner, group in _passed(analysis, places)
-        for flag in flags
-        if flag != group
     )
 
 
@@ -49,6 +51,18 @@ def _passed(analysis: Analysis, places: Iterable[tuple[str, int, int]]) -> Itera
                     if call.pos[:2] == (line, column):
                         arguments = (*call.args, *(value for _, value in call.keywords))
                         yield from ((owner, name) for a in arguments if (name := _own(method, a)))
+
+
+def _is_of_the_first(owner: ClassInfo, group: str) -> bool:
+    """Whether a group is made, under its name, by ranks that each say in so many words to be its first."""
+    made = [
+        call
+        for method in owner.methods.values()
+        for call in method.calls
+        if _MAKES.search(last_name(call.func))
+        and any(_own(method, a) == group for a in (*call.args, *(v for _, v in call.keywords)))
+    ]
+    return bool(made) and all(_FIRST in call.args or ("rank", _FIRST) in call.keywords for call in made)
 
 
 def _are_set_together(owner: ClassInfo, flag: str, group: str) -> bool:
