@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from support import lint_source
 
 MODEL = """
@@ -37,7 +36,7 @@ def build() -> nn.Module:
         (
             MODEL.format(layer="nn.SyncBatchNorm(8)"),
             "a synchronised batch norm is run",
-            "reduces the statistics of the",
+            "reduces the statistics",
         ),
         (MODEL.format(layer="nn.Linear(8, 8)") + SHARDS, "a sharded module is run", "gathers its sharded parameters"),
     ],
