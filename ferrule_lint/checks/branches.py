@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ferrule_lint.checks.build import confidence_of, event_steps
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
-from ferrule_lint.semantics.calls.forwards import is_of_buffers
+from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
 from ferrule_lint.semantics.divergence.compare import Difference, Effort, Occurrence, branch_code, difference
 from ferrule_lint.semantics.divergence.reach import can_run
@@ -22,6 +22,8 @@ _MOST_CALLS = 7
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
 
+_SHARDED = "the forward of a sharded module"
+_SYNCHRONISED = "the forward of a synchronised batch norm"
 _BRANCH = {
     "FER101": "the forward of a sharded module{reached} is reached by some ranks only",
     "FER102": "`{op}`{reached} is reached by some ranks only",
@@ -152,6 +154,8 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     else:
         code = branch_code(found.occurrences, divergence.kind)
         form = _UNDER_DDP if all(is_of_buffers(o.event) for o in found.occurrences) else _BRANCH[code]
+        if all(is_of_statistics(o.event) for o in found.occurrences):
+            form = form.replace(_SHARDED, _SYNCHRONISED)
         message = form.format(op=op, reached=reached) + f": `{choice.text}` {why}"
     condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
     middle = [condition]

@@ -53,7 +53,9 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         confidence = _sharded(frame, function, role)
         if confidence is not None:
             confidence = Confidence.LOW if function.absent is not None else confidence  # the others have no part of it
-            emit(frame, arguments, confidence)
+            shared = function.external is not None and function.external.endswith("SyncBatchNorm")
+            note = f"the forward of `{render(arguments.expr.func)}` {_STATISTICS}" if shared else ""
+            emit(frame, arguments, confidence, note)
     if result is None and last_name(arguments.expr.func) == "generate":
         return generated(frame, "generate", arguments)
     data = _output(frame, arguments)
@@ -65,6 +67,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
 
 
 _BUFFERS = "broadcasts its buffers"
+_STATISTICS = "reduces the statistics of the batch"
 
 
 def shares_buffers(analysis: Analysis, module: Value) -> bool:
@@ -78,6 +81,11 @@ def shares_buffers(analysis: Analysis, module: Value) -> bool:
 def is_of_buffers(event: Event) -> bool:
     """Whether an event is the broadcast of a forward under DDP."""
     return event.op == "forward" and event.note.endswith(_BUFFERS)
+
+
+def is_of_statistics(event: Event) -> bool:
+    """Whether an event is the reduction in the forward of a batch norm that ranks do together."""
+    return event.op == "forward" and event.note.endswith(_STATISTICS)
 
 
 def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
