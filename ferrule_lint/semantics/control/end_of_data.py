@@ -72,7 +72,7 @@ def of_default(frame: Frame, call: f.Call) -> Divergence | None:
 
 
 def _ending(frame: Frame, taken: f.Expr, pos: f.Pos) -> Ending:
-    value = frame.eval(taken)
+    value = frame.ask(taken)
     note = f"`{shown(taken)}` ends when the rank's own data does"
     own = rounds_of(value)
     if own is not None:
@@ -87,7 +87,7 @@ def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
     name = last_name(made.args[0] if type(made) is f.Call and made.args and last_name(made.func) == "iter" else made)
     if last_name(call.func) == "next":
         by_name = _OF_BATCHES.search(last_name(taken)) or _OF_BATCHES.search(name)
-        return by_name is not None or rounds_of(frame.eval(taken)) is not None
+        return by_name is not None or rounds_of(frame.ask(taken)) is not None
     return bool(re.search(r"(?i)iter(ator)?$", last_name(taken)))
 
 

@@ -122,7 +122,7 @@ def allocates_alike(frame: Frame, body: f.Body) -> bool:
     allocations = [call for call in calls if _is_of_torch(frame, call) and last_name(call.func) in _ALLOCATES]
     if not allocations or not all(_takes_no_memory(frame, call, made) for call in calls):
         return False
-    return not any(_is_local(frame.eval(a)) for call in allocations for a in call.args)
+    return not any(_is_local(frame.ask(a)) for call in allocations for a in call.args)
 
 
 def _is_of_torch(frame: Frame, call: f.Call) -> bool:
@@ -151,7 +151,7 @@ def _takes_no_memory(frame: Frame, call: f.Call, made: Collection[str]) -> bool:
     if isinstance(entity, FunctionInfo):
         return _is_plain(frame.analysis, entity, _DEEPEST)
     given = (*call.args, *(value for _, value in call.keywords))
-    return _is_of_library(frame.module, base.id, entity) and not any(_is_local(frame.eval(a)) for a in given)
+    return _is_of_library(frame.module, base.id, entity) and not any(_is_local(frame.ask(a)) for a in given)
 
 
 def _is_of_library(module: ModuleInfo, root: str, entity: object) -> bool:

@@ -313,6 +313,14 @@ class Frame:
     def eval(self, expr: f.Expr | None) -> Value:
         return UNKNOWN if expr is None else self._evaluators[type(expr)](self, expr)
 
+    def ask(self, expr: f.Expr) -> Value:
+        """What an expression holds that has been evaluated before: what that does is not done once more."""
+        issues, latents, marks = len(self.issues), len(self.latents), len(self.gradient_marks)
+        with self.recording():
+            value = self.eval(expr)
+        del self.issues[issues:], self.latents[latents:], self.gradient_marks[marks:]
+        return value
+
     @property
     def least_of_tests(self) -> Confidence:
         """LOW in a module of tests, by pytest's names: its groups are made for as many ranks as it runs on, and one
