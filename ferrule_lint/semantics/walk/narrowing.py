@@ -91,7 +91,7 @@ def _one_of(frame: Frame, tests: tuple[f.Expr, ...]) -> list[tuple[f.Expr, froze
 
 
 def _is_told(frame: Frame, info: ClassInfo) -> bool:
-    """Whether an instance does what its class says: no subclass changes what it does, they only do what it leaves open."""
+    """Whether an instance does what its class says: subclasses only do what it leaves open, and change nothing."""
     names = frame.analysis.names
     for sub in frame.analysis.hierarchy.below(info):
         for name in sub.methods:
