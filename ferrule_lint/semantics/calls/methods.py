@@ -15,9 +15,7 @@ from ferrule_lint.semantics.domain.lattice import (
     ITEM,
     NO_DEPS,
     NOTHING,
-    PRESENT,
     UNKNOWN,
-    Deps,
     Value,
     contained,
     join,
@@ -205,7 +203,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         length=length,
         length_deps=known.length_deps
         | (frame.round_deps() | filters.deps_of_round(frame, place, e.pos) if known.container else NO_DEPS)
-        | (_of_what_is_there(frame) if known.container or grows else NO_DEPS),
+        | (filters.deps_of_presence(frame, place, e.pos) if known.container or grows else NO_DEPS),
         element_types=known.element_types | types,
         items=None,
         const=None,
@@ -227,12 +225,6 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
             merged = merged._replace(length=worse(merged.length, guard.then(frame.step("flow", e.pos, note))))
         frame.self_writes[name] = merged if before is None else join([before, merged])
     return UNKNOWN
-
-
-def _of_what_is_there(frame: Frame) -> Deps:
-    """Whether optional parameters are there, where only with them a container is filled any further: a list gets what
-    `decoder.run()` finds on the ranks that have a decoder."""
-    return frozenset(dep for dep in frame.path_deps() if dep[1] == PRESENT)
 
 
 def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:
