@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -34,6 +33,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.sources import environment
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.dispatch import Arguments
@@ -102,8 +102,6 @@ _PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", 
                       "tqdm.auto.tqdm", "itertools.chain", "collections.OrderedDict", "itertools.cycle",
                       "typing.cast", "collections.deque", "bytearray", "memoryview",
                       "numpy.frombuffer"})  # fmt: skip
-
-_RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$")
 
 
 def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
@@ -302,11 +300,8 @@ def run_in_thread(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _getenv(frame: Frame, arguments: Arguments) -> Value:
-    name = arguments.expr.args[0] if arguments.expr.args else None
-    if type(name) is f.Const and _RANK_VARIABLE.search(name.text.strip("'\"")):
-        note = f"the environment variable {name.text.strip(chr(39))} differs by rank"
-        return Value(divergence=frame.source(WORLD, "rank", arguments.expr.pos, note))
-    return UNIFORM
+    const = arguments.positional[0].const if arguments.positional else None
+    return environment.variable(frame, const, arguments.expr.pos)
 
 
 def _map(frame: Frame, arguments: Arguments) -> Value:

@@ -33,7 +33,7 @@ from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.sources import rank_names
+from ferrule_lint.semantics.sources import environment, rank_names
 from ferrule_lint.semantics.walk.frame import Frame
 
 _CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
@@ -84,8 +84,8 @@ def _is_open(call: f.Call | None) -> bool:
 def contexts_of(
     function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None, models: ModelSet
 ) -> tuple[tuple[str, Value], ...]:
-    """What the arguments fix of a function: None, True, False, "a group is given", that an optional one is there,
-    callables; ".x" is an attribute of the receiver."""
+    """What the arguments fix of a function: None, True, False, the name of a variable of the environment that holds the
+    rank, "a group is given", that an optional one is there, callables; ".x" is an attribute of the receiver."""
     out: list[tuple[str, Value]] = []
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static:
@@ -97,6 +97,8 @@ def contexts_of(
             continue
         if value.const in _CONTEXT_CONSTANTS and value.divergence is None:
             out.append((parameter.name, Value(uniform=True, const=value.const, group=value.group)))
+        elif environment.names_rank(value.const) and value.divergence is None:
+            out.append((parameter.name, Value(uniform=True, const=value.const)))
         elif "group" in parameter.name and value.group is not None and value.divergence is None:
             # an optional group that is passed on stays optional
             if not (value.deps and value.const is None and value.group is None):

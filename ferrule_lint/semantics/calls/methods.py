@@ -179,8 +179,9 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         divergence = frame.round_divergence()
     if last_name(e.func) in ("update", "extend") and added.length is not None and added.length.kind == "rank":
         length = worse(length, added.length)
-    fills = last_name(e.func) in ("append", "extend") and place.startswith(f"{frame.self_name}.")
-    if divergence is not None and (known.container or (fills and not known.types)):
+    grows = last_name(e.func) in ("append", "extend") and not known.types
+    fills = grows and place.startswith(f"{frame.self_name}.")
+    if divergence is not None and (known.container or fills):
         note = f"`{place}` gets items on some ranks only"
         length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
     data = worse(known.data, added.data)
@@ -201,7 +202,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         deps=known.deps | contained(added).deps if known.container else known.deps,
         length=length,
         length_deps=known.length_deps
-        | (frame.round_deps() | filters.deps_of_round(frame, place, e.pos) if known.container else NO_DEPS),
+        | (frame.round_deps() | filters.deps_of_round(frame, place, e.pos) if known.container else NO_DEPS)
+        | (filters.deps_of_presence(frame, place, e.pos) if known.container or grows else NO_DEPS),
         element_types=known.element_types | types,
         items=None,
         const=None,

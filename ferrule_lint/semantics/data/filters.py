@@ -86,16 +86,37 @@ def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
     return deps if deps and not _filled_elsewhere(loop.body, place, pos) else NO_DEPS
 
 
+def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
+    """The optional parameters with which alone a list gets any further items: what `decoder.run()` finds, on the ranks
+    that have a decoder. Where it gets others without them, it is as long."""
+    found = frozenset(dep for dep in frame.path_deps() if dep[1] == PRESENT)
+    if not found or frame.function is None:
+        return NO_DEPS
+    names = {name for name, _ in found}
+    for node in walk(frame.function.body):
+        if type(node) is f.If and any(type(n) is f.Name and n.id in names for n in walk(node.test)):
+            for arm in (node.body, node.orelse):
+                fills = _fills(arm, place)
+                if fills and pos not in fills:
+                    return NO_DEPS
+    return found
+
+
 def _filled_elsewhere(body: f.Body, place: str, pos: f.Pos) -> bool:
     """Whether a list gets its item in another way of a round as well: then it gets one in each of them."""
-    return any(
-        type(node) is f.Call
+    return bool(_fills(body, place) - {pos})
+
+
+def _fills(body: f.Body, place: str) -> set[f.Pos]:
+    """Where a list gets items."""
+    return {
+        node.pos
+        for node in walk(body)
+        if type(node) is f.Call
         and type(node.func) is f.Attr
         and node.func.attr in FILLS
-        and node.pos != pos
         and place_name(node.func.base) == place
-        for node in walk(body)
-    )
+    }
 
 
 def of_all(frame: Frame, walked: Value, pos: f.Pos) -> tuple[Divergence | None, Deps]:

@@ -104,7 +104,20 @@ class Sharding:
                 part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
                 if _makes_buffer(call) or (type(part) is ClassInfo and self._has_buffers(part, depth + 1)):
                     return True
+            if any(self._has_buffers(part, depth + 1) for part in self._parts_given(c)):
+                return True
         return False
+
+    def _parts_given(self, info: ClassInfo) -> list[ClassInfo]:
+        """The classes of modules that an instance is made with and keeps, by their annotations: `self.body = body`."""
+        made = info.methods.get("__init__")
+        if made is None:
+            return []
+        kept = {
+            s.value.id for s in made.body if type(s) is f.Assign and type(s.value) is f.Name and _of_self(s.targets)
+        }
+        given = (self._analysis.annotated_class(p.annotation, info.module) for p in made.parameters if p.name in kept)
+        return [part for part in given if part is not None and self._analysis.is_module(part)]
 
     @property
     def unknown(self) -> Confidence | None:
@@ -294,6 +307,10 @@ def _mentions_sharding(module: ModuleInfo) -> bool:
 
 #: layers that keep running statistics
 _STATISTICS = re.compile(r"(Lazy)?(Sync)?BatchNorm(\dd)?")
+
+
+def _of_self(targets: tuple[f.Expr, ...]) -> bool:
+    return any(type(t) is f.Attr and type(t.base) is f.Name and t.base.id == "self" for t in targets)
 
 
 def _makes_buffer(call: f.Call) -> bool:

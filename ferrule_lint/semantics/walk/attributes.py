@@ -18,7 +18,6 @@ from ferrule_lint.semantics.domain.lattice import (
     ITEM,
     NO_DEPS,
     NOTHING,
-    UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
     WORLD,
@@ -44,7 +43,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.names import ClassInfo
-from ferrule_lint.semantics.sources import absent_inputs, field_names, first_rank, rank_names
+from ferrule_lint.semantics.sources import absent_inputs, environment, field_names, first_rank, rank_names
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -68,7 +67,6 @@ _UNIFORM_ATTRIBUTES = frozenset(
         "type",
     ]
 )
-_RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$|^NODE_RANK$|^GROUP_RANK$")
 #: a parameter of this name asks for what rank 0 has, and is passed by all ranks alike
 _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
@@ -413,14 +411,11 @@ def is_loader(frame: Frame, expr: f.Expr) -> bool:
 
 
 def environment_value(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> Value | None:
-    """`os.environ["RANK"]`: ranks differ, the rest of the environment is taken as the same."""
-    if type(index) is not f.Const or dotted_name(base) not in ("os.environ", "environ"):
+    """`os.environ["RANK"]`, or with a name that this function was asked for; None if it is something else."""
+    if dotted_name(base) not in ("os.environ", "environ"):
         return None
-    name = index.text.strip("'\"")
-    if _RANK_VARIABLE.search(name):
-        divergence = frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank")
-        return first_rank.named(Value(divergence=divergence), name)
-    return UNIFORM
+    const = index.text if type(index) is f.Const else frame.eval(index).const
+    return None if const is None else environment.variable(frame, const, pos)
 
 
 def _lets_others_in(frame: Frame) -> bool:

@@ -11,6 +11,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.hierarchy import says_nothing
 from ferrule_lint.semantics.project.names import ClassInfo
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import divisible, sizing
@@ -119,6 +120,8 @@ def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, 
         return _instances(frame, test.operand, not outcome)
     if type(test) is f.BoolOp and (test.op == "and") is outcome:
         return [found for value in test.values for found in _instances(frame, value, outcome)]
+    if outcome and type(test) is f.BoolOp and test.op == "or":
+        return _one_of(frame, test.values)
     if not outcome or type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
         return []
     named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
@@ -126,9 +129,29 @@ def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, 
         return []
     targets = [frame.eval(expr).target for expr in named]
     classes = frozenset(t.info for t in targets if type(t) is ClassTarget)
-    if len(classes) != len(named) or any(frame.analysis.hierarchy.below(info) for info in classes):
+    if len(classes) != len(named) or not all(_is_told(frame, info) for info in classes):
         return []  # of a class with subclasses one of these is meant, and by its methods' names it may be told which
     return [(test.args[0], classes)]
+
+
+def _one_of(frame: Frame, tests: tuple[f.Expr, ...]) -> list[tuple[f.Expr, frozenset[ClassInfo]]]:
+    """`isinstance(x, A) or isinstance(x, B)` says of `x` what `isinstance(x, (A, B))` does."""
+    found = [_instances(frame, test, outcome=True) for test in tests]
+    if any(len(said) != 1 for said in found) or len({place_name(said[0][0]) for said in found}) != 1:
+        return []
+    classes = frozenset(info for ((_, infos),) in found for info in infos)
+    return [(found[0][0][0], classes)] if len(classes) <= _MOST_CLASSES else []
+
+
+def _is_told(frame: Frame, info: ClassInfo) -> bool:
+    """Whether an instance does what its class says: subclasses only do what it leaves open, and change nothing."""
+    names = frame.analysis.names
+    for sub in frame.analysis.hierarchy.below(info):
+        for name in sub.methods:
+            inherited = names.method(info, name) if not name.startswith("__") else None
+            if inherited is not None and not says_nothing(inherited):
+                return False
+    return True
 
 
 def widen(

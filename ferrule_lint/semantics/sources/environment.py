@@ -1,0 +1,33 @@
+"""The environment as a source: what a launcher tells each process of its rank, and what it tells all of them alike.
+
+The name of the variable is written at the place that reads it, or where a helper is called that reads whichever
+variable it is asked for: `get_environ("APP_RANK")`. A call with such a name is therefore a context of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.semantics.domain.lattice import UNIFORM, WORLD, Value
+from ferrule_lint.semantics.sources import first_rank
+
+if TYPE_CHECKING:
+    from ferrule_lint.facts.types import Pos
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$")
+
+
+def names_rank(const: str | None) -> bool:
+    """Whether a constant is the name of a variable that holds something of the process's own rank."""
+    return const is not None and const[:1] in "'\"" and _RANK_VARIABLE.search(const.strip("'\"")) is not None
+
+
+def variable(frame: Frame, const: str | None, pos: Pos) -> Value:
+    """What a variable of the environment holds: ranks differ, the rest of it is taken as the same."""
+    if const is None or not names_rank(const):
+        return UNIFORM
+    name = const.strip("'\"")
+    divergence = frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank")
+    return first_rank.named(Value(divergence=divergence), name)
