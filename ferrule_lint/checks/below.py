@@ -81,8 +81,9 @@ def _items(expr: f.Expr) -> Iterator[f.Name]:
     """The names that are all of an expression, or items of the containers that it writes out."""
     if type(expr) is f.Name:
         yield expr
-    elif type(expr) is f.Sequence or type(expr) is f.DictDisplay:
-        for part in expr.elements if type(expr) is f.Sequence else expr.values:
+    elif isinstance(expr, f.Sequence | f.DictDisplay):
+        parts = expr.values if isinstance(expr, f.DictDisplay) else expr.elements
+        for part in parts:
             yield from _items(part.value if type(part) is f.Starred else part)
 
 

@@ -85,8 +85,8 @@ def _no_tensors(test: f.Expr, outcome: bool) -> list[str]:
     name = last_name(test.func)
     if name == "isinstance" and len(test.args) == 2:
         named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
-        return _places(test.args[0]) if any(last_name(c) == "Tensor" for c in named) else []
-    return _places(test.args[0]) if name == "is_tensor" else []
+        return _named(test.args[0]) if any(last_name(c) == "Tensor" for c in named) else []
+    return _named(test.args[0]) if name == "is_tensor" else []
 
 
 def _holds_items(value: Value) -> bool:
@@ -192,6 +192,10 @@ def _tested(test: f.Expr, outcome: bool) -> list[f.Expr]:
     if type(test) is f.Call:
         return _places(test.args[0]) if outcome and last_name(test.func) == "isinstance" and test.args else []
     return _places(test) if outcome else []
+
+
+def _named(expr: f.Expr) -> list[str]:
+    return [place_name(place) for place in _places(expr)]
 
 
 def _places(expr: f.Expr) -> list[f.Expr]:
