@@ -81,10 +81,14 @@ def _items(expr: f.Expr) -> Iterator[f.Name]:
     """The names that are all of an expression, or items of the containers that it writes out."""
     if type(expr) is f.Name:
         yield expr
-    elif isinstance(expr, f.Sequence | f.DictDisplay):
-        parts = expr.values if isinstance(expr, f.DictDisplay) else expr.elements
-        for part in parts:
-            yield from _items(part.value if type(part) is f.Starred else part)
+    elif type(expr) is f.Starred:
+        yield from _items(expr.value)
+    elif type(expr) is f.Sequence:
+        for part in expr.elements:
+            yield from _items(part)
+    elif type(expr) is f.DictDisplay:
+        for part in expr.values:
+            yield from _items(part)
 
 
 def _in_other_arms(body: f.Body, test: f.Pos) -> set[f.Pos]:

@@ -29,7 +29,7 @@ class _Guard(NamedTuple):
     """What a test of the rank admits: one of several ranks, or so many (as text)."""
 
     one_of_several: bool
-    number: str
+    how_many: str
 
 
 def without_those_who_left(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding]:
@@ -94,7 +94,7 @@ def _makes_its_own(init: f.Call, body: f.Body, guard: _Guard) -> bool:
     given = dict(init.keywords)
     size = given.get("world_size")
     if not guard.one_of_several:
-        return size is not None and render(size) == guard.number
+        return size is not None and render(size) == guard.how_many
     sizes = [e for e in (size, given.get("rank")) if e is not None]
     if any(_NODES.search(last_name(e)) for e in sizes):
         return True
