@@ -38,7 +38,7 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
             frame.env[place] = changed[place][1]
     for expr in _tested(test, outcome):
         place = place_name(expr)
-        if place not in changed and place not in frame.env and not frame.light:
+        if place.count(".") == 1 and place not in changed and place not in frame.env and not frame.light:
             with frame.recording():
                 value = frame.eval(expr)
             if _is_of_one_setting(value):
