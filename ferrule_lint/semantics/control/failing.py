@@ -139,8 +139,13 @@ def _takes_no_memory(frame: Frame, call: f.Call, made: Collection[str]) -> bool:
     if last_name(call.func) in _HARMLESS or _is_of_torch(frame, call):
         return True
     base = call.func
-    while type(base) is f.Attr or type(base) is f.Subscript or type(base) is f.Call:
-        base = base.func if type(base) is f.Call else base.base
+    while type(base) is not f.Name:
+        if type(base) is f.Call:
+            base = base.func
+        elif type(base) is f.Attr or type(base) is f.Subscript:
+            base = base.base
+        else:
+            break
     if type(base) is not f.Name:
         return False
     if type(call.func) is f.Name and call.func.id in dir(builtins):
