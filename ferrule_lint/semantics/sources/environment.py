@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$")
+#: so much for each rank, or the rank of a matrix: a setting
+_SETTING = re.compile(r"(^|_)(PER|MAX|MIN|LORA|LOW|ADAPTER)_RANK$")
 
 
 def names_rank(const: str | None) -> bool:
     """Whether a constant is the name of a variable that holds something of the process's own rank."""
-    return const is not None and const[:1] in "'\"" and _RANK_VARIABLE.search(const.strip("'\"")) is not None
+    if const is None or const[:1] not in ("'", '"'):
+        return False
+    name = const.strip("'\"")
+    return _RANK_VARIABLE.search(name) is not None and _SETTING.search(name) is None
 
 
 def variable(frame: Frame, const: str | None, pos: Pos) -> Value:
