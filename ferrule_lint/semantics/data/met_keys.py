@@ -1,14 +1,17 @@
 """How many keys a dict has that gets them as a rank meets them: `if name not in self.sums: self.sums[name] = 0.0`.
 
-Who asks whether a key is there yet does not know beforehand which there will be. Where the keys come from what a method was
-given to measure, a rank that has not met one walks the dict once less than the others; to sort the keys does not help.
-Only attributes count that are measures by their names, or belong to a class that measures, and only keys that come
-from what was passed in: those of parameters, modules and settings are the same on all ranks.
+Who asks whether a key is there yet does not know beforehand which there will be. Where the keys come from what a
+method was given to measure, a rank that has not met one walks the dict once less than the others; to sort the keys does
+not help. That not every batch has all of them is said by who counts for each key how often it was met
+(`self.counts[name] = 1`); with one count for all of them they are the same. Only attributes count that are measures by
+their names, or belong to a class that measures, and only keys that come from what was passed in: those of parameters,
+modules and settings are the same on all ranks.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -53,32 +56,48 @@ def _met(info: ClassInfo, attribute: str) -> f.Subscript | None:
     """Where a class enters a key that it meets in what a method of it was given."""
     for method in info.methods.values():
         for test in walk(method.body):
-            key = _asked(test, method, attribute)
-            if key is None or numbers(key) or not _passed_in(method, key):
+            key = _asked(test, method, attribute) if type(test) is f.If else None
+            if type(test) is not f.If or key is None or numbers(key) or not _passed_in(method, key):
                 continue
-            for statement in walk((test.body, test.orelse)) if type(test) is f.If else ():
-                for target in statement.targets if type(statement) is f.Assign else ():
-                    if type(target) is f.Subscript and _is_attribute(target.base, method, attribute):
-                        if target.index == key or shown(target.index) == shown(key):
-                            return target
+            entered = list(_entered(test, method, key))
+            if any(_counts(value) for _, value in entered):
+                for target, _ in entered:
+                    if last_name(target.base) == attribute:
+                        return target
     return None
 
 
-def _asked(test: object, method: FunctionInfo, attribute: str) -> f.Expr | None:
+def _entered(test: f.If, method: FunctionInfo, key: f.Expr) -> Iterator[tuple[f.Subscript, f.Expr]]:
+    """The entries of attributes that are made under a test for their key, and what they begin with."""
+    for statement in walk((test.body, test.orelse)):
+        if type(statement) is not f.Assign or statement.value is None:
+            continue
+        for target in statement.targets:
+            if type(target) is f.Subscript and shown(target.index) == shown(key) and _is_attribute(target.base, method):
+                yield target, statement.value
+
+
+def _counts(value: f.Expr) -> bool:
+    """Whether an entry begins as a count, or as a sum with its count: `1`, `(0.0, 0)`."""
+    parts = value.elements if type(value) is f.Sequence else (value,)
+    return any(type(p) is f.Const and p.text.isdigit() for p in parts)
+
+
+def _asked(test: f.If, method: FunctionInfo, attribute: str) -> f.Expr | None:
     """The key of which an `if` asks whether it is there already."""
-    if type(test) is not f.If or type(test.test) is not f.Compare or test.test.ops[0] not in ("in", "not in"):
+    if type(test.test) is not f.Compare or test.test.ops[0] not in ("in", "not in"):
         return None
     container = test.test.rights[0]
     if type(container) is f.Call and type(container.func) is f.Attr and container.func.attr == "keys":
         container = container.func.base
-    if not _is_attribute(container, method, attribute) or type(test.test.left) is f.Const:
+    if not _is_attribute(container, method) or last_name(container) != attribute or type(test.test.left) is f.Const:
         return None
     return test.test.left
 
 
-def _is_attribute(expr: f.Expr, method: FunctionInfo, attribute: str) -> bool:
+def _is_attribute(expr: f.Expr, method: FunctionInfo) -> bool:
     owner = method.parameters[0].name if method.parameters and not method.is_static else ""
-    return type(expr) is f.Attr and expr.attr == attribute and type(expr.base) is f.Name and expr.base.id == owner
+    return type(expr) is f.Attr and type(expr.base) is f.Name and expr.base.id == owner
 
 
 def _passed_in(method: FunctionInfo, key: f.Expr) -> bool:
