@@ -59,9 +59,9 @@ def _filled(node: object) -> f.Subscript | None:
     return place if MEASURES.search(place.base.attr) and not numbers(place.index) else None
 
 
-def order(frame: Frame, iterable: Value, walked: f.Expr) -> Divergence | None:
+def order(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
     """Why ranks walk what an attribute holds in another order."""
-    attribute = _walked(walked)
+    attribute = walked(expr)
     if attribute is None or frame.light or iterable.in_order or iterable.uniform or not MEASURES.search(attribute.attr):
         return None
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
@@ -71,10 +71,10 @@ def order(frame: Frame, iterable: Value, walked: f.Expr) -> Divergence | None:
     return frame.source(WORLD, "data", place.pos, note, Confidence.MEDIUM)
 
 
-def _walked(expr: f.Expr) -> f.Attr | None:
-    """The attribute of which the items or keys are walked."""
+def walked(expr: f.Expr, ordered: bool = False) -> f.Attr | None:
+    """The attribute of which the items or keys are walked; also in an order of their own, if `ordered`."""
     while type(expr) is f.Call:
-        if last_name(expr.func) in _WRAPPERS and expr.args:
+        if (last_name(expr.func) in _WRAPPERS or (ordered and last_name(expr.func) == "sorted")) and expr.args:
             expr = expr.args[0]
         elif type(expr.func) is f.Attr and expr.func.attr in VIEWS and not expr.args:
             expr = expr.func.base

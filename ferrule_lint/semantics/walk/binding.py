@@ -8,7 +8,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import accumulators, selection
+from ferrule_lint.semantics.data import accumulators, met_keys, selection
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.lattice import (
     DP,
@@ -34,6 +34,8 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     if trip is None and iterable.divergence is not None:
         # that an object differs is no evidence about its length
         trip = iterable.divergence.at_most(Confidence.LOW)
+    if trip is None:
+        trip = met_keys.count(frame, iterable, expr)
     order = None if numbers(expr) else iterable.unordered or accumulators.order(frame, iterable, expr)
     return Loop(
         body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
