@@ -413,7 +413,7 @@ def environment_value(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> 
     if dotted_name(base) not in ("os.environ", "environ"):
         return None
     const = index.text if type(index) is f.Const else frame.eval(index).const
-    return environment.variable(frame, const, pos)
+    return None if const is None else environment.variable(frame, const, pos)
 
 
 def _lets_others_in(frame: Frame) -> bool:
