@@ -39,7 +39,7 @@ def hold(frame: Frame, places: list[str]) -> None:
 def _divided(frame: Frame, expr: f.Expr) -> list[str]:
     """What `n % world_size` divides, and what is counted by it."""
     expr = definition(frame, expr)
-    if type(expr) is not f.Op or expr.kind != "Mod":
+    if type(expr) is not f.Op or expr.kind != "Mod" or len(expr.operands) != 2:
         return []
     number, ranks = expr.operands
     if type(number) is f.Const or not _of_ranks(frame, ranks):
