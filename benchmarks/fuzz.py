@@ -137,7 +137,10 @@ def main() -> int:
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--target", choices=list(TARGETS))
     options = parser.parse_args()
-    corpus = sorted(p for p in options.corpus.rglob("*.py") if p.stat().st_size < 60_000) if options.corpus else []
+    corpus: list[pathlib.Path] = []
+    if options.corpus:
+        # links may lead nowhere
+        corpus = sorted(p for p in options.corpus.rglob("*.py") if p.is_file() and p.stat().st_size < 60_000)
     names = [options.target] if options.target else list(TARGETS)
     counts: dict[str, collections.Counter[str]] = {name: collections.Counter() for name in names}
     log = options.log.open("w", encoding="utf-8") if options.log else None
