@@ -403,15 +403,11 @@ def gather_tokens(m: types.ModuleType, spread: bool) -> Any:
 # ---- FER301 --------------------------------------------------------------------------------------------------------
 
 
-def _boundaries_arrived(value: torch.Tensor) -> bool:
-    return value.tolist() == [7.0, 7.0]
-
-
 @scene("share_boundaries", ranks=6, wrong_data=True)
 def share_boundaries(m: types.ModuleType, spread: bool) -> Any:
     first = m.parallel_state.get_tensor_model_parallel_rank() == 0
-    boundaries = torch.full((2,), 7.0 if first else -1.0)
-    return _boundaries_arrived(m.share_boundaries(boundaries, torch.ones(2), torch.ones(2))["boundaries"])
+    boundaries = torch.tensor([0.0, 7.0] if first else [-1.0, -1.0])
+    return m.share_boundaries(boundaries, torch.ones(2), torch.ones(2))["lengths"].tolist() == [7.0]
 
 
 @scene("share_length", ranks=6, wrong_data=True)
