@@ -73,6 +73,8 @@ class CallModel:
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None
+    #: whether that shards anything is decided by a configuration that the code does not show (a launcher's, a file's)
+    configured: bool = False
     #: a call that gives one of these arguments says that the project's modules are sharded, whichever they are
     shards_by: tuple[Argument, ...] = ()
     #: creates a process group or mesh: every rank of the default group has to call it

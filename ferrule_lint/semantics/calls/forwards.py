@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.programs import of_one_process
-from ferrule_lint.semantics.project.training import only_infers
+from ferrule_lint.semantics.project.training import asked_only_to_infer, only_infers
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -109,7 +109,10 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
 
 def in_inference(frame: Frame) -> bool:
     """Whether what runs here is hardly the model that the project shards to train it: two guesses are one too many."""
-    return only_infers(frame.module, frame.models.wrapping)
+    wrapping = frame.models.wrapping
+    return only_infers(frame.module, wrapping) or (
+        frame.function is not None and asked_only_to_infer(frame.analysis.names, frame.function, wrapping)
+    )
 
 
 def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str = "") -> None:

@@ -21,8 +21,8 @@ _Edges = Mapping[str, Collection[str]]
 
 class Nearness:
     """What some file imports, over others or itself, which also imports one of those that wrap; what lies in a package
-    with such a file, since a registry finds modules without an import; and what belongs to no program at all, as
-    nobody knows who uses that."""
+    with such a file, since a registry finds modules without an import, and is no program of its own; and what belongs
+    to no program at all, as nobody knows who uses that."""
 
     def __init__(self, analysis: Analysis, wrapping: Iterable[str]) -> None:
         self._modules = analysis.names.modules
@@ -42,10 +42,13 @@ class Nearness:
         if path not in self._known:
             self._known[path] = (
                 path in self._near
-                or self._package(path) in self._packages
+                or (self._package(path) in self._packages and not self._is_program(path))
                 or not any(can_be_started(m) for m in self._using(path))
             )
         return self._known[path]
+
+    def _is_program(self, path: str) -> bool:
+        return path in self._modules and can_be_started(self._modules[path])
 
     def _using(self, path: str) -> Iterator[ModuleInfo]:
         """A file and those that import it, over others or themselves."""

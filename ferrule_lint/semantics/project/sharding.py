@@ -2,7 +2,9 @@
 
 A class is sharded when an instance of it is passed to something that shards (`fully_shard`, FSDP, `prepare`, ...), or
 when it inherits from, or is a submodule of, such a class. If some wrapped object's class cannot be told (a factory,
-a parameter annotated `nn.Module`), any module of the project may be the one: medium confidence.
+a parameter annotated `nn.Module`), any module of the project may be the one: medium confidence. Where even that
+anything is sharded is decided by a launcher or a file (`accelerator.prepare(model)`), this holds for a project of few
+modules; which of the models of a library somebody trains so is anybody's guess.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project import nearness, parameters, training
 from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
@@ -30,6 +33,8 @@ _HINT = re.compile(
     re.I,
 )
 _DEEPEST_SUBMODULE = 4
+#: classes of modules among which one of unknown class is looked for, where a configuration decides that it is sharded
+MOST_CANDIDATES = 100
 
 
 class Sharding:
@@ -49,6 +54,8 @@ class Sharding:
         self._gathering = False
         #: where something of unknown class is sharded, and the files that can have to do with it
         self._generic_in: set[str] = set()
+        #: files where a configuration decides whether something of unknown class is sharded
+        self._configured_in: set[str] = set()
         self._near: nearness.Nearness | None = None
         #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
         self._buffered: Memo[str, bool] = Memo(analysis.names.reads)
@@ -186,6 +193,7 @@ class Sharding:
                         if last_name(call.func) in wrapping:
                             serves = not trained and training.without_gradients(module, owner)
                             self._consider(module, owner, call, serves)
+        self._weigh_configured()
 
     def evidence(self) -> list[str]:
         """All that was gathered, as text."""
@@ -205,7 +213,7 @@ class Sharding:
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
         if model is not None and not serves and _tells_sharding(model, call):
-            self._any_module(module, serves)
+            self._any_module(module, serves, False)
             self._data_parallel = True
         self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps) and not serves)
         if model is None or not model.wraps:
@@ -221,23 +229,42 @@ class Sharding:
         if exprs and all(map(_is_no_module, exprs)):
             return
         for wrapped in exprs:
-            self._wrapped(module, owner, wrapped, model.wraps == "shards", serves)
+            self._wrapped(module, owner, wrapped, model, serves)
         if not exprs and model.wraps == "shards":
-            self._any_module(module, serves)
+            self._any_module(module, serves, model.configured)
         elif not exprs:
             self._reduces_any = True
 
-    def _any_module(self, module: ModuleInfo, serves: bool) -> None:
-        self._generic_in.add(module.path)
-        self._generic = max(self._generic or Confidence.LOW, Confidence.LOW if serves else Confidence.MEDIUM)
+    def _any_module(self, module: ModuleInfo, serves: bool, configured: bool) -> None:
+        confidence = Confidence.LOW if serves or configured else Confidence.MEDIUM
+        self._generic = max(self._generic or Confidence.LOW, confidence)
+        if not configured:
+            self._generic_in.add(module.path)
+        elif not serves:
+            self._configured_in.add(module.path)
+
+    def _weigh_configured(self) -> None:
+        """Take what a configuration decides for decided where few modules can be meant."""
+        modules = self._modules_of_project() if self._configured_in else []
+        for path in sorted(self._configured_in):
+            near = nearness.Nearness(self._analysis, [path])
+            if sum(info.module.path in near for info in modules) <= MOST_CANDIDATES:
+                self._generic_in.add(path)
+                self._generic = Confidence.MEDIUM
+
+    def _modules_of_project(self) -> list[ClassInfo]:
+        files = self._analysis.names.modules
+        classes = (info for path in sorted(files) if not is_test(path) for info in files[path].classes.values())
+        return [info for info in classes if self._analysis.is_module(info)]
 
     def _wrapped(
-        self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, shards: bool, serves: bool
+        self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, model: CallModel, serves: bool
     ) -> None:
         assert self._classes is not None
+        shards = model.wraps == "shards"
         classes = self._analysis.classes_of(module, owner, expr)
         if not classes and shards:
-            self._any_module(module, serves)
+            self._any_module(module, serves, model.configured)
         elif not classes:
             self._reduces_any = True
         for info in classes:

@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+    from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo, Names
 
 #: what only training code speaks of
 _TRAINING = frozenset(
@@ -53,10 +53,31 @@ def only_infers(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
     return module.infers
 
 
+def asked_only_to_infer(names: Names, function: FunctionInfo, wrapping: frozenset[str]) -> bool:
+    """Whether a module's method turns gradients off, no other file that trains or wraps modules speaks of a method of
+    its name, and nothing of its own file calls it with gradients on: what is sharded to be trained is not asked for
+    this."""
+    if function.owner is None or not _turns_gradients_off(function):
+        return False
+    speaks = _TRAINING | (wrapping - _ORDINARY)
+    users = (m for m in names.mentioning(function.name) if m is not function.module and not is_test(m.path))
+    if not all(m.mentions.isdisjoint(speaks) for m in users):
+        return False
+    return not any(
+        last_name(call.func) == function.name and (owner is None or not _turns_gradients_off(owner))
+        for owner, calls in function.module.calls()
+        for call in calls
+    )
+
+
+def _turns_gradients_off(function: FunctionInfo) -> bool:
+    decorators = (d.func if type(d) is f.Call else d for d in function.decorators)
+    return any(last_name(d) in WITHOUT_GRADIENT for d in decorators)
+
+
 def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:
     """Whether a function that wraps runs without gradients, or its file turns them off for parameters for good."""
-    decorators = (d.func if type(d) is f.Call else d for d in (owner.decorators if owner is not None else ()))
-    if any(last_name(d) in WITHOUT_GRADIENT for d in decorators):
+    if owner is not None and _turns_gradients_off(owner):
         return True
     if module.mentions.isdisjoint({"requires_grad", "requires_grad_"}):
         return False

@@ -16,7 +16,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.project.training import WITHOUT_GRADIENT
+from ferrule_lint.semantics.project.training import asked_only_to_infer
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -29,7 +29,9 @@ _MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fa
 def of_parameter(frame: Frame, name: str) -> Confidence:
     """For a parameter of a module's method."""
     function = frame.function
-    if function is not None and (_is_one_of_two(function, name) or _only_infers(frame, function)):
+    if function is not None and (
+        _is_one_of_two(function, name) or asked_only_to_infer(frame.analysis.names, function, frame.models.wrapping)
+    ):
         return Confidence.LOW
     return of_key(frame.analysis, name)
 
@@ -62,17 +64,6 @@ def _missing(test: f.Expr) -> str:
     if type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
         return test.left.id if type(test.left) is f.Name else ""
     return ""
-
-
-def _only_infers(frame: Frame, function: FunctionInfo) -> bool:
-    """Whether a module's method turns gradients off, and no file that wraps modules speaks of a method of its name:
-    what is sharded to be trained is not asked for this."""
-    decorators = (d.func if type(d) is f.Call else d for d in function.decorators)
-    if function.owner is None or not any(last_name(d) in WITHOUT_GRADIENT for d in decorators):
-        return False
-    wrapping = frame.models.wrapping
-    users = frame.analysis.names.mentioning(function.name)
-    return not any(m is not function.module and not m.mentions.isdisjoint(wrapping) for m in users)
 
 
 # ---------------------------------------------------------------------- what fills the gap
