@@ -14,6 +14,7 @@ from functools import cached_property
 
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.project import training
 from ferrule_lint.semantics.project.reads import Input
 
 
@@ -168,6 +169,7 @@ _QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
     "feed": lambda analysis, name: [str(analysis.threads.feed(name))],
     "handled": lambda analysis, name: [str(analysis.exceptions.handled(name))],
     "back end": lambda analysis, path: [str(analysis.back_ends.may_shard(path))],
+    "trained by": training.trained_by,
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
     "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
 }

@@ -109,9 +109,8 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
 
 def in_inference(frame: Frame) -> bool:
     """Whether what runs here is hardly the model that the project shards to train it: two guesses are one too many."""
-    wrapping = frame.models.wrapping
-    return only_infers(frame.module, wrapping) or (
-        frame.function is not None and asked_only_to_infer(frame.analysis.names, frame.function, wrapping)
+    return only_infers(frame.module, frame.models.wrapping) or (
+        frame.function is not None and asked_only_to_infer(frame.analysis, frame.function)
     )
 
 

@@ -17,7 +17,8 @@ from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo, Names
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
 
 #: what only training code speaks of
 _TRAINING = frozenset(
@@ -53,21 +54,29 @@ def only_infers(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
     return module.infers
 
 
-def asked_only_to_infer(names: Names, function: FunctionInfo, wrapping: frozenset[str]) -> bool:
+def asked_only_to_infer(analysis: Analysis, function: FunctionInfo) -> bool:
     """Whether a module's method turns gradients off, no other file that trains or wraps modules speaks of a method of
     its name, and nothing of its own file calls it with gradients on: what is sharded to be trained is not asked for
     this."""
     if function.owner is None or not _turns_gradients_off(function):
         return False
-    speaks = _TRAINING | (wrapping - _ORDINARY)
-    users = (m for m in names.mentioning(function.name) if m is not function.module and not is_test(m.path))
-    if not all(m.mentions.isdisjoint(speaks) for m in users):
+    if any(path != function.module.path for path in trained_by(analysis, function.name)):
         return False
     return not any(
         last_name(call.func) == function.name and (owner is None or not _turns_gradients_off(owner))
         for owner, calls in function.module.calls()
         for call in calls
     )
+
+
+def trained_by(analysis: Analysis, name: str) -> list[str]:
+    """The files, other than tests, that train or wrap modules and speak of something of this name."""
+    reads = analysis.names.reads
+    reads.ask("trained by", name)
+    with reads.apart():
+        speaks = _TRAINING | (analysis.models.wrapping - _ORDINARY)
+        found = analysis.names.mentioning(name)
+        return [m.path for m in found if not is_test(m.path) and not m.mentions.isdisjoint(speaks)]
 
 
 def _turns_gradients_off(function: FunctionInfo) -> bool:

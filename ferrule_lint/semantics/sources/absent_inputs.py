@@ -29,9 +29,7 @@ _MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fa
 def of_parameter(frame: Frame, name: str) -> Confidence:
     """For a parameter of a module's method."""
     function = frame.function
-    if function is not None and (
-        _is_one_of_two(function, name) or asked_only_to_infer(frame.analysis.names, function, frame.models.wrapping)
-    ):
+    if function is not None and (_is_one_of_two(function, name) or asked_only_to_infer(frame.analysis, function)):
         return Confidence.LOW
     return of_key(frame.analysis, name)
 

@@ -1,0 +1,73 @@
+"""Which modules are taken to be sharded where a configuration decides it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pipeline import project
+
+from ferrule_lint.engine import lint
+from ferrule_lint.project.config import load_settings
+from ferrule_lint.semantics.project.sharding import MOST_CANDIDATES
+
+MODEL = """
+from torch import nn
+
+
+class Captioner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.visual = nn.Linear(8, 8)
+
+    def forward(self, hidden, pixel_values=None):
+        if pixel_values is not None:
+            hidden = hidden + self.visual(pixel_values)
+        return hidden
+"""
+TRAIN = """
+import {library}
+
+
+def train(model, loader, optimizer, accelerator):
+    model = {shard}
+    for batch in loader:
+        model(batch).sum().backward()
+        optimizer.step()
+"""
+LAYER = """
+class Layer{number}(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.linear(x)
+"""
+CONFIGURED = ("accelerate", "accelerator.prepare(model)")
+SHARDED = ("torch", "torch.distributed.fsdp.fully_shard(model)")
+
+
+@pytest.mark.parametrize(
+    ("shard", "layers", "found"),
+    [
+        (CONFIGURED, MOST_CANDIDATES - 1, ["FER107"]),
+        # a library of models: which of them somebody trains sharded is anybody's guess
+        (CONFIGURED, MOST_CANDIDATES, []),
+        # the code itself shards, and so a model of the library
+        (SHARDED, MOST_CANDIDATES, ["FER107"]),
+    ],
+)
+def test_what_a_configuration_shards_is_one_of_few_modules(
+    tmp_path: Path, shard: tuple[str, str], layers: int, found: list[str]
+) -> None:
+    library, call = shard
+    files = {
+        "models/__init__.py": "",
+        "models/captioner.py": MODEL,
+        "models/layers.py": "from torch import nn\n" + "".join(LAYER.format(number=i) for i in range(layers)),
+        "models/train.py": TRAIN.format(library=library, shard=call),
+    }
+    project(tmp_path, files)
+    report = lint([tmp_path], load_settings(tmp_path), use_cache=False)
+    assert [finding.code for finding in report.findings] == found
