@@ -17,7 +17,7 @@ from ferrule_lint.findings import Confidence, Report
 from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
 from ferrule_lint.project.config import load_settings
-from ferrule_lint.semantics.project.names import ModuleInfo
+from ferrule_lint.semantics.project.entities import ModuleInfo
 
 BASE = """\
 import torch.distributed as dist

@@ -15,7 +15,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import last_name, place_name
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 #: makes a group of a name
 _MAKES = re.compile(r"^(init|create|make|set_?up|new)_\w*group$")

@@ -27,7 +27,7 @@ from ferrule_lint.semantics.domain.trace import (
     Trace,
     every_term,
 )
-from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 _CODES = frozenset({"FER102", "FER103"})
 

@@ -32,8 +32,9 @@ from ferrule_lint.semantics.gradients import gradient_order, participation, stag
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.groups.axes import axes_in
 from ferrule_lint.semantics.project.back_ends import BackEnds
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
-from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
+from ferrule_lint.semantics.project.names import Names
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.project.seeding import Seeding
 from ferrule_lint.semantics.project.sharding import Setting, Sharding

@@ -43,7 +43,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Choice
 from ferrule_lint.semantics.gradients import gradient_order, participation, surgery
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.project import abstract
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.walk import unreachable

@@ -19,7 +19,7 @@ from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.lattice import COUNTED, ITERATED, NO_DEPS, WORLD, Deps, Divergence, recast, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, position, shown
 from ferrule_lint.semantics.project import programs
-from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

@@ -24,7 +24,7 @@ from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergence, Value
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, shown
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit
-from ferrule_lint.semantics.project.names import ClassInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:

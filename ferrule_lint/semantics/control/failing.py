@@ -15,7 +15,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Term
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

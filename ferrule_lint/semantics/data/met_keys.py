@@ -21,7 +21,7 @@ from ferrule_lint.semantics.data.accumulators import MEASURES, walked
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

@@ -42,7 +42,7 @@ from ferrule_lint.semantics.domain.targets import (
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.project.names import ClassInfo
+from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import absent_inputs, environment, field_names, first_rank, rank_names
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import blocks
-from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.walk import attributes
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.comprehensions import comprehension
