@@ -10,7 +10,8 @@ from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
-from ferrule_lint.semantics.divergence.compare import Difference, Effort, Occurrence, branch_code, difference
+from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
+from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.domain.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, overlap

@@ -22,14 +22,8 @@ from ferrule_lint.semantics.calls.modelled import (
 )
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import length_deps
-from ferrule_lint.semantics.divergence.compare import (
-    Comparison,
-    Effort,
-    Occurrence,
-    branch_code,
-    difference,
-    first_in_order,
-)
+from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
+from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
