@@ -34,6 +34,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.sources import environment
+from ferrule_lint.semantics.walk.truth import observe
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.dispatch import Arguments
@@ -126,8 +127,6 @@ _OF_ALL = frozenset(["min", "max", "sum", "math.prod"])
 
 
 def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.walk.predicates import observe
-
     joined = computed(arguments.values)
     if dotted in _OF_ALL and joined.unordered is not None:
         joined = joined._replace(unordered=None)
@@ -259,8 +258,6 @@ def _next(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _any_all(frame: Frame, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.walk.predicates import observe
-
     if not arguments.positional:
         return UNKNOWN
     value = arguments.positional[0]

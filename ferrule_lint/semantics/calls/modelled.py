@@ -44,6 +44,7 @@ from ferrule_lint.semantics.groups import group_members, group_use
 from ferrule_lint.semantics.project.threads import ASKS
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.frame import CallIssue
+from ferrule_lint.semantics.walk.truth import observe
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.dispatch import Arguments
@@ -372,8 +373,6 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
 def _result(
     frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, axes: Axes, confidence: Confidence
 ) -> Value:
-    from ferrule_lint.semantics.walk.predicates import observe
-
     e = arguments.expr
     if model.wraps:
         return _wrapped(frame, model, arguments)

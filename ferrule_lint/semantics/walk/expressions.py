@@ -37,8 +37,9 @@ from ferrule_lint.semantics.walk.comprehensions import comprehension
 from ferrule_lint.semantics.walk.displays import dict_display, sequence, set_display
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
-from ferrule_lint.semantics.walk.predicates import condition, is_empty_display, reads_content
+from ferrule_lint.semantics.walk.predicates import condition, is_empty_display
 from ferrule_lint.semantics.walk.subscripts import subscript
+from ferrule_lint.semantics.walk.truth import reads_content
 
 
 def _name(frame: Frame, e: f.Name) -> Value:
