@@ -47,7 +47,7 @@ from ferrule_lint.semantics.walk.frame import CallIssue
 from ferrule_lint.semantics.walk.truth import observe
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: what WORLD spans

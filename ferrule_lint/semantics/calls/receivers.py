@@ -18,7 +18,7 @@ from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.domain.targets import MethodTarget
     from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame

@@ -25,7 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.text import last_name, render, variables
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame, Round
 
 #: arguments of a data loader that decide how many batches it yields, by name and position

@@ -10,7 +10,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name, variables
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 _VIEWS = ("items", "values", "enumerate", "list")

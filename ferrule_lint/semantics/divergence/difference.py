@@ -14,21 +14,10 @@ from dataclasses import dataclass
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference
 from ferrule_lint.semantics.divergence.evidence import explain
-from ferrule_lint.semantics.divergence.signatures import (
-    RAISES,
-    Signature,
-    alike,
-    issues,
-)
+from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues
 from ferrule_lint.semantics.domain.conditions import Atom, atoms
 from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, Divergence
-from ferrule_lint.semantics.domain.trace import (
-    Choice,
-    Trace,
-    choices_and_loops,
-    has_exit,
-    parts,
-)
+from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit, parts
 
 #: trace terms visited in all comparisons of one function
 MOST_EFFORT = 300_000

@@ -9,13 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import MOST_ATOMS, Comparison, Difference, Occurrence, issues_by_itself
 from ferrule_lint.semantics.domain.conditions import atoms
-from ferrule_lint.semantics.domain.trace import (
-    Attempt,
-    Choice,
-    Loop,
-    Trace,
-    has_exit,
-)
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Loop, Trace, has_exit
 
 
 def explain(

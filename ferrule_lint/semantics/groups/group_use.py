@@ -24,7 +24,7 @@ from ferrule_lint.semantics.project.entities import External, FunctionInfo, Modu
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 _DEEPEST = 3

@@ -20,7 +20,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.hierarchy import says_nothing
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 
