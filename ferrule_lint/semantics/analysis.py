@@ -334,9 +334,9 @@ class Analysis:
 
     def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
         """What a call does to the variables that are passed to it."""
+        from ferrule_lint.semantics.calls.agreement import make_uniform
         from ferrule_lint.semantics.calls.arguments import Arguments
         from ferrule_lint.semantics.calls.dispatch import seen_by_others
-        from ferrule_lint.semantics.calls.modelled import make_uniform
 
         function = summary.function
         if call is None or function is None:

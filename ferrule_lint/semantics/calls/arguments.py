@@ -36,3 +36,13 @@ class Arguments:
                 return None
             return self.expr.args[position]
         return None
+
+    def value_of(self, expr: f.Expr) -> Value | None:
+        """The value of one of the arguments, by its expression."""
+        for i, a in enumerate(self.expr.args):
+            if a is expr and i < len(self.positional):
+                return self.positional[i]
+        for name, k in self.expr.keywords:
+            if k is expr:
+                return self.keywords.get(name or "**")
+        return None

@@ -7,7 +7,7 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls.modelled import shape_message
+from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
