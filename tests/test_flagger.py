@@ -220,7 +220,7 @@ def test_segments_cover_the_file_in_order() -> None:
         compile(part.text, "segment", "exec")
 
 
-@pytest.mark.parametrize("name", ["engine.py", "semantics/divergence/compare.py"])
+@pytest.mark.parametrize("name", ["engine/run.py", "semantics/divergence/compare.py"])
 def test_what_is_left_out_before_parsing_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     source = (Path(anchor.__file__).parents[1] / name).read_text("utf-8")
     any_finding = at_text("a.py", "f(x)", "f(x)")

@@ -13,11 +13,13 @@ from pipeline import project
 from ferrule_lint import engine
 from ferrule_lint.checks import run as checks
 from ferrule_lint.checks.run import check
+from ferrule_lint.engine import run as whole_run
+from ferrule_lint.engine import showing
 from ferrule_lint.findings import Confidence, Report
 from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
 from ferrule_lint.project.config import load_settings
-from ferrule_lint.semantics.project.names import ModuleInfo
+from ferrule_lint.semantics.project.entities import ModuleInfo
 
 BASE = """\
 import torch.distributed as dist
@@ -81,7 +83,7 @@ FINISHING = "import torch.distributed as dist\n\nclass TheManager:\n    def fini
 
 @pytest.fixture(autouse=True)
 def for_any_number_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "WORTHWHILE", 1)
+    monkeypatch.setattr(whole_run, "WORTHWHILE", 1)
 
 
 @pytest.fixture
@@ -205,7 +207,7 @@ def test_what_is_shown_comes_back_with_its_fix(root: Path, text: str, monkeypatc
     assert first.findings[0].fix is not None
     write(root, "alone.py", "x = 1\n")
     with monkeypatch.context() as without:
-        without.setattr(engine, "_recheck", None)
+        without.setattr(showing, "recheck", None)
         assert lint(root).findings == first.findings
     # other settings may want another fix
     (root / "pyproject.toml").write_text('[tool.ferrule-lint]\nignore = ["FER105"]\n')

@@ -13,6 +13,7 @@ from pipeline import project
 
 from ferrule_lint import engine
 from ferrule_lint.cli.main import run
+from ferrule_lint.engine import run as whole_run
 from ferrule_lint.findings import Report
 from ferrule_lint.project import results as module
 from ferrule_lint.project.config import Settings, load_settings
@@ -69,7 +70,7 @@ def refuse_to_analyse(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object) -> object:
         raise AssertionError("analysed")
 
-    monkeypatch.setattr(engine, "_analyse", fail)
+    monkeypatch.setattr(whole_run, "_analyse", fail)
 
 
 def test_unchanged_project_is_not_analysed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,14 +185,14 @@ def test_a_run_with_errors_is_not_kept(root: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    analyse = engine._analyse
+    analyse = whole_run._analyse
 
     def edit_meanwhile(*args: object) -> object:
         results = analyse(*args)  # type: ignore[arg-type]
         (root / "pkg/helper.py").write_text(HELPERS["nothing"])
         return results
 
-    monkeypatch.setattr(engine, "_analyse", edit_meanwhile)
+    monkeypatch.setattr(whole_run, "_analyse", edit_meanwhile)
     assert warm(root).findings
     assert not (root / ".ferrule_cache/results").exists()
 

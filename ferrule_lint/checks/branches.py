@@ -10,7 +10,8 @@ from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
-from ferrule_lint.semantics.divergence.compare import Difference, Effort, Occurrence, branch_code, difference
+from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
+from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.domain.conditions import Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, overlap
@@ -25,9 +26,9 @@ _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "h
 _SHARDED = "the forward of a sharded module"
 _SYNCHRONISED = "the forward of a synchronised batch norm"
 _BRANCH = {
-    "FER101": "the forward of a sharded module{reached} is reached by some ranks only",
+    "FER101": "{forward}{reached} is reached by some ranks only",
     "FER102": "`{op}`{reached} is reached by some ranks only",
-    "FER107": "the forward of a sharded module{reached} is run only where an optional input is there",
+    "FER107": "{forward}{reached} is run only where an optional input is there",
     "FER401": "`{op}`{reached} is reached by some ranks only, but every rank has to create every group",
 }
 
@@ -154,9 +155,8 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     else:
         code = branch_code(found.occurrences, divergence.kind)
         form = _UNDER_DDP if all(is_of_buffers(o.event) for o in found.occurrences) else _BRANCH[code]
-        if all(is_of_statistics(o.event) for o in found.occurrences):
-            form = form.replace(_SHARDED, _SYNCHRONISED)
-        message = form.format(op=op, reached=reached) + f": `{choice.text}` {why}"
+        forward = _SYNCHRONISED if all(is_of_statistics(o.event) for o in found.occurrences) else _SHARDED
+        message = form.format(op=op, forward=forward, reached=reached) + f": `{choice.text}` {why}"
     condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
     middle = [condition]
     if code == "FER105":

@@ -13,7 +13,7 @@ from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Term, Trace, every_term
-from ferrule_lint.semantics.project.names import FunctionInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.programs import is_test
 
 

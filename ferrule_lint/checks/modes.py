@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ferrule_lint.checks.places import body_at
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import words
 
 
 def but_in_local_modes(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding]:
@@ -32,17 +33,15 @@ def _is_local(analysis: Analysis, finding: Finding) -> bool:
 
 def _around(analysis: Analysis, path: str, line: int, column: int) -> Iterator[f.Expr]:
     """The contexts that a call at some place is made in, as far as its own function tells."""
-    module = analysis.names.modules.get(path)
-    for _, body in module.bodies() if module is not None else ():
-        for node in walk(body):
-            if type(node) is f.With and any(
-                type(call) is f.Call and call.pos[:2] == (line, column) for call in walk(node.body)
-            ):
-                yield from (context for context, _ in node.items)
+    for node in walk(body_at(analysis, path, line, column)):
+        if type(node) is f.With and any(
+            type(call) is f.Call and call.pos[:2] == (line, column) for call in walk(node.body)
+        ):
+            yield from (context for context, _ in node.items)
 
 
 def _says(context: f.Expr, mode: Iterable[str]) -> bool:
     """Whether a context names all of a mode; what begins with `!` is an argument that must not be true."""
-    named = {last_name(n) for n in walk((context,)) if type(n) is f.Name or type(n) is f.Attr}
+    named = set(words(context))
     true = {k for n in walk((context,)) if type(n) is f.Call for k, v in n.keywords if v != f.Const("False")}
     return all(part[1:] not in true if part.startswith("!") else part in named for part in mode)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from ferrule_lint.checks.places import calls_at
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import every_block, walk
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import last_name, place_name
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 #: makes a group of a name
 _MAKES = re.compile(r"^(init|create|make|set_?up|new)_\w*group$")
@@ -44,13 +45,11 @@ def _is_of_members(analysis: Analysis, finding: Finding) -> bool:
 def _passed(analysis: Analysis, places: Iterable[tuple[str, int, int]]) -> Iterator[tuple[ClassInfo, str]]:
     """Attributes of the instance that are passed in calls at some places, with the class of the caller."""
     for path, line, column in places:
-        module = analysis.names.modules.get(path)
-        for owner in module.classes.values() if module is not None else ():
-            for method in owner.methods.values():
-                for call in method.calls:
-                    if call.pos[:2] == (line, column):
-                        arguments = (*call.args, *(value for _, value in call.keywords))
-                        yield from ((owner, name) for a in arguments if (name := _own(method, a)))
+        for method, call in calls_at(analysis, path, line, column):
+            owner = method.module.classes.get(method.owner) if method is not None and method.owner else None
+            if method is not None and owner is not None:
+                arguments = (*call.args, *(value for _, value in call.keywords))
+                yield from ((owner, name) for a in arguments if (name := _own(method, a)))
 
 
 def _is_of_the_first(owner: ClassInfo, group: str) -> bool:
@@ -69,7 +68,7 @@ def _are_set_together(owner: ClassInfo, flag: str, group: str) -> bool:
     """Whether each block that sets a flag sets the group as well, itself or in a method, and nothing else does."""
     methods = owner.methods.values()
     makers = {m.name for m in methods if any(_sets(m, s, group) for s in walk(m.body))}
-    blocks = [(m, block) for m in methods for block in _blocks(m.body) if any(_sets(m, s, flag) for s in block)]
+    blocks = [(m, block) for m in methods for block in every_block(m.body) if any(_sets(m, s, flag) for s in block)]
     if not blocks or not all(_makes(m, block, group, makers) for m, block in blocks):
         return False
     inside = {call.pos for _, block in blocks for call in walk(block) if type(call) is f.Call}
@@ -101,17 +100,3 @@ def _own(method: FunctionInfo, expr: f.Expr) -> str:
     if type(expr) is not f.Attr or not method.parameters:
         return ""
     return expr.attr if place_name(expr) == f"{method.parameters[0].name}.{expr.attr}" else ""
-
-
-def _blocks(body: f.Body) -> Iterator[f.Body]:
-    """A body and the bodies in it."""
-    yield body
-    for s in body:
-        if type(s) is f.If or type(s) is f.For or type(s) is f.While:
-            yield from _blocks(s.body)
-            yield from _blocks(s.orelse)
-        elif type(s) is f.With:
-            yield from _blocks(s.body)
-        elif type(s) is f.Try:
-            for inner in (s.body, *(h.body for h in s.handlers), s.orelse, s.final):
-                yield from _blocks(inner)

@@ -22,7 +22,7 @@ from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.trace import Trace, without_returns
-from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test, of_one_process
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -58,10 +58,12 @@ def _check(
 ) -> CheckResult:
     analysis = Analysis(facts, models, options.sharded)
     modules = [analysis.names.modules[path] for path in sorted(report) if path in analysis.names.modules]
-    answers = Answers(analysis, before.digests) if before is not None else None
+    answers: Answers | None = None
     known: dict[str, FileResult] = {}
-    if before is not None and answers is not None and before.known.files:
-        known = still_true(before.known, answers, [module.path for module in modules])
+    if before is not None:
+        answers = Answers(analysis, before.digests)
+        if before.known.files:
+            known = still_true(before.known, answers, [module.path for module in modules])
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
     counters: Counter[str] = Counter()

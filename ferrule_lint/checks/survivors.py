@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from ferrule_lint.checks.places import body_at, tests_at
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.domain.text import last_name, position, render
+from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.groups.group_members import assignments
 
 _CODES = frozenset({"FER102", "FER103", "FER401"})
@@ -41,7 +42,7 @@ def _is_of_survivors(analysis: Analysis, finding: Finding) -> bool:
     if finding.code not in _CODES or finding.kind != "rank":
         return False
     asked = [s for s in finding.witness if s.role == "condition"]
-    guards = [_guard(test) for s in asked for test in _tests_at(analysis, s.path, s.line, s.column)]
+    guards = [_guard(test) for s in asked for test in tests_at(analysis, s.path, s.line, s.column)]
     if not any(guard is not None for guard in guards):
         return False
     way = [s for s in finding.witness if s.role in ("call", "event")]
@@ -53,21 +54,12 @@ def _is_of_survivors(analysis: Analysis, finding: Finding) -> bool:
     )
 
 
-def _tests_at(analysis: Analysis, path: str, line: int, column: int) -> Iterator[f.Expr]:
-    module = analysis.names.modules.get(path)
-    for _, body in module.bodies() if module is not None else ():
-        for node in walk(body):
-            if type(node) is f.If and (place := position(node.test)) is not None and place[:2] == (line, column):
-                yield node.test
-
-
 def _groups_before(analysis: Analysis, path: str, line: int, column: int) -> Iterator[tuple[f.Call, f.Body]]:
     """The calls that make the process group in a function, up to a call of it; with the body of the function."""
-    module = analysis.names.modules.get(path)
-    for _, body in module.bodies() if module is not None else ():
-        calls = [node for node in walk(body) if type(node) is f.Call]
-        if any(call.pos[:2] == (line, column) for call in calls):
-            yield from ((c, body) for c in calls if last_name(c.func) == _INIT and c.pos[:2] <= (line, column))
+    body = body_at(analysis, path, line, column)
+    for node in walk(body):
+        if type(node) is f.Call and last_name(node.func) == _INIT and node.pos[:2] <= (line, column):
+            yield node, body
 
 
 def _guard(test: f.Expr) -> _Guard | None:

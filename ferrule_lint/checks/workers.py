@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from ferrule_lint.checks.places import calls_at
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Finding
@@ -27,7 +28,7 @@ from ferrule_lint.semantics.domain.trace import (
     Trace,
     every_term,
 )
-from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 _CODES = frozenset({"FER102", "FER103"})
 
@@ -88,13 +89,10 @@ def _agree(one: str, other: str) -> bool:
 
 def _source(analysis: Analysis, path: str, place: tuple[int, int]) -> str:
     """The rank that sends, in a broadcast at some place; "" where it is not written out."""
-    module = analysis.names.modules.get(path)
-    for _, calls in module.calls() if module is not None else ():
-        for call in calls:
-            if call.pos[:2] == place:
-                given = next((v for k, v in call.keywords if k in ("src", "group_src")), None)
-                given = call.args[1] if given is None and len(call.args) > 1 else given
-                return "0" if given is None else given.text if type(given) is f.Const else ""
+    for _, call in calls_at(analysis, path, *place):
+        given = next((v for k, v in call.keywords if k in ("src", "group_src")), None)
+        given = call.args[1] if given is None and len(call.args) > 1 else given
+        return "0" if given is None else given.text if type(given) is f.Const else ""
     return ""
 
 

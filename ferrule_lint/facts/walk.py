@@ -20,3 +20,25 @@ def walk(node: object) -> Iterator[object]:
         yield item
         if type(item) not in _LEAVES:
             stack += [part for part in item if isinstance(part, tuple)]
+
+
+def blocks(statement: f.Stmt) -> Iterator[f.Body]:
+    """The blocks of a statement, in their order; a block that is not written is empty."""
+    if type(statement) is f.If or type(statement) is f.For or type(statement) is f.While:
+        yield statement.body
+        yield statement.orelse
+    elif type(statement) is f.With:
+        yield statement.body
+    elif type(statement) is f.Try:
+        yield statement.body
+        yield from (handler.body for handler in statement.handlers)
+        yield statement.orelse
+        yield statement.final
+
+
+def every_block(body: f.Body) -> Iterator[f.Body]:
+    """A body and the blocks in it, an outer one before its parts."""
+    yield body
+    for statement in body:
+        for block in blocks(statement):
+            yield from every_block(block)

@@ -7,34 +7,19 @@ characters here, and only in lines that are not ASCII.
 from __future__ import annotations
 
 import ast
-import sys
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.frontend.errors import SourceError
+from ferrule_lint.frontend.expressions import Expressions
+from ferrule_lint.frontend.parse import parse
 from ferrule_lint.frontend.suppressions import suppression_comments
-
-_COMPARE = {
-    ast.Is: "is",
-    ast.IsNot: "is not",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
-_COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.DictComp: "dict", ast.GeneratorExp: "generator"}
-_LONGEST_STRING = 80
 
 
 def extract(source: bytes) -> f.FileFacts:
     """The facts of one file. SourceError if it is not Python, or nested deeper than the parser can follow."""
-    tree = _parse(source)
+    tree = parse(source)
     lowering = _Lowering(source)
     try:
         body = lowering.body(tree.body)
@@ -51,203 +36,18 @@ def extract(source: bytes) -> f.FileFacts:
     )
 
 
-def _parse(source: bytes) -> ast.Module:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in the linted code are its owner's business
-            return ast.parse(source)
-    except SyntaxError as error:
-        raise SourceError(error.lineno or 0, _reason(error.msg or "invalid syntax")) from None
-    except (ValueError, LookupError) as error:  # null bytes, an unknown coding line, bytes that are not the coding's
-        raise SourceError(0, str(error)) from None
-    except (RecursionError, MemoryError):
-        raise SourceError(0, "nested too deeply to parse") from None
-
-
-def _reason(message: str) -> str:
-    """What the parser says. What it rejects in an f-string is most often what later ones take (PEP 701)."""
-    newer = message.startswith("f-string") and sys.version_info < (3, 12)
-    return f"{message} (the linter runs on Python 3.11; from 3.12 on this may be legal)" if newer else message
-
-
-class _Columns:
-    """Byte offsets of the parser -> character columns from 1."""
-
+class _Lowering(Expressions):
     def __init__(self, source: bytes) -> None:
-        self._lines: list[bytes] | None = None
-        self._source = source
-        self._ascii = source.isascii()
-
-    def __call__(self, line: int, offset: int) -> int:
-        if self._ascii:
-            return offset + 1
-        if self._lines is None:
-            self._lines = _utf8_lines(self._source)
-        if line > len(self._lines):
-            return offset + 1
-        text = self._lines[line - 1]
-        if text.isascii():
-            return offset + 1
-        return len(text[:offset].decode("utf-8", "replace")) + 1
-
-
-def _utf8_lines(source: bytes) -> list[bytes]:
-    """The file's lines as the parser counts them: UTF-8, whatever the file's own coding is."""
-    import io
-    import tokenize
-
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
-        text = source.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError, LookupError):
-        return source.split(b"\n")
-    return text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8").split(b"\n")
-
-
-class _Lowering:
-    def __init__(self, source: bytes) -> None:
+        super().__init__(source)
         self.imports: list[f.Import] = []
         # places are kept in order of appearance, filled when the body is done
         self.classes: list[f.ClassFacts | None] = []
         self.functions: list[f.FunctionFacts | None] = []
-        self.mentioned: set[str] = set()
-        self._column = _Columns(source)
-        # one number for all that stand in a line: the parser makes a new one each time
-        self._lines = list(range(source.count(b"\n") + source.count(b"\r") + 2))
-        self._ascii = source.isascii()
         self._qualname = ""
         self._owner: str | None = None
         self._parent: str | None = None
-        self._is_generator = False
         self._lambdas = 0
         self._names: dict[str, int] = {}
-
-    # ------------------------------------------------------------------ expressions
-    def pos(self, n: ast.expr) -> f.Pos:
-        lines = self._lines
-        if self._ascii:
-            return (lines[n.lineno], n.col_offset + 1, lines[n.end_lineno or 0], (n.end_col_offset or 0) + 1)
-        column = self._column
-        end_line = n.end_lineno or n.lineno
-        return (
-            lines[n.lineno],
-            column(n.lineno, n.col_offset),
-            lines[end_line],
-            column(end_line, n.end_col_offset or 0),
-        )
-
-    def exprs(self, nodes: Iterable[ast.expr]) -> tuple[f.Expr, ...]:
-        return tuple([self.expr(n) for n in nodes])
-
-    def optional(self, node: ast.expr | None) -> f.Expr | None:
-        return None if node is None else self.expr(node)
-
-    def expr(self, node: ast.expr) -> f.Expr:
-        lower = _EXPR.get(type(node))
-        if lower is not None:
-            return lower(self, node)
-        children = [c for c in ast.iter_child_nodes(node) if isinstance(c, ast.expr)]
-        return f.Op(type(node).__name__, self.exprs(children))
-
-    def _name(self, n: ast.Name) -> f.Expr:
-        self.mentioned.add(n.id)
-        return f.Name(n.id, self.pos(n))
-
-    def _attribute(self, n: ast.Attribute) -> f.Expr:
-        self.mentioned.add(n.attr)
-        return f.Attr(self.expr(n.value), n.attr, self.pos(n))
-
-    def _call(self, n: ast.Call) -> f.Expr:
-        keywords = tuple([(k.arg, self.expr(k.value)) for k in n.keywords])
-        return f.Call(self.expr(n.func), self.exprs(n.args), keywords, self.pos(n))
-
-    def _constant(self, n: ast.Constant) -> f.Expr:
-        value = n.value
-        if isinstance(value, (str, bytes)) and len(value) > _LONGEST_STRING:
-            value = value[:_LONGEST_STRING]
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**18:
-            return f.Const("<int>")  # repr of a huge int may raise
-        return f.Const(sys.intern(repr(value)))
-
-    def _boolop(self, n: ast.BoolOp) -> f.Expr:
-        return f.BoolOp("and" if type(n.op) is ast.And else "or", self.exprs(n.values), self.pos(n))
-
-    def _unary(self, n: ast.UnaryOp) -> f.Expr:
-        operand = self.expr(n.operand)
-        if type(n.op) is ast.Not:
-            return f.Not(operand)
-        if type(n.op) is ast.USub and isinstance(n.operand, ast.Constant) and type(operand) is f.Const:
-            return f.Const("-" + operand.text)
-        return f.Op(type(n.op).__name__, (operand,))
-
-    def _compare(self, n: ast.Compare) -> f.Expr:
-        ops = tuple([_COMPARE[type(o)] for o in n.ops])
-        return f.Compare(self.expr(n.left), ops, self.exprs(n.comparators), self.pos(n))
-
-    def _binop(self, n: ast.BinOp) -> f.Expr:
-        # left-deep chains ("a" + "b" + ...) of generated files are flattened, not recursed into
-        kind = type(n.op)
-        operands = [n.right]
-        left = n.left
-        while isinstance(left, ast.BinOp) and type(left.op) is kind:
-            operands.append(left.right)
-            left = left.left
-        operands.append(left)
-        return f.Op(kind.__name__, self.exprs(reversed(operands)))
-
-    def _ifexp(self, n: ast.IfExp) -> f.Expr:
-        return f.IfExp(self.expr(n.test), self.expr(n.body), self.expr(n.orelse), self.pos(n))
-
-    def _subscript(self, n: ast.Subscript) -> f.Expr:
-        return f.Subscript(self.expr(n.value), self.expr(n.slice), self.pos(n))
-
-    def _sequence(self, n: ast.List | ast.Tuple) -> f.Expr:
-        return f.Sequence("list" if type(n) is ast.List else "tuple", self.exprs(n.elts))
-
-    def _set(self, n: ast.Set) -> f.Expr:
-        return f.SetDisplay(self.exprs(n.elts), self.pos(n))
-
-    def _dict(self, n: ast.Dict) -> f.Expr:
-        return f.DictDisplay(tuple([self.optional(k) for k in n.keys]), self.exprs(n.values))
-
-    def _comprehension(self, n: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> f.Expr:
-        generators = tuple(f.Generator(self.expr(g.target), self.expr(g.iter), self.exprs(g.ifs)) for g in n.generators)
-        elements = (n.key, n.value) if isinstance(n, ast.DictComp) else (n.elt,)
-        return f.Comprehension(_COMPREHENSIONS[type(n)], generators, self.exprs(elements), self.pos(n))
-
-    def _lambda(self, n: ast.Lambda) -> f.Expr:
-        self._lambdas += 1
-        body: list[ast.stmt] = [ast.copy_location(ast.Return(n.body), n)]
-        qualname = self.function(n, f"<lambda{self._lambdas}>", n.lineno, n.args, body, [], None, False)
-        return f.Lambda(qualname, self.pos(n))
-
-    def _yield(self, n: ast.Yield | ast.YieldFrom) -> f.Expr:
-        self._is_generator = True
-        return f.Yield(self.optional(n.value), self.pos(n))
-
-    def _await(self, n: ast.Await) -> f.Expr:
-        return self.expr(n.value)
-
-    def _starred(self, n: ast.Starred) -> f.Expr:
-        return f.Starred(self.expr(n.value))
-
-    def _walrus(self, n: ast.NamedExpr) -> f.Expr:
-        return f.Walrus(n.target.id, self.expr(n.value))
-
-    def _slice(self, n: ast.Slice) -> f.Expr:
-        parts = [f.Const("None") if p is None else self.expr(p) for p in (n.lower, n.upper, n.step)]
-        return f.Op("Slice", tuple(parts))
-
-    def _fstring(self, n: ast.JoinedStr) -> f.Expr:
-        return f.Op("FString", self.exprs(self._interpolated(n)))
-
-    def _interpolated(self, n: ast.JoinedStr) -> Iterable[ast.expr]:
-        """What stands in the braces of an f-string, its format specifications included."""
-        for part in n.values:
-            if isinstance(part, ast.FormattedValue):
-                yield part.value
-                if isinstance(part.format_spec, ast.JoinedStr):
-                    yield from self._interpolated(part.format_spec)
 
     # ------------------------------------------------------------------ statements
     def body(self, statements: Iterable[ast.stmt]) -> f.Body:
@@ -283,18 +83,18 @@ class _Lowering:
         tests = [(self.expr(c.test), self.body(c.body)) for c in chain]
         orelse = self.body(chain[-1].orelse)
         for c, (test, body) in zip(reversed(chain), reversed(tests), strict=True):
-            orelse = (f.If(c.lineno, test, body, orelse, self._column(c.test.lineno, c.test.col_offset)),)
+            orelse = (f.If(c.lineno, test, body, orelse, self.column(c.test.lineno, c.test.col_offset)),)
         first = orelse[0]
         assert type(first) is f.If
         return first
 
     def _for(self, s: ast.For | ast.AsyncFor) -> f.Stmt:
-        column = self._column(s.iter.lineno, s.iter.col_offset)
+        column = self.column(s.iter.lineno, s.iter.col_offset)
         target, iterable = self.expr(s.target), self.expr(s.iter)
         return f.For(s.lineno, target, iterable, self.body(s.body), self.body(s.orelse), column)
 
     def _while(self, s: ast.While) -> f.Stmt:
-        column = self._column(s.test.lineno, s.test.col_offset)
+        column = self.column(s.test.lineno, s.test.col_offset)
         return f.While(s.lineno, self.expr(s.test), self.body(s.body), self.body(s.orelse), column)
 
     def _try(self, s: ast.Try) -> f.Stmt:
@@ -329,7 +129,7 @@ class _Lowering:
 
     def _function(self, s: ast.FunctionDef | ast.AsyncFunctionDef) -> f.Stmt:
         is_async = type(s) is ast.AsyncFunctionDef
-        qualname = self.function(s, s.name, s.lineno, s.args, s.body, s.decorator_list, s.returns, is_async)
+        qualname = self.function(s.name, s.lineno, s.args, s.body, s.decorator_list, s.returns, is_async)
         return f.FunctionDef(s.lineno, s.name, qualname)
 
     def _class(self, s: ast.ClassDef) -> f.Stmt:
@@ -355,7 +155,7 @@ class _Lowering:
     def _match(self, s: ast.Match) -> f.Stmt | None:
         """A chain of ifs; a pattern's captures become assignments from the subject."""
         subject = self.expr(s.subject)
-        subject_column = self._column(s.subject.lineno, s.subject.col_offset)
+        subject_column = self.column(s.subject.lineno, s.subject.col_offset)
         arms: list[tuple[ast.match_case, f.Body]] = []
         for case in s.cases:
             captured = [n for p in ast.walk(case.pattern) for n in (getattr(p, "name", None), getattr(p, "rest", None))]
@@ -399,9 +199,13 @@ class _Lowering:
         count = self._names[qualname] = self._names.get(qualname, 0) + 1
         return qualname if count == 1 else f"{qualname}@{count}"
 
+    def lambda_function(self, n: ast.Lambda) -> str:
+        self._lambdas += 1
+        body: list[ast.stmt] = [ast.copy_location(ast.Return(n.body), n)]
+        return self.function(f"<lambda{self._lambdas}>", n.lineno, n.args, body, [], None, False)
+
     def function(
         self,
-        node: ast.AST,
         name: str,
         line: int,
         arguments: ast.arguments,
@@ -455,34 +259,6 @@ class _Lowering:
 
 
 _L = _Lowering
-_EXPR: dict[type, Callable[[_Lowering, Any], f.Expr]] = {
-    ast.Name: _L._name,
-    ast.Attribute: _L._attribute,
-    ast.Call: _L._call,
-    ast.Constant: _L._constant,
-    ast.BoolOp: _L._boolop,
-    ast.UnaryOp: _L._unary,
-    ast.Compare: _L._compare,
-    ast.BinOp: _L._binop,
-    ast.IfExp: _L._ifexp,
-    ast.Subscript: _L._subscript,
-    ast.List: _L._sequence,
-    ast.Tuple: _L._sequence,
-    ast.Set: _L._set,
-    ast.Dict: _L._dict,
-    ast.ListComp: _L._comprehension,
-    ast.SetComp: _L._comprehension,
-    ast.DictComp: _L._comprehension,
-    ast.GeneratorExp: _L._comprehension,
-    ast.Lambda: _L._lambda,
-    ast.Yield: _L._yield,
-    ast.YieldFrom: _L._yield,
-    ast.Await: _L._await,
-    ast.Starred: _L._starred,
-    ast.NamedExpr: _L._walrus,
-    ast.Slice: _L._slice,
-    ast.JoinedStr: _L._fstring,
-}
 _STMT: dict[type, Callable[[_Lowering, Any], f.Stmt | None]] = {
     ast.Expr: _L._expr_stmt,
     ast.Assign: _L._assign,

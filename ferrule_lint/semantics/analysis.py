@@ -32,8 +32,9 @@ from ferrule_lint.semantics.gradients import gradient_order, participation, stag
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.groups.axes import axes_in
 from ferrule_lint.semantics.project.back_ends import BackEnds
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
-from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo, Names
+from ferrule_lint.semantics.project.names import Names
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.project.seeding import Seeding
 from ferrule_lint.semantics.project.sharding import Setting, Sharding
@@ -333,8 +334,9 @@ class Analysis:
 
     def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
         """What a call does to the variables that are passed to it."""
-        from ferrule_lint.semantics.calls.dispatch import Arguments, seen_by_others
-        from ferrule_lint.semantics.calls.modelled import make_uniform
+        from ferrule_lint.semantics.calls.agreement import make_uniform
+        from ferrule_lint.semantics.calls.arguments import Arguments
+        from ferrule_lint.semantics.calls.dispatch import seen_by_others
 
         function = summary.function
         if call is None or function is None:

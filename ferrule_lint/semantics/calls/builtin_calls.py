@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
@@ -34,9 +35,10 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.sources import environment
+from ferrule_lint.semantics.walk.truth import observe
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 _PURE = frozenset(
@@ -126,8 +128,6 @@ _OF_ALL = frozenset(["min", "max", "sum", "math.prod"])
 
 
 def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.walk.predicates import observe
-
     joined = computed(arguments.values)
     if dotted in _OF_ALL and joined.unordered is not None:
         joined = joined._replace(unordered=None)
@@ -259,8 +259,6 @@ def _next(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _any_all(frame: Frame, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.walk.predicates import observe
-
     if not arguments.positional:
         return UNKNOWN
     value = arguments.positional[0]
@@ -288,36 +286,9 @@ def _getattr(frame: Frame, arguments: Arguments) -> Value:
     return UNKNOWN
 
 
-def run_in_thread(frame: Frame, arguments: Arguments) -> Value:
-    """`asyncio.to_thread(function, ...)`, `executor.submit(function, ...)`: the function runs with the rest."""
-    from ferrule_lint.semantics.calls.dispatch import dispatch
-
-    if not arguments.positional:
-        return UNKNOWN
-    e = arguments.expr
-    rest = arguments.replaced(expr=e._replace(args=e.args[1:]), positional=arguments.positional[1:])
-    return dispatch(frame, arguments.positional[0], rest)
-
-
 def _getenv(frame: Frame, arguments: Arguments) -> Value:
     const = arguments.positional[0].const if arguments.positional else None
     return environment.variable(frame, const, arguments.expr.pos)
-
-
-def _map(frame: Frame, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.calls.dispatch import Arguments as Args
-    from ferrule_lint.semantics.calls.dispatch import dispatch
-    from ferrule_lint.semantics.walk.binding import element_of, loop_term
-
-    if len(arguments.positional) < 2:
-        return UNKNOWN
-    iterable, expr = arguments.positional[1], arguments.expr.args[1]
-    item = element_of(frame, iterable, expr)
-    with frame.recording() as terms:
-        result = dispatch(frame, arguments.positional[0], Args(arguments.expr._replace(args=(expr,)), (item,), {}))
-    if terms:
-        frame.emit(loop_term(frame, iterable, tuple(terms), arguments.expr.pos, expr))
-    return Value(data=result.data, length=iterable.length, unordered=iterable.unordered, element_types=result.types)
 
 
 def _empty(frame: Frame, arguments: Arguments) -> Value:
@@ -374,7 +345,7 @@ _FUNCTIONS: dict[str, _Handler] = {
     "asyncio.to_thread": run_in_thread,
     "os.getenv": _getenv,
     "os.environ.get": _getenv,
-    "map": _map,
+    "map": mapped,
     "filter": _filter,
     "type": _type,
     "collections.defaultdict": _empty,

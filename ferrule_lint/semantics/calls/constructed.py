@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.lattice import COUNTED, FLOWS, ITERATED, NO_D
 if TYPE_CHECKING:
     from ferrule_lint.facts import types as f
     from ferrule_lint.semantics.domain.summary import Summary
-    from ferrule_lint.semantics.project.names import FunctionInfo
+    from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _PREFIX = "."

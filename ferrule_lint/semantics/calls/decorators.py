@@ -12,7 +12,7 @@ from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Value
 from ferrule_lint.semantics.domain.targets import DECORATED, FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
-from ferrule_lint.semantics.project.names import External, FunctionInfo
+from ferrule_lint.semantics.project.entities import External, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk.body import execute

@@ -1,4 +1,6 @@
-"""Calls -> values, events and what they leave in their arguments."""
+"""Calls -> values, events and what they leave in their arguments: which call is whose business, and calls of what the
+project defines.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +9,22 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import builtin_calls, constructed, forwards, methods, modelled, receivers
+from ferrule_lint.semantics.calls import constructed, forwards, methods, modelled
+from ferrule_lint.semantics.calls.arguments import Arguments
+from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
+from ferrule_lint.semantics.calls.outside import model_of_method, of_library, of_method, rank_by_name, unknown_call
 from ferrule_lint.semantics.control import exceptions
-from ferrule_lint.semantics.data import iteration, tensors
+from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.conditions import Atom
 from ferrule_lint.semantics.domain.lattice import (
-    CONTAINED,
-    FLOWS,
-    ITEM,
     NO_DEPS,
-    NOTHING,
     PRIVATE,
-    UNIFORM,
     UNKNOWN,
     UNKNOWN_GROUP,
     WORLD,
-    Axes,
     Value,
     join,
-    recast,
-    worse,
 )
 from ferrule_lint.semantics.domain.targets import (
     DECORATED,
@@ -40,61 +37,24 @@ from ferrule_lint.semantics.domain.targets import (
 )
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice
-from ferrule_lint.semantics.gradients import gradient_order, participation, surgery
+from ferrule_lint.semantics.gradients import gradient_order, participation
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.project import abstract
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.sources import draws, first_rank, tokenizers
+from ferrule_lint.semantics.project.entities import ClassInfo
+from ferrule_lint.semantics.sources import tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.walk import unreachable
-from ferrule_lint.semantics.walk.attributes import FACTORIES, is_world_size, rank_axes
+from ferrule_lint.semantics.walk.attributes import is_world_size
 
 if TYPE_CHECKING:
-    from ferrule_lint.models.types import CallModel
     from ferrule_lint.semantics.domain.summary import Summary
     from ferrule_lint.semantics.walk.frame import Frame
 
 _MOST_ALTERNATIVES = 6
-#: names of calls that store a callable for later
-_KEEPS = re.compile(
-    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault|Process)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
-)
 #: functions that, by their names, do not shard the module they are given
 _LOOKS = re.compile(
     r"(load|save|get|print|log|count|len|next|list|isinstance|hasattr|getattr|id|type|unwrap|freeze)(_|$)"
 )
-
-
-class Arguments:
-    """The evaluated arguments of a call."""
-
-    __slots__ = ("expr", "keywords", "positional", "values")
-
-    def __init__(self, expr: f.Call, positional: tuple[Value, ...], keywords: dict[str, Value]) -> None:
-        self.expr = expr
-        self.positional = positional
-        self.keywords = keywords
-        #: all of them
-        self.values = (*positional, *keywords.values()) if keywords else positional
-
-    def replaced(self, *, expr: f.Call | None = None, positional: tuple[Value, ...] | None = None) -> Arguments:
-        """The same arguments for another call, or others for the same."""
-        return Arguments(expr or self.expr, self.positional if positional is None else positional, self.keywords)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether `*args` or `**kwargs` may pass more than is seen."""
-        return any(type(a) is f.Starred for a in self.expr.args) or any(k is None for k, _ in self.expr.keywords)
-
-    def expression(self, name: str, position: int | None) -> f.Expr | None:
-        for keyword, value in self.expr.keywords:
-            if keyword == name:
-                return value
-        if position is not None and position < len(self.expr.args):
-            if any(type(a) is f.Starred for a in self.expr.args[: position + 1]):
-                return None
-            return self.expr.args[position]
-        return None
 
 
 def call(frame: Frame, e: f.Call) -> Value:
@@ -193,7 +153,7 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         frame.decorated.append(tuple(frame.conditions))
         return UNKNOWN
     if type(target) is ExternalTarget:
-        return _external(frame, target.dotted, function, arguments)
+        return of_library(frame, target.dotted, function, arguments)
     if type(target) is FunctionTarget:
         return _project(frame, target, arguments)
     if type(target) is ClassTarget:
@@ -210,10 +170,10 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     if type(target) is MethodTarget and target.name in methods.COUNTS:
         return methods.size(frame, target, arguments)
     if type(target) is MethodTarget and target.receiver.external is not None:
-        model = _method_model(frame, target.receiver, target.name)
+        model = model_of_method(frame, target.receiver, target.name)
         if model is not None:
             if model.makes:
-                _run_callbacks(frame, arguments, target.name)
+                run_callbacks(frame, arguments, target.name)
             return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
     quiet = type(target) is MethodTarget and forwards.runs_nothing(target.name)
     if not quiet and (function.types or function.module or function.external is not None):
@@ -224,90 +184,12 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     if tokens is not None:
         return tokens
     if type(target) is MethodTarget:
-        return _method(frame, target, arguments)
+        return of_method(frame, target, arguments)
     value = forwards.by_name(frame, function, arguments)
     if value is not None:
         return value
     named = rank_by_name(frame, e)
     return named if named is not None else unknown_call(frame, arguments, None)
-
-
-# ---------------------------------------------------------------------- outside the project
-def _external(frame: Frame, dotted: str, function: Value, arguments: Arguments) -> Value:
-    e = arguments.expr
-    roots.check(frame, frame.models.canonical(dotted), arguments)
-    builtin = builtin_calls.call(frame, dotted, arguments)
-    if builtin is not None:
-        return builtin
-    if dotted == "torch.numel" and arguments.positional:
-        return methods.size(
-            frame, MethodTarget(arguments.positional[0], "numel"), Arguments(e._replace(args=()), (), {})
-        )
-    if dotted.startswith("torch."):
-        tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
-        if tensor is not None and not dotted.startswith("torch.distributed"):
-            return draws.drawn(frame, dotted, e, tensor)
-    if dotted.startswith("numpy.") and (array := tensors.of_numpy(frame, dotted[6:], arguments)) is not None:
-        return array
-    model = frame.models.call(dotted)
-    if model is not None:
-        if model.makes:  # a thread, a process, a future
-            _run_callbacks(frame, arguments, dotted.rpartition(".")[2])
-        return modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
-    role = frame.models.class_(dotted)
-    if role is not None:
-        data = next((v.data for v in arguments.values if v.data), None)
-        length, shape, deps = None, None, NO_DEPS
-        if role.role == "loader":
-            length, shape, deps = iteration.of_loader(frame, arguments)
-        return Value(
-            length=length,
-            length_deps=deps,
-            shape=shape,
-            uneven_last=shape is not None,  # of the batches, not of the loader
-            uniform=role.role not in ("loader",),
-            external=frame.models.canonical(dotted),
-            module=role.role in ("module", "sharded", "ddp", "leaf"),
-            loader=role.role == "loader",
-            group=frozenset(role.axes) or None,
-            data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
-            element_types=NOTHING.union(*(v.types | v.element_types for v in arguments.values)) or NOTHING,
-        )
-    class_name, _, last = dotted.rpartition(".")
-    for candidate in (dotted, class_name if last in FACTORIES else ""):
-        if candidate and frame.analysis.is_module_class(candidate):
-            return Value(external=candidate, module=True, unwrapped=True)
-    library = dotted.rpartition(".")[0]
-    by_receiver = frame.models.method(dotted.rpartition(".")[2], library.rpartition(".")[2]) if library else None
-    if by_receiver is not None and not frame.models.knows_library(dotted):
-        return modelled.apply(frame, by_receiver, arguments, None, _by_convention(by_receiver))
-    if not frame.models.knows_library(dotted) or "." not in dotted:
-        named = rank_by_name(frame, e)
-        if named is not None:
-            return named
-    initialized = frame.models.convention("initialized", dotted.rpartition(".")[2])
-    if initialized is not None:
-        return Value(uniform=True, const="True")
-    return unknown_call(frame, arguments, None, name=dotted.rpartition(".")[2], group=function.group)
-
-
-def rank_by_name(frame: Frame, e: f.Call) -> Value | None:
-    """`get_rank()`, `is_main_process()`: by the naming convention."""
-    name = last_name(e.func)
-    if not name:
-        return None
-    if is_world_size(name):
-        return Value(uniform=True, world_size=True)
-    axes = frame.models.convention("rank", name)
-    if axes is None:
-        return None
-    where = rank_axes(frame, frozenset(axes), e)
-    note = f"`{render(e.func)}()` differs by rank"
-    # a place in a group that cannot be told: what its members do in groups of their own is their business
-    somewhere = where == UNKNOWN_GROUP
-    return first_rank.named(
-        Value(divergence=frame.source(where, "rank", e.pos, note, Confidence.MEDIUM, member=somewhere)), name
-    )
 
 
 # ---------------------------------------------------------------------- inside the project
@@ -419,143 +301,3 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
             value = participation.of_forward(frame, forwards.channel(arguments), arguments, value, only)
         return value
     return forward
-
-
-# ---------------------------------------------------------------------- methods of unknown receivers
-def _method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
-    e = arguments.expr
-    receiver = target.receiver
-    receiver_expr = e.func.base if type(e.func) is f.Attr else None
-    text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
-    if target.name in surgery.METHODS and not frame.light:
-        surgery.of_method(frame, target.name, receiver, e)
-    if target.name == "backward":
-        forwards.backward(frame, receiver, arguments)
-    if target.name in methods.SIZES:
-        return methods.size(frame, target, arguments)
-    known = receiver.data is not None or receiver.divergence is not None or receiver.shape is not None
-    passed = any(how in (FLOWS, ITEM) for _, how in receiver.deps) and not receiver.types and not receiver.module
-    if known or passed or target.name.startswith("new_"):  # only tensors have `new_zeros` and its like
-        tensor = tensors.call(frame, target.name, arguments, receiver)
-        if tensor is not None and not frame.models.method(target.name, text):
-            return tensor
-    model = _method_model(frame, receiver, target.name)
-    if model is not None:
-        return modelled.apply(frame, model, arguments, receiver, Confidence.parse(model.confidence))
-    if not receiver.types and receiver.data is None and receiver.shape is None:
-        model = frame.models.method(target.name, text)
-        if model is not None:
-            return modelled.apply(frame, model, arguments, receiver, _by_convention(model))
-    value = methods.method(frame, target, arguments)
-    if value is not None:
-        return value
-    if target.name == "generate" and any(v.data is not None for v in arguments.values):
-        return forwards.generated(frame, "generate", arguments)
-    value = forwards.by_name(frame, receiver, arguments)
-    if value is not None:
-        return value
-    named = rank_by_name(frame, e)
-    if named is not None:
-        return named
-    if frame.models.convention("initialized", target.name) is not None and receiver.data is None:
-        return Value(uniform=True, const="True")
-    value = receivers.call(frame, target, arguments, text)
-    if value is not None:
-        return value
-    by_name = _only_method(frame, target, text)
-    if by_name is not None:
-        guessed = receiver._replace(types=NOTHING)
-        return frame.analysis.call_function(
-            frame, by_name, guessed, arguments.positional, arguments.keywords, e.pos, call=e,
-            confidence=Confidence.LOW,
-        )  # fmt: skip
-    return unknown_call(frame, arguments, receiver, name=target.name)
-
-
-def _by_convention(model: CallModel) -> Confidence:
-    """How sure a model is whose method was recognised by the receiver's name."""
-    return min(Confidence.MEDIUM, Confidence.parse(model.confidence))
-
-
-def _method_model(frame: Frame, receiver: Value, name: str) -> CallModel | None:
-    candidates: list[str] = []
-    if receiver.external is not None:
-        candidates.append(receiver.external)
-    for info in receiver.types:
-        candidates += frame.analysis.names.external_bases(info)
-    if receiver.module:
-        candidates.append("torch.nn.Module")
-    for candidate in candidates:
-        model = frame.models.call(f"{candidate}.{name}")
-        if model is not None:
-            return model
-    if receiver.data is not None or receiver.divergence is not None or receiver.shape is not None:
-        return frame.models.call(f"torch.Tensor.{name}")
-    return None
-
-
-def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo | None:
-    """The method of this name when only one class of the project has it and the name is not an everyday one."""
-    if target.receiver.types or target.receiver.data is not None or target.name.startswith("__"):
-        return None
-    everyday = len(target.name) < 8 or "_" not in target.name.strip("_")
-    return None if everyday else frame.analysis.names.only_method(target.name)
-
-
-# ---------------------------------------------------------------------- unknown calls
-def unknown_call(
-    frame: Frame, arguments: Arguments, receiver: Value | None, name: str = "", group: Axes | None = None
-) -> Value:
-    """An unknown call is pure: data stays data, a divergent scalar becomes unknown, callables given to it run.
-
-    A call that by its name only keeps them (`setattr`, `register_hook`) does not run them.
-    """
-    _run_callbacks(frame, arguments, name)
-    values = [*arguments.values, *([receiver] if receiver is not None else [])]
-    result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN
-    data = None
-    deps = NO_DEPS
-    for v in values:
-        data = worse(data, v.data)
-        if v.divergence is not None and v.divergence.kind == "data":
-            data = worse(data, v.divergence)
-        if v.deps:
-            deps |= recast(v.deps, CONTAINED, FLOWS, ITEM)
-    keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
-    return result._replace(
-        uniform=result.uniform and data is None,
-        data=data,
-        deps=deps,
-        types=receiver.types if receiver is not None and keeps_module else NOTHING,
-        group=group,
-        module=receiver is not None and receiver.module and keeps_module,
-        unwrapped=receiver is not None and receiver.unwrapped and keeps_module,
-        agreed=receiver is not None and receiver.agreed and data is None,
-        multiple=name in iteration.CUTS and any(v.multiple for v in arguments.values),
-    )
-
-
-def _run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
-    """The callables that a call is given run, unless it keeps them by its name."""
-    if _KEEPS.search(name) is not None:
-        return
-    for i, value in enumerate(arguments.values):
-        if type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
-            dispatch(frame, value, _handed_on(arguments, i))
-
-
-def _handed_on(arguments: Arguments, i: int) -> Arguments:
-    """What a call gets that is handed to an unknown one: by Python's habit (`submit`, `run`, `run_in_executor`), the
-    positional arguments that follow it."""
-    e = arguments.expr
-    rest = arguments.positional[i + 1 :] if i < len(e.args) else ()
-    if arguments.is_open or any(v.target is not None for v in rest):
-        rest = ()
-    return Arguments(e._replace(args=e.args[i + 1 :] if rest else (), keywords=()), rest, {})
-
-
-def _is_callback(value: Value) -> bool:
-    target = value.target
-    while type(target) is PartialTarget:
-        target = target.target.target
-    return type(target) is FunctionTarget and not target.function.is_generator

@@ -17,7 +17,7 @@ from ferrule_lint.semantics.project.training import asked_only_to_infer, only_in
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: methods of a module of unknown class that run nothing

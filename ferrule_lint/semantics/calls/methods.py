@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, run_in_thread, serialised
+from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
+from ferrule_lint.semantics.calls.callbacks import run_in_thread
 from ferrule_lint.semantics.data import filters, layout
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
@@ -27,7 +28,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: how many elements a tensor has, which is nothing of what is in it

@@ -18,9 +18,9 @@ from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.domain.targets import MethodTarget
-    from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, ModuleInfo
+    from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

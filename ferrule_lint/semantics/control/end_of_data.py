@@ -8,7 +8,6 @@ one that it imports something from, has a data set that every process walks for 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
@@ -17,9 +16,9 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.lattice import COUNTED, ITERATED, NO_DEPS, WORLD, Deps, Divergence, recast, rounds_of
-from ferrule_lint.semantics.domain.text import last_name, position, shown
+from ferrule_lint.semantics.domain.text import last_name, position, shown, words
 from ferrule_lint.semantics.project import programs
-from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -150,10 +149,4 @@ def _is_picked(node: object) -> bool:
 
 
 def _speaks(expr: f.Expr, of: re.Pattern[str]) -> bool:
-    return any(of.search(name) for name in _names(expr))
-
-
-def _names(expr: f.Expr) -> Iterator[str]:
-    for node in walk(expr):
-        if type(node) is f.Name or type(node) is f.Attr:
-            yield last_name(node)
+    return any(of.search(word) for word in words(expr))

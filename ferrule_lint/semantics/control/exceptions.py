@@ -15,7 +15,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import end_of_data, failing
 from ferrule_lint.semantics.control.end_of_data import Ending
@@ -24,7 +24,7 @@ from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergence, Value
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, shown
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit
-from ferrule_lint.semantics.project.names import ClassInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
@@ -356,22 +356,17 @@ class _Handling:
         #: raised -> qualified names of functions
         self.raisers: dict[str, list[str]] = {}
         for qualname, function in module.functions.items():
-            stack: list[object] = list(function.body)
+            stack = list(function.body)
             while stack:
                 s = stack.pop()
+                stack += [inner for block in blocks(s) for inner in block]
                 if type(s) is f.Try:
-                    stack += [*s.body, *s.orelse, *s.final]
                     for handler in s.handlers:
-                        stack += handler.body
                         self.translating |= {_raised_name(x) for x in handler.body if type(x) is f.Raise}
                         if carries_on(handler.body):
                             self.survived.update(names_of(handler))
                 elif type(s) is f.Raise:
                     self.raisers.setdefault(_raised_name(s), []).append(qualname)
-                elif type(s) is f.If or type(s) is f.For or type(s) is f.While:
-                    stack += [*s.body, *s.orelse]
-                elif type(s) is f.With:
-                    stack += s.body
 
 
 class Exceptions:

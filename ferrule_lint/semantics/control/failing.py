@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name
+from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, variables, words
 from ferrule_lint.semantics.domain.trace import CallTerm, Term
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -103,13 +103,13 @@ def is_made_up(frame: Frame, e: f.Call, values: Sequence[Value]) -> bool:
 
 def _speaks_of_made_up(expr: f.Expr, made: Sequence[f.Assign], depth: int) -> bool:
     """`made`: the assignments of the function; one of those to a name tells where its value comes from."""
-    names = {last_name(node) for node in walk(expr) if type(node) is f.Name or type(node) is f.Attr}
+    names = set(words(expr))
     if any(_MADE_UP.search(name) for name in names):
         return True
     return depth > 0 and any(
         s.value is not None and _speaks_of_made_up(s.value, made, depth - 1)
         for s in made
-        if any(type(node) is f.Name and node.id in names for node in walk(s.targets))
+        if not names.isdisjoint(variables(s.targets))
     )
 
 

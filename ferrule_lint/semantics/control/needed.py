@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import blocks, walk
+from ferrule_lint.semantics.domain.text import variables
 
 _EXITS = (f.Return, f.Raise, f.Break, f.Continue, f.Yield)
 
@@ -41,21 +42,10 @@ def _around(body: f.Body, pos: f.Pos) -> list[tuple[f.Body, int]]:
         s = body[i]
         if s.line > pos[0]:
             continue
-        inner = next((found for part in _blocks(s) if (found := _around(part, pos))), [])
+        # the last one that begins before the place
+        inner = next((found for part in reversed([*blocks(s)]) if (found := _around(part, pos))), [])
         return [(body, i), *inner]
     return []
-
-
-def _blocks(s: f.Stmt) -> Iterator[f.Body]:
-    """The blocks of a statement, the last one first: each begins after its head."""
-    if type(s) in (f.If, f.For, f.While):
-        yield s.orelse  # type: ignore[union-attr]
-    if type(s) is f.Try:
-        yield s.final
-        yield s.orelse
-        yield from (h.body for h in reversed(s.handlers))
-    if type(s) in (f.If, f.For, f.While, f.With, f.Try):
-        yield s.body  # type: ignore[union-attr]
 
 
 def _uses(block: f.Body, name: str) -> bool | None:
@@ -67,7 +57,7 @@ def _uses(block: f.Body, name: str) -> bool | None:
             return True
         if type(s) is f.With and (inner := _uses(s.body, name)) is not None:
             return inner
-        if _leaves(s) or _assigns(s, name) or (type(s) is f.If and _asks(s.test, name)):
+        if _leaves(s) or _assigns(s, name) or (type(s) is f.If and name in variables(s.test)):
             return False
     return None
 
@@ -121,10 +111,6 @@ def _assigns(s: f.Stmt, name: str) -> bool:
             targets = tuple(target for _, target in node.items)
         elif type(node) is f.Walrus and node.name == name:
             return True
-        if any(type(t) is f.Name and t.id == name for target in targets for t in walk((target,))):
+        if name in variables(targets):
             return True
     return False
-
-
-def _asks(test: f.Expr, name: str) -> bool:
-    return any(type(node) is f.Name and node.id == name for node in walk((test,)))

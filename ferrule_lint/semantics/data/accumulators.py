@@ -15,7 +15,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.ordering import VIEWS, numbers
 from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown
-from ferrule_lint.semantics.project.names import ModuleInfo
+from ferrule_lint.semantics.project.entities import ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -53,7 +53,7 @@ def _made(frame: Frame, buffers: f.Expr) -> f.Expr:
 def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Expr, ...]) -> bool:
     """Whether what is made for each item of something that the ranks have gathered is made by that item:
     `torch.empty(n) for n in sizes`, `torch.empty(sizes[i]) for i in range(len(sizes))`."""
-    names = {n.id for n in walk(target) if type(n) is f.Name}
+    names = variables(target)
     used = [n for element in elements for n in walk(element)]
     if not any(type(n) is f.Name and n.id in names for n in used):
         return False

@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.text import dotted_name, last_name
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.project.names import ModuleInfo
+    from ferrule_lint.semantics.project.entities import ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: https://huggingface.co/docs/transformers/main_classes/data_collator and torch.utils.data.default_collate

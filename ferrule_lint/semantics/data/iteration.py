@@ -22,10 +22,10 @@ from ferrule_lint.semantics.domain.lattice import (
     rounds_of,
     worse,
 )
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, render, variables
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame, Round
 
 #: arguments of a data loader that decide how many batches it yields, by name and position
@@ -244,7 +244,7 @@ def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
     if not frame.rounds:
         return False
     for counting, ending in ((left, right), (right, left)):
-        names = {node.id for node in walk(counting) if type(node) is f.Name}
+        names = variables(counting)
         sized = {
             render(node.args[0])
             for part in walk(ending)

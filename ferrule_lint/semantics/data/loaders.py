@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, variables
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 _VIEWS = ("items", "values", "enumerate", "list")
@@ -22,13 +22,14 @@ def are_all(frame: Frame, arguments: Arguments) -> bool:
     if arguments.is_open or not given:
         return False
     return all(
-        value.loader or _is_named(frame, expr) or _is_one_of(frame, expr)
+        value.loader or is_named(frame, expr) or _is_one_of(frame, expr)
         for expr, value in zip(given, arguments.values, strict=False)
     )
 
 
-def _is_named(frame: Frame, expr: f.Expr) -> bool:
-    name = last_name(expr) if type(expr) is f.Name or type(expr) is f.Attr else ""
+def is_named(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something has the name of a data loader."""
+    name = last_name(expr)
     return bool(name) and frame.models.convention("loader", name) is not None
 
 
@@ -37,12 +38,8 @@ def _is_one_of(frame: Frame, expr: f.Expr) -> bool:
     if type(expr) is not f.Name:
         return False
     body = frame.function.body if frame.function is not None else frame.module.body
-    walked = [
-        iterable
-        for target, iterable in _loops(body)
-        if any(type(bound) is f.Name and bound.id == expr.id for bound in walk((target,)))
-    ]
-    return bool(walked) and all(_is_named(frame, _base(iterable)) for iterable in walked)
+    walked = [iterable for target, iterable in _loops(body) if expr.id in variables(target)]
+    return bool(walked) and all(is_named(frame, _base(iterable)) for iterable in walked)
 
 
 def _loops(body: f.Body) -> Iterator[tuple[f.Expr, f.Expr]]:

@@ -20,8 +20,8 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import MEASURES, walked
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, shown
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.domain.text import last_name, shown, variables
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -107,13 +107,13 @@ def _passed_in(method: FunctionInfo, key: f.Expr) -> bool:
     for _ in range(_ROUNDS):
         before = len(taken)
         for node in walk(method.body):
-            if type(node) is f.For and _names(node.iterable) & (given | taken) and not _speaks(node.iterable):
-                taken |= _names(node.target)
-            elif type(node) is f.Assign and node.value is not None and _names(node.value) & taken:
+            if type(node) is f.For and variables(node.iterable) & (given | taken) and not _speaks(node.iterable):
+                taken |= variables(node.target)
+            elif type(node) is f.Assign and node.value is not None and variables(node.value) & taken:
                 taken |= {last_name(t) for t in node.targets if type(t) is f.Name}
         if len(taken) == before:
             break
-    return bool(_names(key) & taken)
+    return bool(variables(key) & taken)
 
 
 #: steps from what was passed in to the key
@@ -123,7 +123,3 @@ _ROUNDS = 4
 def _speaks(expr: f.Expr) -> bool:
     """Whether what is walked names something that ranks share (`model.named_parameters()`)."""
     return any(type(n) is f.Attr and _SHARED.search(n.attr) for n in walk((expr,)))
-
-
-def _names(expr: f.Expr) -> set[str]:
-    return {n.id for n in walk((expr,)) if type(n) is f.Name}

@@ -1,16 +1,12 @@
-"""Do two ranks that answer a test differently issue the same events?
+"""What one of two ranks issues that answer a test differently, for the two to be compared.
 
-A product of two abstract ranks (GPUVerify's two-thread reduction): both share every undecided choice, and differ in the
-divergent atoms. A *signature* is the sequence of events that a rank issues, as nested tuples, computed right to left
-with the continuation, so that an exit simply drops what follows. Cost: linear in the trace for each assignment of at
-most `MOST_ATOMS` linked atoms, within a budget that ends in silence.
+A *signature* is the sequence of events that a rank issues, as nested tuples, computed right to left with the
+continuation, so that an exit simply drops what follows. What may be issued at all are *occurrences*.
 """
 
 from __future__ import annotations
 
-import collections
-import itertools
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -20,14 +16,15 @@ from ferrule_lint.semantics.divergence.signatures import (
     LONGEST_CALL_SIGNATURE,
     RAISES,
     Signature,
-    alike,
     issues,
+    leaves,
     mentions,
     runs_the_same,
     size_of,
+    without_empty_rounds,
 )
-from ferrule_lint.semantics.domain.conditions import Atom, atoms, deps_of, evaluate, implied
-from ferrule_lint.semantics.domain.lattice import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, Divergence, overlap
+from ferrule_lint.semantics.domain.conditions import atoms, deps_of, evaluate, implied
+from ferrule_lint.semantics.domain.lattice import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, overlap
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
     ITSELF,
@@ -38,22 +35,13 @@ from ferrule_lint.semantics.domain.trace import (
     Exit,
     Loop,
     Trace,
-    choices_and_loops,
     every_term,
-    has_exit,
-    parts,
     stands_in,
 )
 
 MOST_ATOMS = 4
 
 BUDGET = 6000
-
-#: trace terms visited in all comparisons of one function
-MOST_EFFORT = 300_000
-
-#: settings that several tests ask for, told apart when a difference is checked once more
-MOST_SETTINGS = 3
 
 
 class Occurrence(NamedTuple):
@@ -78,14 +66,6 @@ class Occurrence(NamedTuple):
     def dummy(self) -> bool:
         """Whether it is there for the sake of the other ranks only."""
         return (self.call or self.event).dummy
-
-
-@dataclass(slots=True)
-class Effort:
-    """What the comparisons of one function may still cost, and who is told where that, or another budget, ends one."""
-
-    count: Callable[[str], None] = lambda what: None
-    left: int = MOST_EFFORT
 
 
 class Difference(NamedTuple):
@@ -284,8 +264,8 @@ class Comparison:
         if body is RAISES or rest is RAISES:
             return rest
         if term.polls and (self.waits or self.comes_back):
-            body = _without_empty_rounds(body)
-            if self.waits and not _leaves(body) and not issues(body) and self._may_issue(term.body):
+            body = without_empty_rounds(body)
+            if self.waits and not leaves(body) and not issues(body) and self._may_issue(term.body):
                 return RAISES
         if issues(body) or (mentions(body, "return") and issues(rest)):
             return (self._token("loop", body), *rest)
@@ -398,234 +378,9 @@ def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
     return next((o for o in found if o.event.op not in ALIKE), None)
 
 
-def difference(
-    root: Trace,
-    choice: Choice,
-    own: Mapping[str, Atom],
-    divergence: Divergence,
-    least: Confidence,
-    surely: bool = False,
-    effort: Effort | None = None,
-) -> Difference | None:
-    """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
-
-    `surely`: the ranks differ only under a setting that is not known, so that what calls issue only if an argument
-    says so is no evidence: the two settings may exclude each other.
-    """
-    effort = effort or Effort()
-    if effort.left <= 0:
-        effort.count("comparisons of long traces")
-        return None
-    axes = divergence.axes
-    lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
-    # a tower run for images and again for videos, or for each span of a sample, is balanced by one dummy run in
-    # practice; that it runs matters
-    by_presence = divergence.kind in ("structure", "data")
-    only = divergence.kind == "rank"
-    question = Comparison(
-        axes, least, lenient, by_presence, only, divergence.member, surely,
-        divergence.group if axes == UNKNOWN_GROUP else "", divergence.kind == "host", divergence.kind == "rank",
-    )  # fmt: skip
-    keys = _linked(root, own)
-    if len(keys) > MOST_ATOMS:
-        effort.count("tests linked in a comparison")
-        keys = keys[:MOST_ATOMS] if len(own) <= MOST_ATOMS else list(own)[:MOST_ATOMS]
-    outcomes: list[tuple[dict[str, bool], Signature]] = []
-    for values in itertools.product((True, False), repeat=len(keys)):
-        assignment = dict(zip(keys, values, strict=True))
-        comparison = question.fresh()
-        signature = comparison.signature(root, (), assignment)
-        effort.left -= BUDGET - comparison.budget
-        if comparison.exhausted:
-            effort.count("comparisons of long traces")
-            return None
-        if signature is not RAISES:
-            outcomes.append((assignment, signature))
-    for (a, x), (b, y) in itertools.combinations(outcomes, 2):
-        if not (issues(x) or issues(y)) or alike(x, y, by_presence):
-            continue
-        if any(a[k] != b[k] for k in keys if k not in own):
-            continue
-        for settings in _settings(root, choice):
-            one, other = {**settings, **a}, {**settings, **b}
-            # without settings that is what has been compared just now
-            if not settings or _differ(question, root, one, other, by_presence):
-                found = _explain(root, choice, one, other, question.fresh())
-                if found is not None:
-                    return found
-    return None
-
-
-def _leaves(body: Signature) -> bool:
-    return mentions(body, "return") or mentions(body, "break")
-
-
-def _without_empty_rounds(body: Signature) -> Signature:
-    """The rounds of a loop that issue something: of two ways through it, the other where one issues nothing."""
-    while len(body) == 1 and type(body[0]) is tuple and body[0] and body[0][0] == "either":
-        _, a, b = body[0]
-        if not issues(a) and not _leaves(a):
-            body = b
-        elif not issues(b) and not _leaves(b):
-            body = a
-        else:
-            break
-    return body
-
-
-def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
-    """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
-    own = [o for o in choices_and_loops((choice,)) if type(o) is Choice]
-    asked = _settings_of([choice])
-    leaving = _settings_of([o for o in own if o is not choice and has_exit(o.body + o.orelse)])
-    others: set[str] = set()
-    outside: set[str] = set()
-    if asked or leaving:
-        inside = {id(o) for o in own}
-        choices = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice]
-        others = _settings_of(choices)
-        outside = _settings_of([o for o in choices if id(o) not in inside])
-    # an exit in here may be taken under the same setting that decides over what comes elsewhere, and in another round
-    # of a loop the settings that led here are what they were
-    keys = sorted((asked & others) | (leaving & outside) | _settings_of(_around(root, choice) or ()))[:MOST_SETTINGS]
-    return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
-
-
-def _around(trace: Trace, choice: Choice) -> list[Choice] | None:
-    """The choices that a choice stands in, itself not included; None: it is not here."""
-    for term in trace:
-        if term is choice:
-            return []
-        if inner := parts(term):
-            found = _around(inner, choice)
-            if found is not None:
-                return [term, *found] if type(term) is Choice else found
-    return None
-
-
-def _settings_of(choices: Iterable[Choice]) -> set[str]:
-    return {a.key for o in choices for a in atoms(o.formula) if a.divergence is None}
-
-
-def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:
-    """Whether two ranks issue different events, or it would take too long to tell."""
-    first, second = question.fresh(), question.fresh()
-    x, y = first.signature(root, (), a), second.signature(root, (), b)
-    if first.exhausted or second.exhausted:
-        return True
-    return x is not RAISES and y is not RAISES and not alike(x, y, by_presence)
-
-
-def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:
-    """The divergent atoms that appear in one choice with one of `own`: their outcomes have to be told together."""
-    keys = dict.fromkeys(own)
-    for other in choices_and_loops(root):
-        if type(other) is Choice:
-            divergent = [a.key for a in atoms(other.formula) if a.divergence is not None]
-            if any(k in own for k in divergent):
-                keys.update(dict.fromkeys(divergent))
-    return list(keys)
-
-
-def _explain(
-    root: Trace, choice: Choice, a: Mapping[str, bool], b: Mapping[str, bool], comparison: Comparison
-) -> Difference | None:
-    """The occurrences behind two differing signatures, those inside the choice first."""
-    first: list[Occurrence] = []
-    second: list[Occurrence] = []
-    comparison.occurrences(root, a, first)
-    comparison.occurrences(root, b, second)
-    in_first, in_second = {o.key for o in first}, {o.key for o in second}
-    differing = _unique([o for o in first if o.key not in in_second] + [o for o in second if o.key not in in_first])
-    if differing and all(o.dummy for o in differing):
-        return None
-    inside: list[Occurrence] = []
-    comparison.occurrences(choice.body, {}, inside)
-    comparison.occurrences(choice.orelse, {}, inside)
-    inside_keys = {o.key for o in inside}
-    within = [o for o in differing if o.key in inside_keys]
-    if not within:
-        within = _under_a_setting(root, choice, a, b, comparison, inside_keys)
-    if within:
-        return Difference(tuple(_unmatched(within, first, second)), False, comparison.axes)
-    if not (has_exit(choice.body) or has_exit(choice.orelse)):
-        return None  # another choice on the same atom speaks of these
-    rest: list[Occurrence] = []
-    comparison.occurrences(_after(root, choice) or (), {}, rest)
-    skipped = {o.key for o in rest}
-    after = [o for o in differing if o.key in skipped]
-    # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
-    found = after or differing or _unique(rest) or _unique(first + second)
-    return Difference(tuple(found), True, comparison.axes) if found else None
-
-
-def _under_a_setting(
-    root: Trace,
-    choice: Choice,
-    a: Mapping[str, bool],
-    b: Mapping[str, bool],
-    comparison: Comparison,
-    inside: Collection[tuple[object, ...]],
-) -> list[Occurrence]:
-    """What only one of two ranks issues inside `choice` when the tests that they share come out in some way: in
-    `rank == 0 or setting` either rank may issue it as long as the setting is open. What a call issues is a guess
-    then: the same setting may stand before it in there."""
-    shared = list(dict.fromkeys(atom.key for atom in atoms(choice.formula) if atom.key not in a))
-    for outcome in itertools.product((False, True), repeat=len(shared)) if 0 < len(shared) <= MOST_ATOMS else ():
-        settings = dict(zip(shared, outcome, strict=True))
-        first: list[Occurrence] = []
-        second: list[Occurrence] = []
-        comparison.occurrences(root, {**settings, **a}, first)
-        comparison.occurrences(root, {**settings, **b}, second)
-        in_first, in_second = {o.key for o in first}, {o.key for o in second}
-        found = [o for o in first + second if o.key in inside and (o.key in in_first) is not (o.key in in_second)]
-        if comparison.least > Confidence.LOW:
-            found = [o for o in found if o.call is None or _issues_by_itself(o.call, comparison)]
-        if found:
-            return _unique(found)
-    return []
-
-
-def _issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:
+def issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:
     """Whether what a call issues depends on no argument and on no object's state: a helper for a barrier, say."""
     function = call.summary.function
     if function is None or function.owner is not None:
         return False
     return issues(replace(comparison.fresh(), surely=True).call_signature(call.summary))
-
-
-def _after(trace: Trace, choice: Choice) -> Trace | None:
-    """What comes after a choice on the ways through it, the next round of a loop included; None: it is not here."""
-    for i, term in enumerate(trace):
-        if term is choice:
-            return trace[i + 1 :]
-        if type(term) is Choice:
-            for arm in (term.body, term.orelse):
-                found = _after(arm, choice)
-                if found is not None:
-                    return (*found, *trace[i + 1 :])
-        elif type(term) is Loop:
-            found = _after(term.body, choice)
-            if found is not None:
-                return (*found, *term.body, *trace[i + 1 :])
-        elif type(term) is Attempt:
-            for tried in (term.body, *(handled for _, handled in term.handlers)):
-                found = _after(tried, choice)
-                if found is not None:
-                    return (*found, *trace[i + 1 :])
-    return None
-
-
-def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:
-    """Of the differing occurrences, those whose like the other rank does not issue at all, or else not as often; all
-    if that is none."""
-    balance: collections.Counter[tuple[object, ...]] = collections.Counter()
-    for occurrences, sign in ((first, 1), (second, -1)):
-        for o in occurrences:
-            balance[o.kind] += sign
-    alone = {o.kind for o in first} ^ {o.kind for o in second}
-    return [o for o in within if o.kind in alone] or [o for o in within if balance[o.kind]] or within
-
-
-def _unique(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
-    return list({o.key: o for o in occurrences}.values())

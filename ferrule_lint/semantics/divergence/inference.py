@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.conditions import atoms, evaluate
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Loop, Term, Trace
-from ferrule_lint.semantics.project.names import FunctionInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo
 
 #: calls of calls that are looked into
 _DEEPEST = 6

@@ -13,23 +13,11 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.forwards import is_of_buffers
 from ferrule_lint.semantics.calls.instantiate import divergence_through
-from ferrule_lint.semantics.calls.modelled import (
-    meets,
-    selected_by_content,
-    shape_message,
-    shape_problems,
-    told_by_rank,
-)
+from ferrule_lint.semantics.calls.shapes import meets, selected_by_content, shape_message, shape_problems, told_by_rank
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import length_deps
-from ferrule_lint.semantics.divergence.compare import (
-    Comparison,
-    Effort,
-    Occurrence,
-    branch_code,
-    difference,
-    first_in_order,
-)
+from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
+from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import (

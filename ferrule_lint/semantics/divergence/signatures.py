@@ -197,3 +197,21 @@ def _ways(
         if len(found) > _MOST_WAYS:
             return None
     return frozenset(found)
+
+
+def leaves(body: Signature) -> bool:
+    """Whether a round may be the last one."""
+    return mentions(body, "return") or mentions(body, "break")
+
+
+def without_empty_rounds(body: Signature) -> Signature:
+    """The rounds of a loop that issue something: of two ways through it, the other where one issues nothing."""
+    while len(body) == 1 and type(body[0]) is tuple and body[0] and body[0][0] == "either":
+        _, a, b = body[0]
+        if not issues(a) and not leaves(a):
+            body = b
+        elif not issues(b) and not leaves(b):
+            body = a
+        else:
+            break
+    return body

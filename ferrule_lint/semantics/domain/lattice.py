@@ -18,7 +18,7 @@ from ferrule_lint.findings import Confidence, Step
 if TYPE_CHECKING:
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.domain.targets import Target
-    from ferrule_lint.semantics.project.names import ClassInfo
+    from ferrule_lint.semantics.project.entities import ClassInfo
 
 Axes = frozenset[str]
 

@@ -11,7 +11,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.control.exceptions import Escape
-    from ferrule_lint.semantics.project.names import FunctionInfo
+    from ferrule_lint.semantics.project.entities import FunctionInfo
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
-    from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, ModuleInfo
+    from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 
 _DEEPEST = 10
 _SHOWN = 60
@@ -53,6 +54,16 @@ def root_name(expr: f.Expr | None) -> str:
         else:
             expr = expr.base  # type: ignore[union-attr]
     return expr.id if type(expr) is f.Name else ""
+
+
+def words(node: object) -> Iterator[str]:
+    """Every name and every attribute in an expression or block: `a`, `b` and `c` of `a.b(c)`."""
+    return (last_name(part) for part in walk(node) if type(part) is f.Name or type(part) is f.Attr)
+
+
+def variables(node: object) -> set[str]:
+    """The names in an expression or block, attributes apart: `a` and `c` of `a.b(c)`."""
+    return {part.id for part in walk(node) if type(part) is f.Name}
 
 
 def position(expr: f.Expr | None) -> f.Pos | None:

@@ -38,9 +38,9 @@ from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.domain.trace import ITSELF
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.domain.summary import Summary
-    from ferrule_lint.semantics.project.names import ClassInfo
+    from ferrule_lint.semantics.project.entities import ClassInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: kinds of conditions that differ between ranks which reduce their gradients together

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Axes, Divergence, Value
@@ -105,13 +105,8 @@ def _statements(body: f.Body, stage_tests: set[tuple[int, int]]) -> list[f.Stmt]
         if pos is not None and pos[:2] in stage_tests:
             continue
         out.append(s)
-        for part in ("body", "orelse", "final"):
-            inner = getattr(s, part, None)
-            if type(inner) is tuple:
-                out += _statements(inner, stage_tests)
-        if type(s) is f.Try:
-            for handler in s.handlers:
-                out += _statements(handler.body, stage_tests)
+        for block in blocks(s):
+            out += _statements(block, stage_tests)
     return out
 
 

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.domain.trace import Event
     from ferrule_lint.semantics.walk.frame import Frame
 

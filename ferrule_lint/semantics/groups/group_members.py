@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, position, 
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.domain.trace import Event
     from ferrule_lint.semantics.walk.frame import Frame
 

@@ -20,11 +20,11 @@ from ferrule_lint.semantics.domain.lattice import PRESENT, WORLD, Axes, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
 from ferrule_lint.semantics.groups.group_members import assignments
-from ferrule_lint.semantics.project.names import External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 _DEEPEST = 3

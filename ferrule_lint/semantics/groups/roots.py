@@ -20,7 +20,7 @@ from ferrule_lint.semantics.groups.numbering import Places, starts_block
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: function of torch.distributed -> the argument that is a global rank, where it stands, and where the group does

@@ -16,11 +16,11 @@ from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Choice, Trace
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.hierarchy import says_nothing
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 

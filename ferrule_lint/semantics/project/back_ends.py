@@ -14,7 +14,7 @@ from ferrule_lint.semantics.project.nearness import Nearness
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.project.names import ModuleInfo
+    from ferrule_lint.semantics.project.entities import ModuleInfo
 
 _SPEAKS = re.compile(
     r"deep_?speed|fsdp|fully_?shard|megatron|zero_?(stage|[123](?!\d))|distributed_?type|automatic_checkpoint_naming",

@@ -16,7 +16,8 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import place_name
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, Names
+    from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+    from ferrule_lint.semantics.project.names import Names
 
 #: what such an attribute is an instance of, whatever it is called after
 WORKERS = Value(external="<workers in other processes>")

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from ferrule_lint.semantics.project.names import ModuleInfo
+from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.programs import can_be_started
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.names import ClassInfo, External
+from ferrule_lint.semantics.project.entities import ClassInfo, External
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

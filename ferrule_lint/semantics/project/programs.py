@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.project.names import ModuleInfo
+from ferrule_lint.semantics.project.entities import ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

@@ -13,7 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.lattice import NO_AXES, WORLD, Axes
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

@@ -17,7 +17,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project import nearness, parameters, training
-from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.reads import Memo
 

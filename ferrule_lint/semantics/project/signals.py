@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.names import External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.domain.text import last_name, words
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -78,7 +77,7 @@ def _started(module: ModuleInfo) -> tuple[set[str], set[str]]:
             if last_name(call.func) in _STARTS:
                 arguments = (*call.args, *(value for _, value in call.keywords))
                 started |= {last_name(x.func if type(x) is f.Call else x) for x in arguments}
-                given |= {last_name(part) for part in walk(arguments) if type(part) is f.Name or type(part) is f.Attr}
+                given |= set(words(arguments))
     return started - {""}, given
 
 

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.project.names import FunctionInfo, ModuleInfo
+    from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 #: what only training code speaks of
 _TRAINING = frozenset(

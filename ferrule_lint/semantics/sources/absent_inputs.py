@@ -20,7 +20,7 @@ from ferrule_lint.semantics.project.training import asked_only_to_infer
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.project.names import FunctionInfo
+    from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fake|mock|placeholder", re.IGNORECASE)

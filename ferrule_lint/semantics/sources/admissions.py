@@ -14,7 +14,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.lattice import DP, NO_AXES, WORLD, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, render
-from ferrule_lint.semantics.project.names import External, FunctionInfo
+from ferrule_lint.semantics.project.entities import External, FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame

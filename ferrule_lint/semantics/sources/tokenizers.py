@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.lattice import Value, computed
 from ferrule_lint.semantics.domain.text import last_name, render
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.dispatch import Arguments
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 _TOKENIZER = re.compile(r"(\w+_)?(tokenizer|processor|processing_class)")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
-from ferrule_lint.semantics.data import collators, grouping
+from ferrule_lint.semantics.data import collators, grouping, loaders
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
 from ferrule_lint.semantics.domain.conditions import atoms, evaluate
 from ferrule_lint.semantics.domain.lattice import (
@@ -42,7 +42,7 @@ from ferrule_lint.semantics.domain.targets import (
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.project.names import ClassInfo
+from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import absent_inputs, environment, field_names, first_rank, rank_names
 
 if TYPE_CHECKING:
@@ -404,8 +404,7 @@ def is_loader(frame: Frame, expr: f.Expr) -> bool:
         if last_name(expr.func) in ("enumerate", "tqdm", "iter", "islice", "zip", "cycle", "progress_bar"):
             return any(is_loader(frame, a) for a in expr.args[:2])
         return False
-    name = last_name(expr)
-    return bool(name) and frame.models.convention("loader", name) is not None
+    return loaders.is_named(frame, expr)
 
 
 def environment_value(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> Value | None:

@@ -7,11 +7,11 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls.modelled import shape_message
+from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
-from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import participation, stage_values
 from ferrule_lint.semantics.walk.arms import merge_arms
@@ -131,8 +131,7 @@ def _is_given_instead(frame: Frame, s: f.If) -> bool:
     place, last = place_name(s.test.left), s.body[-1]
     if place not in {p.name for p in frame.function.parameters} or type(last) is not f.Return:
         return False
-    returned = {n.id for n in walk(last) if type(n) is f.Name}
-    return place in returned and _MADE_BEFORE.search(place) is not None
+    return place in variables(last) and _MADE_BEFORE.search(place) is not None
 
 
 #: names of what a module has made

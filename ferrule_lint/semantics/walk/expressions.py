@@ -30,15 +30,16 @@ from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import blocks
-from ferrule_lint.semantics.project.names import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.walk import attributes
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.comprehensions import comprehension
 from ferrule_lint.semantics.walk.displays import dict_display, sequence, set_display
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
-from ferrule_lint.semantics.walk.predicates import condition, is_empty_display, reads_content
+from ferrule_lint.semantics.walk.predicates import condition, is_empty_display
 from ferrule_lint.semantics.walk.subscripts import subscript
+from ferrule_lint.semantics.walk.truth import reads_content
 
 
 def _name(frame: Frame, e: f.Name) -> Value:

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Event, Term, Trace
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources.files import Files
 

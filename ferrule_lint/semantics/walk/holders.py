@@ -15,8 +15,8 @@ from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
-from ferrule_lint.semantics.project.names import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk.attributes import parameter_value

@@ -11,8 +11,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.hierarchy import says_nothing
-from ferrule_lint.semantics.project.names import ClassInfo
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import divisible, sizing
 from ferrule_lint.semantics.walk.arms import with_outcome

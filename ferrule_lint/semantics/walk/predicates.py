@@ -5,35 +5,31 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
-from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
+from ferrule_lint.semantics.data.iteration import asks_for_last_round
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.lattice import (
     EMPTY,
     FLOWS,
-    ITEM,
     NO_DEPS,
     NOTHING,
-    OBSERVED,
     PRESENT,
     UNKNOWN,
     WORLD,
-    Deps,
     Divergence,
     Value,
     computed,
     join,
-    recast,
 )
-from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
+from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
+from ferrule_lint.semantics.domain.text import last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.sources import absent_inputs, first_rank
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
+from ferrule_lint.semantics.walk.truth import MEMBERSHIP, PREDICATES, atom_of, nothing_in_round, observe, truthiness
 
 
 def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
@@ -48,11 +44,11 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
     if type(expr) is f.Compare:
         values = [frame.eval(expr.left), *map(frame.eval, expr.rights)]
         value = _range_of_ranks(expr, values, observe(frame, join(values), expr.pos, shown(expr)))
-        return _atom(frame, expr, value), value
+        return atom_of(frame, expr, value), value
     if type(expr) is f.Walrus:
         value = frame.eval(expr)
-        return _truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
-    return _truthiness(frame, expr, frame.eval(expr))
+        return truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
+    return truthiness(frame, expr, frame.eval(expr))
 
 
 def _truth(formula: Formula, value: Value) -> Value:
@@ -127,154 +123,6 @@ def trusted_to_agree(formula: Formula) -> Formula:
     return formula._replace(divergence=None)
 
 
-def _atom(
-    frame: Frame, expr: f.Expr, value: Value, deps: Deps | None = None, divergence: Divergence | None = None
-) -> Formula:
-    key = frame.key(expr)
-    if value.uniform and not value.divergence:
-        key = "=" + key  # a test that is certainly uniform can never be told apart by ranks
-    return Atom(key, divergence or value.divergence, (value.deps if deps is None else deps) or NO_DEPS)
-
-
-def _is_last_round(frame: Frame, expr: f.Expr) -> bool:
-    """Whether a name holds the test for the last round of a loop around it."""
-    named = definition(frame, expr) if type(expr) is f.Name and frame.rounds else None
-    if type(named) is not f.Compare or named.ops != ("==",):
-        return False
-    return asks_for_last_round(frame, named.left, named.rights[0])
-
-
-def _truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
-    if _is_last_round(frame, expr):
-        return Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS), UNKNOWN
-    name = last_name(expr.func if type(expr) is f.Call else expr)
-    closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
-    if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
-        return Known(True), Value(uniform=True, const="True")
-    if value.const is not None and value.divergence is None and not value.deps:
-        truth = value.const not in ("None", "False", "0", "0.0", "''", '""', "b''")
-        if value.const in ("<given>",):
-            truth = True
-        return Known(truth), Value(uniform=True, const=repr(truth))
-    if value.target is not None and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
-        return Known(True), Value(uniform=True, const="True")
-    asked = first_rank.truth(value)
-    if asked is not None:
-        return asked, value.plain()._replace(types=NOTHING, rank=first_rank.of(asked))
-    if value.divergence is not None and (value.group is not None or _MEMBERSHIP.search(name)):
-        value = value._replace(divergence=value.divergence._replace(member=True))
-    if value.divergence is None:
-        if value.presence is not None:
-            value = value._replace(
-                divergence=value.presence.then(
-                    frame.step("flow", position(expr), f"whether `{shown(expr)}` is there differs between ranks")
-                )
-            )
-        elif value.data is not None and not value.container and reads_content(expr):
-            value = observe(frame, value, position(expr), shown(expr))
-        elif value.length is not None and value.items is None and value.emptiness is None:
-            value = value._replace(divergence=value.length)
-        elif value.emptiness is not None:
-            value = value._replace(divergence=value.emptiness._replace(empty=True))
-        elif (nothing := _nothing_in_round(frame, expr, value) or _empty_list(frame, expr, value)) is not None:
-            value = value._replace(divergence=nothing)
-    deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
-    # whether anything is left of what was filtered is up to what decided that
-    deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
-    return _atom(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
-
-
-def _empty_list(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
-    """Why local data that says it is a list (`samples: list[Sample]`) may be empty. Of anything else its truth may ask
-    whether it is there."""
-    if type(expr) is not f.Name or value.data is None or frame.function is None or frame.version(expr.id):
-        return None
-    parameter = next((p for p in frame.function.parameters if p.name == expr.id), None)
-    if parameter is None or parameter.annotation is None or not _LIST.match(render(parameter.annotation)):
-        return None
-    step = frame.step("flow", position(expr), f"`{expr.id}` is a list, and may be empty on a rank")
-    return value.data.then(step)._replace(empty=True)
-
-
-#: annotations of what is always there, and has items
-_LIST = re.compile(r"(typing\.)?([Ll]ist|Sequence|tuple|Tuple)\b(?!.*None)")
-
-
-def _is_parameter(frame: Frame, name: str) -> bool:
-    return frame.function is not None and any(p.name == name for p in frame.function.parameters)
-
-
-#: names of groups and of tests whether this process is in one
-_MEMBERSHIP = re.compile(r"group|member|_in_|(^|_)pg(_|$)", re.IGNORECASE)
-
-
-def reads_content(expr: f.Expr) -> bool:
-    """Whether the truth of a value of tensor data is its content: a computed predicate, not `if batch:`."""
-    if type(expr) is f.Call:
-        name = last_name(expr.func)
-        return name in _PREDICATES
-    return False
-
-
-_PREDICATES = frozenset(
-    "any all item equal allclose isnan isinf isfinite is_nonzero bool numel len nelement count_nonzero sum int".split()
-)
-
-
-def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
-    """Reading the content of tensor or batch data: from here on the value is known to differ."""
-    if value.divergence is not None:
-        return value
-    deps = recast(value.deps, OBSERVED, FLOWS, ITEM)
-    if value.data is None:
-        return value.plain()._replace(deps=deps, types=NOTHING)
-    divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
-    return Value(divergence=divergence.at_most(Confidence.MEDIUM), data=value.data, deps=deps)
-
-
-def _nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
-    """Why there may be nothing in a round over local data that asks for it: `for batch in loader: if batch is None:`.
-
-    Who asks expects samples that could not be read, and that is each rank's own matter.
-    """
-    if type(expr) is not f.Name or value.data is None or value.there:
-        return None
-    for loop, walked, _ in frame.rounds:
-        names = loop.target.elements if type(loop.target) is f.Sequence else (loop.target,)
-        if not any(type(n) is f.Name and n.id == expr.id for n in names):
-            continue
-        if walked.loader or (walked.data is not None and not _told_apart(loop)):
-            note = f"`{expr.id}` may be nothing in some rounds of this rank"
-            return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
-    return None
-
-
-def _told_apart(loop: f.For) -> bool:
-    """Whether each item has a module, a setting or a name of its own: `self.projections[i](x)`, `if i == 0`,
-    `zip(streams, self.configs)`, `metrics.items()`. They are the parts of one input, and not samples; which of them are
-    there is decided by whoever calls, on all ranks alike."""
-    iterable, target = loop.iterable, loop.target
-    if type(iterable) is f.Call and last_name(iterable.func) == "enumerate" and iterable.args:
-        counter = target.elements[0] if type(target) is f.Sequence and target.elements else None
-        if type(counter) is f.Name and any(_own_part(node, counter.id) for node in walk(loop.body)):
-            return True
-        iterable = iterable.args[0]
-    if type(iterable) is not f.Call:
-        return False
-    if last_name(iterable.func) == "zip":
-        return any(place_name(a).startswith("self.") for a in iterable.args)
-    return last_name(iterable.func) == "items" and not iterable.args
-
-
-def _own_part(node: object, counter: str) -> bool:
-    """`self.layers[i]`, `projections[i](x)`, `i == 0`"""
-    if type(node) is f.Call and type(node.func) is f.Subscript:
-        return last_name(node.func.index) == counter
-    if type(node) is f.Subscript:
-        return last_name(node.index) == counter and place_name(node.base).startswith("self.")
-    return type(node) is f.Compare and last_name(node.left) == counter and type(node.rights[0]) is f.Const
-
-
 _NEGATIVE = {"is not": "is", "!=": "==", "not in": "in", ">=": "<", ">": "<="}
 _ZERO = ("0", "1")
 
@@ -299,7 +147,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if b.const == "None" and positive in ("is", "=="):
         return result(*_presence(frame, key_expr, left, a))
     if positive == "==" and is_empty_display(right):
-        formula, value = _truthiness(frame, left, a)
+        formula, value = truthiness(frame, left, a)
         return result(negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
@@ -312,7 +160,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     tested = value
     if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
-    return result(_atom(frame, key_expr, tested), value)
+    return result(atom_of(frame, key_expr, tested), value)
 
 
 def is_empty_display(expr: f.Expr) -> bool:
@@ -364,7 +212,7 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
 
 def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
     """`x is None`."""
-    divergence = value.presence or _nothing_in_round(frame, left, value)
+    divergence = value.presence or nothing_in_round(frame, left, value)
     if divergence is not None and divergence.kind in ("structure", "data") and _is_needed(frame, left, key.pos):
         divergence = None
     if divergence is None and value.divergence is not None and value.divergence.kind not in ("data", "rank"):
@@ -372,12 +220,12 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
         divergence = None if value.rank.startswith("#") else value.divergence
     if divergence is not None:
         note = f"whether `{shown(left)}` is there differs between ranks"
-        if value.group is not None or _MEMBERSHIP.search(last_name(left)):
+        if value.group is not None or MEMBERSHIP.search(last_name(left)):
             divergence = divergence._replace(member=True)
         divergence = divergence.then(frame.step("flow", key.pos, note))
     deps = frozenset((p, PRESENT) for p, how in value.deps if how != "contained")
     tested = Value(uniform=value.uniform and divergence is None, divergence=divergence, deps=deps)
-    return _atom(frame, key, tested), tested
+    return atom_of(frame, key, tested), tested
 
 
 def _is_needed(frame: Frame, left: f.Expr, pos: f.Pos) -> bool:
@@ -391,23 +239,23 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
     if type(left) is f.Const and (found := _entry_that_some_have(left.text, b)) is not None:
         note = f"{left.text} is there on some ranks only"
         value = Value(divergence=found.then(frame.step("flow", key.pos, note)))
-        return _atom(frame, key, value), value
+        return atom_of(frame, key, value), value
     if type(left) is f.Const and b.data is not None:
         name = left.text.strip("'\"")
         if frame.models.convention("optional", name) is not None:
             note = f"{left.text} may be absent from the local batch"
             absent = b.data.then(frame.step("flow", key.pos, note))._replace(kind="structure")
             value = Value(divergence=absent.at_most(absent_inputs.of_key(frame.analysis, name)))
-            return _atom(frame, key, value), value
+            return atom_of(frame, key, value), value
         missing = absent_from_sample(frame, b, left.text, key.pos)
         if missing is not None:
-            return _atom(frame, key, Value(divergence=missing)), Value(divergence=missing)
+            return atom_of(frame, key, Value(divergence=missing)), Value(divergence=missing)
         value = Value(deps=frozenset((p, PRESENT) for p, how in b.deps))
-        return _atom(frame, key, value, frozenset()), value
+        return atom_of(frame, key, value, frozenset()), value
     if type(left) is f.Const:
         entry = optional_entry(frame, key.rights[0], left.text.strip("'\""), key.pos)
         if entry is not None:
-            return _atom(frame, key, Value(divergence=entry)), Value(divergence=entry)
+            return atom_of(frame, key, Value(divergence=entry)), Value(divergence=entry)
     divergence = a.divergence or (b.divergence if b.divergence and b.divergence.kind == "rank" else None)
     if divergence is not None:
         divergence = divergence._replace(member=True)
@@ -416,7 +264,7 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         divergence=divergence,
         deps=a.deps | frozenset(d for d in b.deps if d[1] == FLOWS),
     )
-    return _atom(frame, key, value), value
+    return atom_of(frame, key, value), value
 
 
 def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
@@ -445,7 +293,7 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         return value._replace(divergence=value.divergence.at_most(Confidence.LOW) if value.divergence else None)
     if joined.divergence is None and (joined.data is not None or joined.deps):
         # a comparison of tensors is a tensor; `observe` happens where it is used as a condition
-        is_scalar = any(type(x) is f.Call and last_name(x.func) in _PREDICATES for x in (left, right))
+        is_scalar = any(type(x) is f.Call and last_name(x.func) in PREDICATES for x in (left, right))
         if is_scalar or (joined.data is not None and any(v.const is not None for v in values)):
             return observe(frame, joined, e.pos, shown(e))
         if joined.data is not None:

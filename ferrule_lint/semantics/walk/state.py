@@ -84,7 +84,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
     owner = place_name(base)
     if not owner or not (summary.self_writes or summary.self_uniform):
         return
-    from ferrule_lint.semantics.calls.modelled import make_uniform
+    from ferrule_lint.semantics.calls.agreement import make_uniform
 
     for name, value in summary.self_writes.items():
         now = of_parameters(frame, value, summary, bound, call.pos)

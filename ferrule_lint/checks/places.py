@@ -1,0 +1,37 @@
+"""What stands at a place that a finding names: calls, and tests of branches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.text import position
+from ferrule_lint.semantics.project.entities import FunctionInfo
+
+
+def calls_at(analysis: Analysis, path: str, line: int, column: int) -> Iterator[tuple[FunctionInfo | None, f.Call]]:
+    """The calls that begin at a place, with the function that they stand in (None: at the top level of the file).
+
+    There may be several: `a().b()` begins where `a()` does.
+    """
+    module = analysis.names.modules.get(path)
+    for function, calls in module.calls() if module is not None else ():
+        yield from ((function, call) for call in calls if call.pos[:2] == (line, column))
+
+
+def body_at(analysis: Analysis, path: str, line: int, column: int) -> f.Body:
+    """What runs before and after the call at a place: the body of its function, or the top level of its file."""
+    for function, _ in calls_at(analysis, path, line, column):
+        return analysis.names.modules[path].body if function is None else function.body
+    return ()
+
+
+def tests_at(analysis: Analysis, path: str, line: int, column: int) -> Iterator[f.Expr]:
+    """The test at a place, if an `if` has one there."""
+    module = analysis.names.modules.get(path)
+    for _, body in module.bodies() if module is not None else ():
+        for node in walk(body):
+            if type(node) is f.If and (place := position(node.test)) is not None and place[:2] == (line, column):
+                yield node.test

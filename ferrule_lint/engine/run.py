@@ -1,0 +1,161 @@
+"""The whole of a run, in its order, or what an earlier one over the same files came to."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ferrule_lint.engine.checking import check, recheck, selected
+from ferrule_lint.engine.reading import read_all, started
+from ferrule_lint.engine.showing import results_of, show
+from ferrule_lint.engine.state import Progress, Run
+from ferrule_lint.findings import Finding, Report
+from ferrule_lint.memory import WORTHWHILE, Memory
+from ferrule_lint.project.config import Settings
+from ferrule_lint.project.nearest import Nearest
+from ferrule_lint.project.results import Results, ResultsCache, digests
+from ferrule_lint.project.results import key as results_key
+
+if TYPE_CHECKING:
+    from ferrule_lint.fixes.rounds import Repair
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What `fix` came to: the report of what is left, and the repair with old and new contents by path."""
+
+    report: Report
+    repair: Repair
+    before: dict[str, bytes]
+
+
+def lint(
+    paths: Sequence[Path | str],
+    settings: Settings,
+    *,
+    use_cache: bool = True,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    contents: Mapping[Path, bytes] | None = None,
+) -> Report:
+    """Lint `paths` and report what the settings ask for; raises `ModelError` for a broken model file.
+
+    Where `settings` were read from a file, nearer settings files count for the files that they are nearer to.
+    `contents` stand in for files that are among `paths`, or read around them (absolute paths).
+    Up to `jobs` processes read new files. They import the main module, as `multiprocessing` does: leave it at 1 if
+    that has no `if __name__ == "__main__"`.
+    """
+    start = time.perf_counter()
+    run = started(paths, settings, use_cache, progress, contents)
+    settings = replace(settings, root=run.discovery.root)
+    # a notebook that is broken is in no cache
+    if run.cache is None or run.findings or run.errors:
+        results = _analyse(run, settings, jobs)
+    else:
+        results = _known_or_analyse(run, settings, jobs, ResultsCache(run.cache.folder))
+    return _report(run, results, start)
+
+
+def fix(
+    paths: Sequence[Path | str],
+    settings: Settings,
+    *,
+    use_cache: bool = True,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    contents: Mapping[Path, bytes] | None = None,
+    accepted: Callable[[Report], Iterable[Finding]] | None = None,
+) -> Fixed:
+    """Lint `paths`, and apply in memory the fixes that the settings allow. Nothing is written: see `fixes.write`.
+
+    `accepted` says which findings of the first report are left as they are (a baseline has them).
+    """
+    from ferrule_lint.fixes.rounds import repair
+    from ferrule_lint.project.selection import may_apply
+
+    start = time.perf_counter()
+    run = started(paths, settings, use_cache, progress, contents)
+    settings = replace(settings, root=run.discovery.root)
+    nearest = Nearest(settings)
+    report = _report(run, _analyse(run, settings, jobs), start)
+    left = {(finding.path, finding.fingerprint) for finding in (accepted(report) if accepted is not None else ())}
+    with _uncollected():
+        result = repair(
+            run.findings,
+            run.read,
+            lambda contents: recheck(run, settings, contents),
+            lambda finding: (
+                may_apply(nearest.of(finding.path), finding) and (finding.path, finding.fingerprint) not in left
+            ),
+            settings.fix_preference,
+        )
+    run.findings = result.findings
+    result.dropped[:0] = run.dropped
+    before = {path: run.read(path) for path in result.contents}
+    return Fixed(_report(run, results_of(run, settings), start), result, before)
+
+
+def _known_or_analyse(run: Run, settings: Settings, jobs: int, cache: ResultsCache) -> Results:
+    """The results of an earlier run over the same project, else of an analysis now."""
+    files = digests(run.discovery, run.contents)
+    key = results_key(run.discovery, settings, files) if files is not None else None
+    known = cache.load(key, Results) if key is not None else None
+    if known is not None:
+        return replace(known, statistics={**known.statistics, "results_cached": 1})
+    if files is not None and len(run.discovery.report) >= WORTHWHILE:
+        run.memory = Memory(cache, files)
+    results = _analyse(run, settings, jobs)
+    # what failed may not fail again; and what was read has to be what the key was made of
+    if key is not None and not run.errors and digests(run.discovery, run.contents) == files:
+        cache.store(key, results)
+        if run.memory is not None:
+            run.memory.store()
+    if run.cache is not None and run.cache.hits:
+        return replace(results, statistics={**results.statistics, "cache_hits": run.cache.hits})
+    return results
+
+
+def _analyse(run: Run, settings: Settings, jobs: int) -> Results:
+    with _uncollected():
+        read_all(run, jobs)
+        check(run, settings)
+        run.findings, run.suppressed = selected(run.findings, run.facts, run.discovery.report, settings)
+        show(run, settings)
+    return results_of(run, settings)
+
+
+def _report(run: Run, results: Results, start: float) -> Report:
+    discovery, statistics = run.discovery, dict(results.statistics)
+    if discovery.unreadable:
+        statistics["unreadable_elsewhere"] = statistics.get("unreadable_elsewhere", 0) + discovery.unreadable
+    return Report(
+        findings=results.findings,
+        suppressed=results.suppressed,
+        errors=tuple(
+            sorted({*discovery.errors, *run.errors}, key=lambda error: (error.path, error.line, error.message))
+        ),
+        files=len(discovery.report),
+        lines=results.lines,
+        seconds=time.perf_counter() - start,
+        statistics=statistics,
+        paths=discovery.report,
+        contents=run.contents,
+        notebooks=run.notebooks,
+    )
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the cyclic garbage collector: facts and values are many and make next to no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,29 @@
+"""Source bytes -> the tree of the standard parser."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+
+from ferrule_lint.frontend.errors import SourceError
+
+
+def parse(source: bytes) -> ast.Module:
+    """The tree of a file; SourceError with what is wrong with it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes in the linted code are its owner's business
+            return ast.parse(source)
+    except SyntaxError as error:
+        raise SourceError(error.lineno or 0, _reason(error.msg or "invalid syntax")) from None
+    except (ValueError, LookupError) as error:  # null bytes, an unknown coding line, bytes that are not the coding's
+        raise SourceError(0, str(error)) from None
+    except (RecursionError, MemoryError):
+        raise SourceError(0, "nested too deeply to parse") from None
+
+
+def _reason(message: str) -> str:
+    """What the parser says. What it rejects in an f-string is most often what later ones take (PEP 701)."""
+    newer = message.startswith("f-string") and sys.version_info < (3, 12)
+    return f"{message} (the linter runs on Python 3.11; from 3.12 on this may be legal)" if newer else message

@@ -1,0 +1,82 @@
+"""What ranks hold after a reduction or broadcast: the same, along the axes of the group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.lattice import COPIES, Axes, Divergence, Value
+from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.gradients import stage_values
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: what WORLD spans
+_ALL_AXES: Axes = frozenset({"dp", "tp", "pp", "cp", "ep"})
+
+
+def cleanse(value: Value, axes: Axes) -> Value:
+    """A value after a reduction or broadcast over a group: uniform along its axes, and only those."""
+    if "world" in axes:
+        return Value(uniform=True, types=value.types, element_types=value.element_types, agreed=True)
+    was_divergent = value.divergence is not None or value.data is not None
+    if "?" in axes:
+        return Value(types=value.types, element_types=value.element_types, agreed=True)
+
+    if "dp" in axes:
+        axes |= COPIES
+
+    def rest(divergence: Divergence | None) -> Divergence | None:
+        if divergence is None:
+            return None
+        before = _ALL_AXES if "world" in divergence.axes else divergence.axes
+        if divergence.kind == "data" and "dp" in axes:
+            return None
+        left = before - axes
+        return divergence._replace(axes=left) if left else None
+
+    divergence, data, length = rest(value.divergence), rest(value.data), rest(value.length)
+    left = divergence or data or length
+    return Value(
+        uniform=value.uniform or (was_divergent and left is None),
+        divergence=divergence,
+        data=data,
+        length=length,
+        types=value.types,
+        element_types=value.element_types,
+        agreed=True,
+    )
+
+
+def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
+    """The tensor behind an argument holds the same value on every rank of the group afterwards."""
+    if expr is None:
+        return
+    if type(expr) is f.Sequence:
+        for element in expr.elements:
+            make_uniform(frame, element, axes)
+        return
+    while type(expr) is f.Attr and expr.attr in ("data", "grad"):
+        expr = expr.base
+    if type(expr) is f.Subscript:
+        place = place_name(expr.base)
+        if place and type(expr.index) is f.Const:
+            frame.env[f"{place}[{expr.index.text}]"] = cleanse(frame.eval(expr), axes)
+        return
+    if type(expr) is f.Call and type(expr.func) is f.Attr:
+        expr = expr.func.base  # `x.contiguous()` shares storage with x where it can
+        if frame.eval(expr).target is not None:
+            return  # `torch.cat(...)` is nobody's method
+    place = place_name(expr)
+    if not place:
+        return
+    known = frame.read(place) or frame.eval(expr)
+    frame.env[place] = cleanse(known, axes)._replace(reach=known.reach)
+    frame.versions[place] = frame.versions.get(place, 0) + 1
+    for part in [p for p in frame.env if p.startswith(place + "[")]:
+        frame.env[part] = cleanse(frame.env[part], axes)  # what was put into it item by item went with it
+    frame.made_uniform[place] = axes
+    stage_values.shared(frame, place, axes)
+    if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
+        frame.self_writes.pop(place.partition(".")[2], None)

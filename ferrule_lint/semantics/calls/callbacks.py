@@ -1,0 +1,75 @@
+"""Callables that a call is given, and runs: a thread's, those of `map`, whatever an unknown call is handed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.semantics.calls.arguments import Arguments
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
+from ferrule_lint.semantics.walk.binding import element_of, loop_term
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+def run(frame: Frame, function: Value, arguments: Arguments) -> Value:
+    """Call a value that some call was given."""
+    from ferrule_lint.semantics.calls.dispatch import dispatch  # which runs what its calls are given
+
+    return dispatch(frame, function, arguments)
+
+
+def run_in_thread(frame: Frame, arguments: Arguments) -> Value:
+    """`asyncio.to_thread(function, ...)`, `executor.submit(function, ...)`: the function runs with the rest."""
+    if not arguments.positional:
+        return UNKNOWN
+    e = arguments.expr
+    rest = arguments.replaced(expr=e._replace(args=e.args[1:]), positional=arguments.positional[1:])
+    return run(frame, arguments.positional[0], rest)
+
+
+def mapped(frame: Frame, arguments: Arguments) -> Value:
+    """`map(function, items)`: the function runs once for each item."""
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    iterable, expr = arguments.positional[1], arguments.expr.args[1]
+    item = element_of(frame, iterable, expr)
+    with frame.recording() as terms:
+        result = run(frame, arguments.positional[0], Arguments(arguments.expr._replace(args=(expr,)), (item,), {}))
+    if terms:
+        frame.emit(loop_term(frame, iterable, tuple(terms), arguments.expr.pos, expr))
+    return Value(data=result.data, length=iterable.length, unordered=iterable.unordered, element_types=result.types)
+
+
+#: names of calls that store a callable for later
+_KEEPS = re.compile(
+    r"^(setattr|append|add|insert|extend|update|partial|wraps|field|setdefault|Process)$|(^|_)(register|subscribe|hook|on)(_|$)|^(add|set)_"
+)
+
+
+def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
+    """The callables that a call is given run, unless it keeps them by its name."""
+    if _KEEPS.search(name) is not None:
+        return
+    for i, value in enumerate(arguments.values):
+        if type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
+            run(frame, value, _handed_on(arguments, i))
+
+
+def _handed_on(arguments: Arguments, i: int) -> Arguments:
+    """What a call gets that is handed to an unknown one: by Python's habit (`submit`, `run`, `run_in_executor`), the
+    positional arguments that follow it."""
+    e = arguments.expr
+    rest = arguments.positional[i + 1 :] if i < len(e.args) else ()
+    if arguments.is_open or any(v.target is not None for v in rest):
+        rest = ()
+    return Arguments(e._replace(args=e.args[i + 1 :] if rest else (), keywords=()), rest, {})
+
+
+def _is_callback(value: Value) -> bool:
+    target = value.target
+    while type(target) is PartialTarget:
+        target = target.target.target
+    return type(target) is FunctionTarget and not target.function.is_generator

@@ -1,0 +1,186 @@
+"""What a call returns that a model speaks of."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.models.types import Argument, CallModel
+from ferrule_lint.semantics.calls.agreement import cleanse
+from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.data.ordering import length_deps
+from ferrule_lint.semantics.data.selection import by_content
+from ferrule_lint.semantics.domain.lattice import (
+    DP,
+    FLOWS,
+    ITEM,
+    NO_DEPS,
+    NOTHING,
+    REPLICATE,
+    UNIFORM,
+    UNKNOWN,
+    UNKNOWN_GROUP,
+    WORLD,
+    Axes,
+    Value,
+    computed,
+    join,
+    recast,
+    rounds_of,
+)
+from ferrule_lint.semantics.domain.targets import ExternalTarget
+from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.groups.of_call import group_axes
+from ferrule_lint.semantics.project.threads import ASKS
+from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.walk.truth import observe
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.arguments import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+def result_of(
+    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, axes: Axes, confidence: Confidence
+) -> Value:
+    """The result of a modelled call, whose event spans `axes`."""
+    e = arguments.expr
+    if model.wraps:
+        return wrapped(frame, model, arguments)
+    if model.unordered:
+        note = f"`{render(e.func)}` has no order that ranks share"
+        return Value(unordered=frame.source(WORLD, "host", e.pos, note, confidence))
+    if model.pads:
+        return _of_one_size(arguments.positional[0] if arguments.positional else UNKNOWN)
+    sized = model.sized_by
+    if model.ragged and sized is not None and arguments.expression(sized.name, sized.position) is not None:
+        return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
+    if model.ragged:
+        values = [*arguments.values, *([receiver] if receiver is not None else [])]
+        joined = computed(values)
+        source = joined.data or joined.divergence
+        note = f"`{render(e.func)}` keeps a local number of items"
+        shape = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM) if source else None
+        by = NO_DEPS if shape else by_content(joined)
+        return joined._replace(shape=shape, divergence=None, data=joined.data or source, shape_deps=by)
+    if model.observes and receiver is not None:
+        seen = observe(frame, receiver, e.pos, render(e))
+        seen = seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
+        return seen._replace(length=receiver.shape) if model.name.endswith("tolist") else seen
+    if model.observes:
+        return observe(frame, computed(arguments.values), e.pos, render(e))
+    if model.returns == "true":
+        return Value(uniform=True, const="True")
+    if model.returns == "uniform":
+        if model.event is None:
+            name = model.name.rpartition(".")[2]
+            return Value(uniform=True, world_size="world_size" in name or name in ("size", "num_processes"))
+        return cleanse(join(arguments.values).plain() if arguments.values else UNIFORM, axes)._replace(types=NOTHING)
+    if model.returns == "rank_and_size":
+        rank = first_rank.named(_divergent(frame, model, arguments, receiver, confidence), "rank")
+        return Value(items=(rank, Value(uniform=True, world_size=True)))
+    if model.length_of is not None:
+        return _as_long_as(frame, model.length_of, arguments, receiver)
+    if model.uneven:
+        source = _divergent(frame, model, arguments, receiver, confidence).divergence
+        return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
+    if model.returns == "divergent":
+        return _divergent(frame, model, arguments, receiver, confidence)
+    if model.returns == "data":
+        data = frame.source(DP, "data", e.pos, f"`{render(e.func)}` returns the rank's own data", Confidence.MEDIUM)
+        return Value(data=data)
+    if model.returns == "argument":
+        values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
+        result = join(values).plain() if values else UNKNOWN
+        return result._replace(external=model.makes) if model.makes else result
+    if model.creates_group:
+        text = " ".join(render(v) for k, v in e.keywords if k in ("group_desc", "pg_options"))
+        return Value(group=frame.axes_in(text) or UNKNOWN_GROUP, external=model.makes or None)
+    if model.makes and frame.models.call(model.makes) is not None:
+        return Value(uniform=True, target=ExternalTarget(model.makes))
+    return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+
+
+def _of_one_size(value: Value) -> Value:
+    """A tensor that is brought to the same size on all ranks, or a tuple of such."""
+    deps = recast(value.deps, ITEM, FLOWS)
+    items = tuple([_of_one_size(v) for v in value.items]) if value.items is not None else None
+    return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS, items=items)
+
+
+def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:
+    """A part of something whose size an argument decides: by its value (a rank), or by how many items it has."""
+    expr = arguments.expression(argument.name, argument.position)
+    decides = (arguments.value_of(expr) if expr is not None else None) or UNKNOWN
+    whole = receiver or (arguments.positional[0] if arguments.positional else UNKNOWN)
+    share = None if whole.multiple else rounds_of(decides) or decides.divergence
+    if share is not None:
+        note = f"`{render(arguments.expr)}` takes another share on every rank"
+        share = share.then(frame.step("condition", arguments.expr.pos, note))
+    # of an uneven whole a share by rank is uneven, too; as many parts as an argument says are as many
+    of_whole = whole.length if argument.name in ("rank", "index") else None
+    return Value(
+        data=whole.data, length=share or of_whole, types=whole.types, element_types=whole.element_types,
+        length_deps=length_deps(decides), multiple=decides.multiple,
+        emptiness=share.at_most(Confidence.LOW) if share is not None else None,
+    )  # fmt: skip
+
+
+#: `mesh["dp_replicate"].get_local_rank()`
+_OF_COPIES = re.compile(r"replica(te)?(?!\w*shard)", re.IGNORECASE)
+
+
+def _divergent(
+    frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, confidence: Confidence
+) -> Value:
+    e = arguments.expr
+    if model.group is not None or receiver is not None:
+        axes, channel = group_axes(frame, model, arguments, receiver)
+        if axes == WORLD and not model.axes:
+            axes = frame.axes_in(render(e.func)) or WORLD
+    else:
+        axes, channel = frozenset(model.axes) or frame.axes_in(render(e.func)) or WORLD, ""
+    if model.kind in ("data", "structure") and not model.axes:
+        axes = DP
+    if model.kind == "rank" and axes == DP and _OF_COPIES.search(render(e)):
+        axes = REPLICATE
+    what = {"rank": "differs by rank", "host": "differs between processes"}.get(model.kind, "differs between ranks")
+    note = f"`{render(e)}` {what}"
+    library = model.name.partition(".")[0]
+    if model.random and (seeded := frame.analysis.seeding.axes(library, frame.self_class)):
+        axes, confidence = seeded, Confidence.MEDIUM
+        note = f"`{render(e)}` is random, and `{library}` is seeded differently on each rank"
+    if model.kind == "host" and confidence == Confidence.LOW:
+        values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
+        own = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
+        if own is not None and own.confidence > Confidence.LOW:
+            # every rank looks for a file of its own
+            return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+    asks = model.kind == "host" and type(e.func) is f.Attr and e.func.attr in ASKS and not frame.light
+    if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):
+        confidence = Confidence.LOW
+    divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
+    if model.kind == "rank" and axes == UNKNOWN_GROUP:
+        divergence = divergence._replace(group=channel)
+    name = model.name.rpartition(".")[2]
+    frame.files.test(name, e, divergence.why, lambda path: definition(frame, path), frame.key)
+    return first_rank.named(Value(divergence=divergence), name, channel)
+
+
+def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
+    """A wrapper returns its module, from now on with hidden events."""
+    argument = model.wrapped or Argument("module", 0)
+    expr = arguments.expression(argument.name, argument.position)
+    value = arguments.value_of(expr) if expr is not None else None
+    if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
+        items = tuple(v._replace(const=None) for v in arguments.positional)
+        return Value(items=items, module=any(v.module for v in items))
+    if value is None:
+        return Value(module=True)
+    made = "" if value.types else model.makes  # of a class of the project more is known than that it is wrapped
+    wrapper = frame.models.canonical(model.name) if frame.models.class_(model.name) is not None else None
+    wrapper = wrapper or value.external or made or None
+    module = value.module or bool(value.types) or wrapper is not None
+    return value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper)

@@ -1,0 +1,135 @@
+"""Tensors that are brought to a collective: do all ranks bring the same size and type?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.data import buffers
+from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
+from ferrule_lint.semantics.domain.lattice import CONTAINED, DP, FLOWS, OBSERVED, Axes, Divergence, Value
+from ferrule_lint.semantics.domain.summary import Latent
+from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.walk.frame import CallIssue
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.arguments import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_FROM_ONE = frozenset({"broadcast", "scatter"})
+#: what these make of the first items of all ranks is the first item of the result
+_ITEM_BY_ITEM = frozenset({"all_reduce", "reduce", "reduce_scatter", "reduce_scatter_tensor"})
+_TOLERANT = frozenset({"all_gather_object", "gather_object", "broadcast_object_list"})
+
+
+def told_by_rank(frame: Frame, divergence: Divergence, event: Event) -> bool:
+    """Whether who comes here has been told by its rank, so that what it brings is compared with nobody's: what differs
+    does so by rank, one of them sends, or one alone is here."""
+    formula = frame.path_condition()
+    here = divergence_of(formula) if formula is not None else None
+    if here is None or here.kind != "rank":
+        return False
+    alone = type(formula) is Atom and " == " in formula.key
+    return divergence.kind == "rank" or event.op in _FROM_ONE or alone
+
+
+def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, event: Event) -> None:
+    """What a modelled collective is given that is not of the same size, type or order on all ranks."""
+    if event.op in _TOLERANT or frame.of_one_size or _has_places(frame, model, arguments):
+        return
+    for argument in model.same_shape:
+        expr = arguments.expression(argument.name, argument.position)
+        value = arguments.value_of(expr) if expr is not None else None
+        if argument.name == "self":
+            value = receiver
+        if value is None:
+            continue
+        if value.layout is not None:
+            frame.layouts[arguments.expr.pos] = value.layout
+        if value.unordered is not None and event.op in _ITEM_BY_ITEM:
+            what = render(expr) if expr is not None else argument.name
+            message = f"`{event.op}` adds up the items of `{what}`, whose order ranks do not share"
+            frame.issues.append(CallIssue("FER106", arguments.expr.pos, value.unordered, event, message))
+        for part, code, divergence in _problems(value):
+            if told_by_rank(frame, divergence, event):
+                continue
+            if divergence.assumed and event.op in _FROM_ONE:
+                continue  # what one rank has is what all get
+            if meets(part, divergence, event.axes):
+                message = shape_message(code, event.op, divergence)
+                frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
+                break
+        else:
+            direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
+            own = selected_by_content(frame, value, event, arguments.expr.pos)
+            if own is not None:
+                message = shape_message("FER201", event.op, own)
+                frame.issues.append(CallIssue("FER201", arguments.expr.pos, own, event, message))
+            elif direct:
+                frame.latents.append(
+                    Latent(
+                        "FER201",
+                        "shape",
+                        direct,
+                        frame.module.path,
+                        arguments.expr.pos,
+                        render(arguments.expr.func),
+                        event,
+                    )
+                )
+
+
+def _has_places(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
+    """Whether a list of tensors is gathered into that has a place of its size for each rank."""
+    lists = [a for a in model.makes_uniform if a.name.endswith("_list")] if model.event == "all_gather" else []
+    return any(buffers.sized_by_rank(frame, arguments.expression(a.name, a.position)) for a in lists)
+
+
+_GATHERS = frozenset({"all_gather", "all_gather_into_tensor", "gather"})
+
+
+def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) -> Divergence | None:
+    """Why a gathered tensor has another size on each rank where the content of a parameter decides how much is selected
+    from that parameter itself (`unique(x)`, `x[x > 0]`): were it the same on all ranks, nobody would gather it."""
+    if event.op not in _GATHERS or frame.light or not value.shape_deps:
+        return None
+    held = {name for name, how in value.deps if how != CONTAINED}
+    name = next((n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != "."), None)
+    if name is None:
+        return None
+    note = f"how much is selected from `{name}` depends on what it holds, and what is gathered differs between ranks"
+    divergence = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
+    return divergence if meets(value, divergence, event.axes) else None
+
+
+def _problems(value: Value) -> list[tuple[Value, str, Divergence]]:
+    """What is wrong with a tensor's shape, or with those in a list or tuple that is written out."""
+    parts = value.items if value.items and any(map(shape_problems, value.items)) else (value,)
+    return [(part, code, divergence) for part in parts for code, divergence in shape_problems(part)]
+
+
+def shape_problems(value: Value) -> list[tuple[str, Divergence]]:
+    if value.padded is not None:
+        return [("FER202", value.padded)]
+    if value.shape is not None:
+        return [("FER201", value.shape)]
+    return []
+
+
+def meets(value: Value, divergence: Divergence, axes: Axes) -> bool:
+    """Whether ranks that hold different shapes meet in a group. Of a group that cannot be told it is assumed,
+    unless a padded length is all there is: ranks that share a batch pad it alike."""
+    if "?" in axes:
+        return not value.uneven_last
+    return "world" in axes or bool(divergence.axes & axes)
+
+
+def shape_message(code: str, op: str, divergence: Divergence) -> str:
+    if divergence.kind == "rank":
+        return f"ranks bring tensors of another size or type to `{op}`, which needs the same on every rank"
+    if code == "FER202":
+        return f"this tensor is padded on some ranks only before `{op}`, which needs the same shape on every rank"
+    return f"this tensor's size depends on the rank's own data, but `{op}` needs the same shape on every rank"

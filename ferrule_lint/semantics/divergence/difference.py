@@ -1,0 +1,146 @@
+"""Do two ranks that answer a test differently issue the same events?
+
+A product of two abstract ranks (GPUVerify's two-thread reduction): both share every undecided choice, and differ in the
+divergent atoms. Cost: linear in the trace for each assignment of at most `MOST_ATOMS` linked atoms, within a budget
+that ends in silence.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference
+from ferrule_lint.semantics.divergence.evidence import explain
+from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues
+from ferrule_lint.semantics.domain.conditions import Atom, atoms
+from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, Divergence
+from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit, parts
+
+#: trace terms visited in all comparisons of one function
+MOST_EFFORT = 300_000
+
+#: settings that several tests ask for, told apart when a difference is checked once more
+MOST_SETTINGS = 3
+
+
+@dataclass(slots=True)
+class Effort:
+    """What the comparisons of one function may still cost, and who is told where that, or another budget, ends one."""
+
+    count: Callable[[str], None] = lambda what: None
+    left: int = MOST_EFFORT
+
+
+def difference(
+    root: Trace,
+    choice: Choice,
+    own: Mapping[str, Atom],
+    divergence: Divergence,
+    least: Confidence,
+    surely: bool = False,
+    effort: Effort | None = None,
+) -> Difference | None:
+    """How the events of `root` differ between ranks that answer `choice`'s divergent atoms differently, or None.
+
+    `surely`: the ranks differ only under a setting that is not known, so that what calls issue only if an argument
+    says so is no evidence: the two settings may exclude each other.
+    """
+    effort = effort or Effort()
+    if effort.left <= 0:
+        effort.count("comparisons of long traces")
+        return None
+    axes = divergence.axes
+    lenient = divergence.kind == "host" or (divergence.kind == "rank" and not divergence.member)
+    # a tower run for images and again for videos, or for each span of a sample, is balanced by one dummy run in
+    # practice; that it runs matters
+    by_presence = divergence.kind in ("structure", "data")
+    only = divergence.kind == "rank"
+    question = Comparison(
+        axes, least, lenient, by_presence, only, divergence.member, surely,
+        divergence.group if axes == UNKNOWN_GROUP else "", divergence.kind == "host", divergence.kind == "rank",
+    )  # fmt: skip
+    keys = _linked(root, own)
+    if len(keys) > MOST_ATOMS:
+        effort.count("tests linked in a comparison")
+        keys = keys[:MOST_ATOMS] if len(own) <= MOST_ATOMS else list(own)[:MOST_ATOMS]
+    outcomes: list[tuple[dict[str, bool], Signature]] = []
+    for values in itertools.product((True, False), repeat=len(keys)):
+        assignment = dict(zip(keys, values, strict=True))
+        comparison = question.fresh()
+        signature = comparison.signature(root, (), assignment)
+        effort.left -= BUDGET - comparison.budget
+        if comparison.exhausted:
+            effort.count("comparisons of long traces")
+            return None
+        if signature is not RAISES:
+            outcomes.append((assignment, signature))
+    for (a, x), (b, y) in itertools.combinations(outcomes, 2):
+        if not (issues(x) or issues(y)) or alike(x, y, by_presence):
+            continue
+        if any(a[k] != b[k] for k in keys if k not in own):
+            continue
+        for settings in _settings(root, choice):
+            one, other = {**settings, **a}, {**settings, **b}
+            # without settings that is what has been compared just now
+            if not settings or _differ(question, root, one, other, by_presence):
+                found = explain(root, choice, one, other, question.fresh())
+                if found is not None:
+                    return found
+    return None
+
+
+def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
+    """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
+    own = [o for o in choices_and_loops((choice,)) if type(o) is Choice]
+    asked = _settings_of([choice])
+    leaving = _settings_of([o for o in own if o is not choice and has_exit(o.body + o.orelse)])
+    others: set[str] = set()
+    outside: set[str] = set()
+    if asked or leaving:
+        inside = {id(o) for o in own}
+        choices = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice]
+        others = _settings_of(choices)
+        outside = _settings_of([o for o in choices if id(o) not in inside])
+    # an exit in here may be taken under the same setting that decides over what comes elsewhere, and in another round
+    # of a loop the settings that led here are what they were
+    keys = sorted((asked & others) | (leaving & outside) | _settings_of(_around(root, choice) or ()))[:MOST_SETTINGS]
+    return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+
+
+def _around(trace: Trace, choice: Choice) -> list[Choice] | None:
+    """The choices that a choice stands in, itself not included; None: it is not here."""
+    for term in trace:
+        if term is choice:
+            return []
+        if inner := parts(term):
+            found = _around(inner, choice)
+            if found is not None:
+                return [term, *found] if type(term) is Choice else found
+    return None
+
+
+def _settings_of(choices: Iterable[Choice]) -> set[str]:
+    return {a.key for o in choices for a in atoms(o.formula) if a.divergence is None}
+
+
+def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:
+    """Whether two ranks issue different events, or it would take too long to tell."""
+    first, second = question.fresh(), question.fresh()
+    x, y = first.signature(root, (), a), second.signature(root, (), b)
+    if first.exhausted or second.exhausted:
+        return True
+    return x is not RAISES and y is not RAISES and not alike(x, y, by_presence)
+
+
+def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:
+    """The divergent atoms that appear in one choice with one of `own`: their outcomes have to be told together."""
+    keys = dict.fromkeys(own)
+    for other in choices_and_loops(root):
+        if type(other) is Choice:
+            divergent = [a.key for a in atoms(other.formula) if a.divergence is not None]
+            if any(k in own for k in divergent):
+                keys.update(dict.fromkeys(divergent))
+    return list(keys)

@@ -1,0 +1,108 @@
+"""The events behind two signatures that differ: those inside the choice that is looked at, else what follows it."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Collection, Iterable, Mapping
+
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.divergence.compare import MOST_ATOMS, Comparison, Difference, Occurrence, issues_by_itself
+from ferrule_lint.semantics.domain.conditions import atoms
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Loop, Trace, has_exit
+
+
+def explain(
+    root: Trace, choice: Choice, a: Mapping[str, bool], b: Mapping[str, bool], comparison: Comparison
+) -> Difference | None:
+    """The occurrences behind two differing signatures, those inside the choice first."""
+    first: list[Occurrence] = []
+    second: list[Occurrence] = []
+    comparison.occurrences(root, a, first)
+    comparison.occurrences(root, b, second)
+    in_first, in_second = {o.key for o in first}, {o.key for o in second}
+    differing = _unique([o for o in first if o.key not in in_second] + [o for o in second if o.key not in in_first])
+    if differing and all(o.dummy for o in differing):
+        return None
+    inside: list[Occurrence] = []
+    comparison.occurrences(choice.body, {}, inside)
+    comparison.occurrences(choice.orelse, {}, inside)
+    inside_keys = {o.key for o in inside}
+    within = [o for o in differing if o.key in inside_keys]
+    if not within:
+        within = _under_a_setting(root, choice, a, b, comparison, inside_keys)
+    if within:
+        return Difference(tuple(_unmatched(within, first, second)), False, comparison.axes)
+    if not (has_exit(choice.body) or has_exit(choice.orelse)):
+        return None  # another choice on the same atom speaks of these
+    rest: list[Occurrence] = []
+    comparison.occurrences(_after(root, choice) or (), {}, rest)
+    skipped = {o.key for o in rest}
+    after = [o for o in differing if o.key in skipped]
+    # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
+    found = after or differing or _unique(rest) or _unique(first + second)
+    return Difference(tuple(found), True, comparison.axes) if found else None
+
+
+def _under_a_setting(
+    root: Trace,
+    choice: Choice,
+    a: Mapping[str, bool],
+    b: Mapping[str, bool],
+    comparison: Comparison,
+    inside: Collection[tuple[object, ...]],
+) -> list[Occurrence]:
+    """What only one of two ranks issues inside `choice` when the tests that they share come out in some way: in
+    `rank == 0 or setting` either rank may issue it as long as the setting is open. What a call issues is a guess
+    then: the same setting may stand before it in there."""
+    shared = list(dict.fromkeys(atom.key for atom in atoms(choice.formula) if atom.key not in a))
+    for outcome in itertools.product((False, True), repeat=len(shared)) if 0 < len(shared) <= MOST_ATOMS else ():
+        settings = dict(zip(shared, outcome, strict=True))
+        first: list[Occurrence] = []
+        second: list[Occurrence] = []
+        comparison.occurrences(root, {**settings, **a}, first)
+        comparison.occurrences(root, {**settings, **b}, second)
+        in_first, in_second = {o.key for o in first}, {o.key for o in second}
+        found = [o for o in first + second if o.key in inside and (o.key in in_first) is not (o.key in in_second)]
+        if comparison.least > Confidence.LOW:
+            found = [o for o in found if o.call is None or issues_by_itself(o.call, comparison)]
+        if found:
+            return _unique(found)
+    return []
+
+
+def _after(trace: Trace, choice: Choice) -> Trace | None:
+    """What comes after a choice on the ways through it, the next round of a loop included; None: it is not here."""
+    for i, term in enumerate(trace):
+        if term is choice:
+            return trace[i + 1 :]
+        if type(term) is Choice:
+            for arm in (term.body, term.orelse):
+                found = _after(arm, choice)
+                if found is not None:
+                    return (*found, *trace[i + 1 :])
+        elif type(term) is Loop:
+            found = _after(term.body, choice)
+            if found is not None:
+                return (*found, *term.body, *trace[i + 1 :])
+        elif type(term) is Attempt:
+            for tried in (term.body, *(handled for _, handled in term.handlers)):
+                found = _after(tried, choice)
+                if found is not None:
+                    return (*found, *trace[i + 1 :])
+    return None
+
+
+def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:
+    """Of the differing occurrences, those whose like the other rank does not issue at all, or else not as often; all
+    if that is none."""
+    balance: collections.Counter[tuple[object, ...]] = collections.Counter()
+    for occurrences, sign in ((first, 1), (second, -1)):
+        for o in occurrences:
+            balance[o.kind] += sign
+    alone = {o.kind for o in first} ^ {o.kind for o in second}
+    return [o for o in within if o.kind in alone] or [o for o in within if balance[o.kind]] or within
+
+
+def _unique(occurrences: Iterable[Occurrence]) -> list[Occurrence]:
+    return list({o.key: o for o in occurrences}.values())

@@ -1,0 +1,56 @@
+"""The group that a modelled call communicates in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, UNKNOWN_GROUP, WORLD, Axes, Value
+from ferrule_lint.semantics.domain.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.arguments import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None) -> tuple[Axes, str]:
+    """The axes that a call's group spans, and a name for the group where its axes cannot be told."""
+    default: Axes = frozenset(model.axes) or (UNKNOWN_GROUP if model.p2p == "both" else WORLD)
+    if model.group is None:
+        axes = _receiver_axes(frame, arguments, receiver, model)
+        func = arguments.expr.func
+        silent = axes is None and model.receiver and not model.axes
+        if silent and type(func) is f.Attr and _IS_GROUP.search(last_name(func.base)):
+            return UNKNOWN_GROUP, render(func.base)  # the receiver is the group, and says no more of itself
+        return axes or default, ""
+    expr = arguments.expression(model.group.name, model.group.position)
+    if expr is None:
+        axes = _receiver_axes(frame, arguments, receiver, model)
+        if axes is not None:
+            return axes, ""
+        # `save(state, **options)`: the group may be among them
+        return (UNKNOWN_GROUP, "") if arguments.is_open and default == WORLD else (default, "")
+    value = arguments.value_of(expr) or UNKNOWN
+    if value.const == "None":
+        return default, ""
+    named = frame.axes_in(render(expr))
+    axes = named if value.group is None or value.group == UNKNOWN_GROUP else value.group
+    if axes is not None:
+        return axes, ""
+    if last_name(expr).endswith(("WORLD", "world")):
+        return WORLD, ""
+    return UNKNOWN_GROUP, render(expr)
+
+
+def _receiver_axes(frame: Frame, arguments: Arguments, receiver: Value | None, model: CallModel) -> Axes | None:
+    """Axes of the group object or mesh that a method is called on."""
+    if receiver is None or model.axes:
+        return None
+    func = arguments.expr.func
+    text = render(func.base) if type(func) is f.Attr else ""
+    return receiver.group or frame.axes_in(text)
+
+
+_IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$", re.IGNORECASE)

@@ -1,0 +1,308 @@
+"""What names of a project mean: its files, classes and functions, module-level variables, and what lies outside.
+
+A file is read when somebody first asks for what it defines, and whoever asks notes that it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.reads import Memo, Reads
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.domain.lattice import Value
+
+
+class External:
+    """Something outside the project, by its full dotted name."""
+
+    __slots__ = ("dotted",)
+
+    def __init__(self, dotted: str) -> None:
+        self.dotted = dotted
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, External) and other.dotted == self.dotted
+
+    def __hash__(self) -> int:
+        return hash(self.dotted)
+
+
+class GlobalName:
+    """A module-level variable."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: ModuleInfo, name: str) -> None:
+        self.module = module
+        self.name = name
+
+
+class FunctionInfo:
+    """A function or method of the project."""
+
+    __slots__ = (
+        "_body", "_called_on", "_calls", "_decorators", "_line",
+        "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "is_property", "is_static", "is_variant", "module",
+        "name", "owner", "parameters", "parent", "qualname", "returns",
+    )  # fmt: skip
+
+    def __init__(self, module: ModuleInfo, facts: f.FunctionFacts) -> None:
+        self.module = module
+        self.qualname = facts.qualname
+        self.name = plain_name(facts.qualname)
+        self._line = facts.line
+        self.parameters = facts.parameters
+        self._decorators = facts.decorators
+        self._body = facts.body
+        self.returns = facts.returns
+        self.is_generator = facts.is_generator
+        self.is_async = facts.is_async
+        self.owner = facts.owner
+        self.parent = facts.parent
+        self.id = f"{module.path}:{facts.qualname}"
+        self._calls: tuple[f.Call, ...] | None = None
+        #: (name, method) for each method that is called on a name here, once somebody has asked
+        self._called_on: frozenset[tuple[str, str]] | None = None
+        names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
+        self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
+        self.is_static = "staticmethod" in names
+        #: a further definition of a property or method that is there already
+        self.is_variant = not names.isdisjoint({"setter", "deleter", "overload"})
+        self.is_class_method = "classmethod" in names or self.name in ("__init_subclass__", "__class_getitem__")
+        self.is_context_manager = not names.isdisjoint({"contextmanager", "asynccontextmanager"})
+
+    @property
+    def body(self) -> f.Body:
+        """The statements."""
+        self.module.read()
+        return self._body
+
+    @property
+    def line(self) -> int:
+        """Where the definition begins."""
+        self.module.read()
+        return self._line
+
+    @property
+    def decorators(self) -> tuple[f.Expr, ...]:
+        """The expressions above it, the outermost first."""
+        if self._decorators:
+            self.module.read()
+        return self._decorators
+
+    @property
+    def calls(self) -> tuple[f.Call, ...]:
+        """Every call in the body, in no order: many questions are about calls only."""
+        body = self.body
+        if self._calls is None:
+            self._calls = tuple([node for node in walk(body) if type(node) is f.Call])
+        return self._calls
+
+    def calls_on(self, name: str) -> Iterator[str]:
+        """The methods that the function calls on what a name holds."""
+        calls = self.calls
+        if self._called_on is None:
+            funcs = [call.func for call in calls]
+            self._called_on = frozenset(
+                (func.base.id, func.attr) for func in funcs if type(func) is f.Attr and type(func.base) is f.Name
+            )
+        return (method for known, method in self._called_on if known == name)
+
+    @property
+    def display(self) -> str:
+        """The function's dotted name as people write it."""
+        return f"{self.module.name}.{self.qualname}".replace("@2", "").lstrip(".")
+
+
+class ClassInfo:
+    """A class of the project."""
+
+    __slots__ = ("_attributes", "bases", "decorators", "external_bases", "id", "line", "methods", "module", "name",
+                 "own_mro", "qualname", "read")  # fmt: skip
+
+    def __init__(self, module: ModuleInfo, facts: f.ClassFacts) -> None:
+        self.module = module
+        self.qualname = facts.qualname
+        self.name = plain_name(facts.qualname)
+        self.line = facts.line
+        self.bases = facts.bases
+        self.decorators = facts.decorators
+        self.methods: dict[str, FunctionInfo] = {}
+        self._attributes: dict[str, f.Assign] = {}
+        self.own_mro: tuple[ClassInfo, ...] | None = None
+        #: what has been read for it
+        self.read = 0
+        self.external_bases: tuple[str, ...] = ()
+        self.id = f"{module.path}:{facts.qualname}"
+        for statement in facts.body:
+            if type(statement) is f.Assign:
+                for target in statement.targets:
+                    if type(target) is f.Name:
+                        self._attributes[target.id] = statement
+
+    @property
+    def attributes(self) -> dict[str, f.Assign]:
+        """What is assigned in the body of the class, by name."""
+        self.module.read()
+        return self._attributes
+
+
+class ModuleInfo:
+    """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
+
+    __slots__ = ("_bit", "_body", "_classes", "_facts", "_functions", "_outer", "_reads", "_shape", "global_assigns",
+                 "imports", "infers", "is_package", "meanings", "name", "outline", "parts", "path", "stars",
+                 "values")  # fmt: skip
+
+    def __init__(self, path: str, facts: Facts, reads: Reads) -> None:
+        self.path = path
+        parts = path[: -len(".py")].split("/") if path.endswith(".py") else path.split("/")
+        self.is_package = parts[-1] == "__init__"
+        self.parts = tuple(parts[:-1] if self.is_package else parts)
+        self.name = ".".join(self.parts)
+        self._facts = facts
+        self._reads = reads
+        self._bit, self._shape = reads.bit(("file", path)), reads.bit(("shape", path))
+        self._body: f.Body | None = None
+        self._classes: dict[str, ClassInfo] = {}
+        self._functions: dict[str, FunctionInfo] = {}
+        self._outer: frozenset[str] = frozenset()
+        #: what was known before its bodies were read; for questions to all files, since nobody notes who asks for it
+        self.outline = outline(facts)
+        self.imports: dict[str, tuple[str, bool]] = {}
+        self.stars: list[tuple[str, bool]] = []
+        self.global_assigns: dict[str, list[f.Expr]] | None = None
+        #: what names have been found to mean at module level
+        self.meanings: Memo[str, Entity | None] = Memo(reads)
+        #: whether it only runs models, once somebody has asked; see `semantics.project.training`
+        self.infers: bool | None = None
+        #: values of the names that no assignment binds, once they have been asked for
+        self.values: Memo[str, Value] = Memo(reads)
+        for imported in self.outline.imports:
+            self._add_import(imported)
+
+    @property
+    def body(self) -> f.Body:
+        """The statements at the top level."""
+        self._open()
+        self.read()
+        assert self._body is not None
+        return self._body
+
+    @property
+    def classes(self) -> dict[str, ClassInfo]:
+        """By qualified name."""
+        self._open()
+        return self._classes
+
+    @property
+    def functions(self) -> dict[str, FunctionInfo]:
+        """By qualified name."""
+        self._open()
+        return self._functions
+
+    @property
+    def outer(self) -> frozenset[str]:
+        """Qualified names of the functions that others are nested in."""
+        self._open()
+        return self._outer
+
+    @property
+    def mentions(self) -> frozenset[str]:
+        """Every identifier that stands in an expression of the file."""
+        self.read()
+        return self.outline.names
+
+    def read(self) -> None:
+        """Note that what is being computed depends on all that is in the file, and not just on its shape."""
+        self._reads.bits |= self._bit
+
+    def _open(self) -> None:
+        self._reads.bits |= self._shape
+        if self._body is not None:
+            return
+        facts = whole(self._facts)
+        self._body = facts.body
+        self._classes = {c.qualname: ClassInfo(self, c) for c in facts.classes}
+        self._functions = {fn.qualname: FunctionInfo(self, fn) for fn in facts.functions}
+        self._outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
+        for function in self._functions.values():
+            self._add_method(function)
+
+    def _add_method(self, function: FunctionInfo) -> None:
+        if function.owner is None or function.owner not in self._classes:
+            return
+        methods = self._classes[function.owner].methods
+        if function.name in methods and function.is_variant:
+            return
+        methods[function.name] = function
+
+    def bodies(self) -> Iterator[tuple[FunctionInfo | None, f.Body]]:
+        """What runs in the file: its top level (of no function), and each function."""
+        yield None, self.body
+        for function in self.functions.values():
+            yield function, function.body
+
+    def calls(self) -> Iterator[tuple[FunctionInfo | None, tuple[f.Call, ...]]]:
+        """The calls at the top level of the file (of no function), and those of each function."""
+        yield None, tuple([node for node in walk(self.body) if type(node) is f.Call])
+        for function in self.functions.values():
+            yield function, function.calls
+
+    def _add_import(self, i: f.Import) -> None:
+        if i.name is None:
+            bound = i.alias or i.module.partition(".")[0]
+            self.imports.setdefault(bound, (i.module if i.alias else bound, False))
+            return
+        target, relative = i.module, False
+        if i.level:
+            base = list(self.parts if self.is_package else self.parts[:-1])
+            if i.level > 1:
+                base = base[: len(base) - (i.level - 1)]
+            target, relative = ".".join([*base, *([i.module] if i.module else [])]), True
+        if i.name == "*":
+            self.stars.append((target, relative))
+        else:
+            full = f"{target}.{i.name}" if target else i.name
+            known = self.imports.setdefault(i.alias or i.name, (full, relative))
+            if relative and not known[1] and full.endswith(f".{known[0]}"):
+                # the same file under another name: tried as a program first, then as a part of the package
+                self.imports[i.alias or i.name] = (full, relative)
+
+    def assigned(self, name: str) -> list[f.Expr]:
+        """Every expression assigned to a module-level name, also inside module-level `if` and `try`."""
+        body = self.body
+        if self.global_assigns is None:
+            self.global_assigns = {}
+            for statement in _flat(body):
+                if type(statement) is f.Assign and statement.value is not None:
+                    for target in statement.targets:
+                        if type(target) is f.Name:
+                            self.global_assigns.setdefault(target.id, []).append(statement.value)
+        return self.global_assigns.get(name, [])
+
+
+Entity: TypeAlias = ClassInfo | FunctionInfo | ModuleInfo | External | GlobalName
+
+
+def _flat(body: f.Body) -> Iterator[f.Stmt]:
+    """The statements of a body, also those inside `if`, `try` and `with`."""
+    for s in body:
+        yield s
+        if type(s) is f.If:
+            yield from _flat(s.body)
+            yield from _flat(s.orelse)
+        elif type(s) is f.Try:
+            yield from _flat(s.body)
+            for handler in s.handlers:
+                yield from _flat(handler.body)
+            yield from _flat(s.orelse)
+        elif type(s) is f.With:
+            yield from _flat(s.body)
