@@ -36,6 +36,7 @@ from ferrule_lint.fixes.forms import (
     reduce_decision,
     reduce_trip_count,
     remove_suppression,
+    run_schedule,
     sort_items,
     split_guard,
     stand_in,
@@ -57,6 +58,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER102": (
         lift_guard.propose,
         split_guard.propose,
+        run_schedule.propose,
         drop_guard.propose,
         contribute_nothing.propose,
         uniform_predicate.propose,
