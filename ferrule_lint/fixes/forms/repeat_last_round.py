@@ -57,8 +57,8 @@ def propose(site: Site) -> Fix | None:
     if not named:
         own.append(insertion(tree.first_line(loop), f"{tree.indent(loop)}{rounds} = {tree.text(loop.iter)}\n"))
     message = (
-        "ranks with fewer rounds repeat their last one, as long as some rank has any; assumes that a second time does no"
-        " harm, that every rank has one, and that all ranks come here"
+        "ranks with fewer rounds repeat their last one, as long as some rank has any; assumes that a second time does"
+        " no harm, that every rank has one, and that all ranks come here"
     )
     return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, *own)))
 
@@ -79,7 +79,7 @@ def _loop(site: Site) -> cst.For | None:
 
 
 def _is_sequence(site: Site, items: cst.BaseExpression) -> bool:
-    """Whether what is walked surely has a length and can be indexed: `range(...)`, `items[rank::size]`, a name of it."""
+    """Whether what is walked surely has a length and can be indexed: `range(...)`, `items[a::b]`, a name of it."""
     if isinstance(items, cst.Name):
         bound = [node for node in below(site.function.body) if isinstance(node, _BINDS) and items.value in binds(node)]
         made = [node.value for node in bound if isinstance(node, cst.Assign) and len(node.targets) == 1]

@@ -16,5 +16,7 @@ class Saver:
         ):
             if self.world_size > 1:
                 dist.barrier()
-            with open(folder + "/step", "a") as file:
+            with open(
+                folder + "/step", "a"
+            ) as file:
                 print(step, file=file)
