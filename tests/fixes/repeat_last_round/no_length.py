@@ -14,5 +14,5 @@ def extract(model: torch.nn.Module, samples: torch.Tensor) -> None:
 
 
 def run(model: torch.nn.Module, samples: torch.Tensor) -> None:
-    fully_shard(model)
+    fully_shard(model, reshard_after_forward=True)
     extract(model, samples)

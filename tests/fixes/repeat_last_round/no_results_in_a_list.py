@@ -6,7 +6,7 @@ from torch.distributed.fsdp import fully_shard
 
 
 def scores(model: torch.nn.Module, samples: torch.Tensor) -> list[torch.Tensor]:
-    fully_shard(model)
+    fully_shard(model, reshard_after_forward=True)
     found = []
     for i in range(dist.get_rank(), len(samples), dist.get_world_size()):
         found.append(model(samples[i]))

@@ -12,5 +12,5 @@ def draw(model: torch.nn.Module, prompts: list[torch.Tensor]) -> None:
 
 
 def run(model: torch.nn.Module, prompts: list[torch.Tensor]) -> None:
-    fully_shard(model)
+    fully_shard(model, reshard_after_forward=True)
     draw(model, prompts)

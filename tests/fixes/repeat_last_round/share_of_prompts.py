@@ -17,5 +17,5 @@ def draw(model: torch.nn.Module, prompts: torch.Tensor, batch: int) -> dict[int,
 
 
 def run(model: torch.nn.Module, prompts: torch.Tensor) -> dict[int, float]:
-    fully_shard(model)
+    fully_shard(model, reshard_after_forward=True)
     return draw(model, prompts, 2)
