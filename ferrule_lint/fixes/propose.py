@@ -162,4 +162,4 @@ def _site(finding: Finding, findings: Sequence[Finding], file: _File, tree: Tree
         # module-level code runs when it is imported; nothing is moved there
         return None
     others = tuple(one for one in findings if one is not finding and one.function == finding.function)
-    return Site(finding, others, file.module, tree, function, call, owner_of(tree, finding), file.read)
+    return Site(finding, others, file.module, tree, function, call, owner_of(tree, finding), file.read, file.tree)

@@ -1,6 +1,6 @@
 """End together: an iterator over the rank's own batches, the end of which leaves a loop, ends on all ranks at once.
 
-`batches = make_batches(loader)` in front of a loop whose step draws from it, and which `except NoMoreData: break` leaves,
+`batches = make_batches(loader)` in front of a loop whose step draws from it, which `except NoMoreData: break` leaves,
 is walked through a generator that asks all ranks, for each batch, whether every one of them has got one.
 """
 
