@@ -39,6 +39,7 @@ from ferrule_lint.fixes.forms import (
     remove_suppression,
     repeat_last_round,
     run_schedule,
+    same_super,
     sort_items,
     split_guard,
     stand_in,
@@ -56,8 +57,15 @@ Form = Callable[[Site], Fix | None]
 
 #: the forms for each rule, the best first
 FORMS: dict[str, tuple[Form, ...]] = {
-    "FER101": (lift_guard.propose, uniform_predicate.propose, reduce_decision.propose, hoist.propose),
+    "FER101": (
+        same_super.propose,
+        lift_guard.propose,
+        uniform_predicate.propose,
+        reduce_decision.propose,
+        hoist.propose,
+    ),
     "FER102": (
+        same_super.propose,
         lift_guard.propose,
         split_guard.propose,
         run_schedule.propose,
