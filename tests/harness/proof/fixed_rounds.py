@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from proof.scenes import odd, scene
+from proof.scenes import full, odd, scene
 
 
 def _model() -> nn.Module:
@@ -62,3 +62,33 @@ def training_loop(m: types.ModuleType, spread: bool) -> Any:
 def what_the_last_rank_shows(m: types.ModuleType, spread: bool) -> Any:
     found = m.evaluate(None, iter([1.0]), None, show=print)
     return found if dist.get_rank() == dist.get_world_size() - 1 else None
+
+
+# ---- what some ranks have nothing of -------------------------------------------------------------------------------
+
+
+@scene("fixes:same_super/copied_method")
+def copied_method(m: types.ModuleType, spread: bool) -> Any:
+    pixels = None if spread and odd() else torch.ones(2)
+    m.Copied().run({"ids": torch.ones(2)}, pixels)
+
+
+@scene("fixes:contribute_nothing/images_of_each_prompt")
+def images_of_each_prompt(m: types.ModuleType, spread: bool) -> Any:
+    return m.run([{"pixel_values": torch.zeros(2) if spread and odd() else torch.ones(2)}], ["a", "b"])
+
+
+@scene("fixes:reduce_trip_count/chunks_of_a_callee")
+def chunks_of_a_callee(m: types.ModuleType, spread: bool) -> Any:
+    labels = torch.tensor([1, -100, -100] if spread and odd() else [1, 2, 3])
+    return m.losses({"hidden": torch.tensor([1.0, 2.0, 3.0]), "labels": labels})
+
+
+@scene("fixes:reduce_decision/divided_by_the_count")
+def divided_by_the_count(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    labels = torch.tensor([-100, -100] if spread and odd() else [1, -100])
+    losses = m.train([{"hidden": torch.ones(2, 2), "labels": labels}])
+    if losses[0].requires_grad:  # a rank that has left has nothing to go back through
+        losses[0].backward()
+    return not spread and full(losses[0])
