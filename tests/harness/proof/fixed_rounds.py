@@ -92,3 +92,13 @@ def divided_by_the_count(m: types.ModuleType, spread: bool) -> Any:
     if losses[0].requires_grad:  # a rank that has left has nothing to go back through
         losses[0].backward()
     return not spread and full(losses[0])
+
+
+@scene("fixes:leave_late/tower")
+def late(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build()
+    seen = () if spread and odd() else (torch.ones(3, 8), torch.tensor([[1, 3]]))
+    out = model(torch.tensor([7, 1]), *seen)
+    out.sum().backward()
+    return not spread and full(out), full(model.vision.block.weight.grad)
