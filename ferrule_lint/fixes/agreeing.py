@@ -51,6 +51,14 @@ def _candidates(site: Site) -> Iterator[tuple[tuple[str, str], str]]:
                     yield (bound, stands.rpartition(".")[2]), path
 
 
+def modules_of(site: Site, name: str) -> Iterator[tuple[str, str]]:
+    """(path, name there) of what `name` may be in other files of the project, by the file's imports."""
+    for one in site.module.imports:
+        for bound, stands in () if one.plain or one.section == "standard" else one.names:
+            if bound == name:
+                yield from ((path, stands.rpartition(".")[2]) for path in _paths(site.finding.path, one.module))
+
+
 def _paths(here: str, module: str) -> Iterator[str]:
     """Where a module of the project may be, seen from a file of it."""
     name = module.lstrip(".")

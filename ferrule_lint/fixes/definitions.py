@@ -14,6 +14,17 @@ from ferrule_lint.flagger.segments import segments
 Read = Callable[[str], bytes]
 
 
+def classes(read: Read, path: str, name: str) -> Iterator[cst.ClassDef]:
+    """The top-level classes called `name` in a file; none if it cannot be read or parsed."""
+    try:
+        for part in segments(read(path)):
+            if not part.too_deep and re.search(rf"^class {re.escape(name)}\b", part.text, re.MULTILINE):
+                found = (node for node in cst.parse_module(part.text).body if isinstance(node, cst.ClassDef))
+                yield from (node for node in found if node.name.value == name)
+    except (OSError, tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError):
+        return
+
+
 def definitions(read: Read, path: str, name: str) -> Iterator[cst.FunctionDef]:
     """The functions and methods called `name` in a file; none if it cannot be read or parsed."""
     try:

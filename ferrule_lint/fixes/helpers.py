@@ -100,3 +100,21 @@ SUM_OF = '''def {name}(outputs):
         outputs = list(outputs.values())
     return sum({name}(one) for one in outputs) if isinstance(outputs, (list, tuple)) else 0
 '''
+
+END_TOGETHER = f'''def {{name}}(batches, ended, group=None):
+    """The items of `batches` while every rank of `group` has one; then all of them get the exception `ended`."""
+    while True:
+        batch, left = None, True
+        try:
+            batch = next(batches)
+        except (StopIteration, ended):
+            left = False
+        if {{dist}}.is_available() and {{dist}}.is_initialized():
+            {_device(12)}
+            agreed = {{torch}}.tensor(int(left), device=device)
+            {{dist}}.all_reduce(agreed, op={{dist}}.ReduceOp.MIN, group=group)
+            left = bool(agreed.item())
+        if not left:
+            raise ended
+        yield batch
+'''

@@ -198,7 +198,7 @@ def mentioned_later(tree: Tree, function: cst.FunctionDef, statement: cst.CSTNod
     found: set[str] = set()
     first = tree.span(loops[-1]).line if loops else end
     for node in below(function.body, functions=True):
-        if isinstance(node, cst.Name) and node.value in names and not _is_label(tree, node):
+        if isinstance(node, cst.Name) and node.value in names and not is_label(tree, node):
             line = tree.span(node).line
             inside = tree.span(statement).line <= line <= end
             in_next_round = node.value in again and line >= first and not inside
@@ -207,7 +207,7 @@ def mentioned_later(tree: Tree, function: cst.FunctionDef, statement: cst.CSTNod
     return found
 
 
-def _is_label(tree: Tree, name: cst.Name) -> bool:
+def is_label(tree: Tree, name: cst.Name) -> bool:
     """Whether a name is that of an attribute or of a parameter that is passed, and so of no variable."""
     parent = tree.parent(name)
     return (isinstance(parent, cst.Attribute) and parent.attr is name) or (

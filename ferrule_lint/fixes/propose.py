@@ -17,6 +17,7 @@ from ferrule_lint.fixes.forms import (
     delay_exit,
     drop_guard,
     dummy_input,
+    end_together,
     finish_dispatch,
     gather_uneven,
     global_rank,
@@ -25,6 +26,7 @@ from ferrule_lint.fixes.forms import (
     keep_group,
     keep_in_graph,
     leave_finally,
+    leave_late,
     leave_together,
     lift_guard,
     local_group,
@@ -36,6 +38,9 @@ from ferrule_lint.fixes.forms import (
     reduce_decision,
     reduce_trip_count,
     remove_suppression,
+    repeat_last_round,
+    run_schedule,
+    same_super,
     sort_items,
     split_guard,
     stand_in,
@@ -53,10 +58,18 @@ Form = Callable[[Site], Fix | None]
 
 #: the forms for each rule, the best first
 FORMS: dict[str, tuple[Form, ...]] = {
-    "FER101": (lift_guard.propose, uniform_predicate.propose, reduce_decision.propose, hoist.propose),
+    "FER101": (
+        same_super.propose,
+        lift_guard.propose,
+        uniform_predicate.propose,
+        reduce_decision.propose,
+        hoist.propose,
+    ),
     "FER102": (
+        same_super.propose,
         lift_guard.propose,
         split_guard.propose,
+        run_schedule.propose,
         drop_guard.propose,
         contribute_nothing.propose,
         uniform_predicate.propose,
@@ -68,11 +81,12 @@ FORMS: dict[str, tuple[Form, ...]] = {
         delay_exit.propose,
         barrier_before_exit.propose,
         leave_together.propose,
+        leave_late.propose,
         agree_on_failure.propose,
         local_group.propose,
     ),
-    "FER104": (pass_group.propose, reduce_trip_count.propose),
-    "FER105": (agree_on_failure.propose, leave_finally.propose),
+    "FER104": (pass_group.propose, reduce_trip_count.propose, repeat_last_round.propose),
+    "FER105": (agree_on_failure.propose, end_together.propose, leave_finally.propose),
     "FER106": (pair_by_key.propose, sort_items.propose),
     "FER107": (widen_guard.propose, dummy_input.propose, stand_in.propose, uniform_predicate.propose, hoist.propose),
     "FER201": (gather_uneven.propose, pad_across_processes.propose),
@@ -158,4 +172,4 @@ def _site(finding: Finding, findings: Sequence[Finding], file: _File, tree: Tree
         # module-level code runs when it is imported; nothing is moved there
         return None
     others = tuple(one for one in findings if one is not finding and one.function == finding.function)
-    return Site(finding, others, file.module, tree, function, call, owner_of(tree, finding), file.read)
+    return Site(finding, others, file.module, tree, function, call, owner_of(tree, finding), file.read, file.tree)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import libcst as cst
@@ -33,6 +34,8 @@ class Site:
     owner: Owner | None
     #: the contents of other files of the project; raises OSError
     read: Read
+    #: the tree of the top-level statement of this file that a line is part of
+    tree_at: Callable[[int], Tree | None]
 
     def event_calls(self) -> list[cst.Call]:
         """The calls of all events; none if some event is in another function, or cannot be found."""

@@ -14,15 +14,15 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
+from ferrule_lint.fixes.divisors import kept_from_zero
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import Flag, flags_of
-from ferrule_lint.fixes.names import below, local_names, reads
+from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.site import Group, Site, conjuncts
 from ferrule_lint.fixes.tests import Asks, asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
-_NOT_ZERO = re.compile(r"\bclamp(_min)?\(|\bmax(imum)?\(|\beps|\b1e-")
 _ONE_IS_ENOUGH = "one rank's word is enough to stop"
 _ORDERS = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
@@ -56,8 +56,9 @@ def propose(site: Site) -> Fix | None:
     if known is None:
         return _time_is_up(site, owner)
     every, assumed = known
-    if every and _divides(site, owner):
-        # by nothing, where the others have something
+    kept = kept_from_zero(site, owner) if every else []
+    if kept is None:
+        # divided by nothing, where the others have something
         return None
     helper = agreeing(site, "MIN" if every else "MAX", group)
     if helper is None:
@@ -71,7 +72,7 @@ def propose(site: Site) -> Fix | None:
         message = f"all ranks {does[:-1]} as soon as one of them would"
     if assumptions:
         message += f"; assumes that {' and that '.join(assumptions)}"
-    return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order((*edits, wrap)))
+    return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order((*edits, wrap, *kept)))
 
 
 def _file(site: Site, owner: cst.If, group: Group) -> Fix | None:
@@ -155,26 +156,6 @@ def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
 def _is_end(text: str) -> bool:
     """Whether a term asks for what stands for the end of the data: `batch is None`, `batch is False`."""
     return re.fullmatch(r"[\w.]+ is (None|False)", text) is not None
-
-
-def _divides(site: Site, owner: cst.If) -> bool:
-    """Whether something below is divided by what the test found to be nothing: by zero, or, kept from that, what the
-    ranks have together, which makes no average."""
-    local = local_names(site.function)
-    names = reads(owner.test) & local
-    calls = site.event_calls()
-    together = set().union(*map(reads, calls)) & local if calls else local
-    last = site.tree.span(owner).line
-    for one in below(site.function.body):
-        if not isinstance(one, cst.BinaryOperation | cst.AugAssign) or site.tree.span(one).line <= last:
-            continue
-        if not isinstance(one.operator, cst.Divide | cst.DivideAssign | cst.FloorDivide | cst.Modulo):
-            continue
-        dividend, divisor = (one.left, one.right) if isinstance(one, cst.BinaryOperation) else (one.target, one.value)
-        kept = _NOT_ZERO.search(site.tree.text(divisor)) and not reads(dividend) & together
-        if reads(divisor) & names and not kept:
-            return True
-    return False
 
 
 def _is_limit(tree: Tree, test: cst.BaseExpression) -> bool:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
@@ -23,10 +25,28 @@ def propose(site: Site) -> Fix | None:
     owner = site.owner
     if site.finding.kind != "data":
         return None
+    if owner is None:
+        return _in_a_callee(site)
     if isinstance(owner, cst.While) and owner.orelse is None:
         return _while(site, owner)
     if isinstance(owner, cst.For):
         return _for(site, owner)
+    return None
+
+
+def _in_a_callee(site: Site) -> Fix | None:
+    """The loop of a function of the same file that the finding's function calls: it turns by what it is given."""
+    places = [
+        (step.line, step.column)
+        for step in site.finding.witness
+        if step.role == "condition" and step.path == site.finding.path and step.note.endswith(" decides")
+    ]
+    tree = site.tree_at(places[0][0]) if len(places) == 1 else None
+    for loop in () if tree is None else tree.walk(tree.module):
+        if tree is not None and isinstance(loop, cst.For):
+            span, function = tree.span(loop.iter), tree.function(loop)
+            if (span.line, span.column) == places[0] and function is not None:
+                return _for(replace(site, tree=tree, function=function, owner=loop), loop)
     return None
 
 

@@ -126,13 +126,16 @@ def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:
 
 
 def _super_call(frame: Frame, e: f.Call) -> Value | None:
-    """`super().name(...)`: the next method after the enclosing class in the receiver's order."""
+    """`super().name(...)`: the next method after the enclosing class in the receiver's order, or after the class that
+    `super(Base, self)` names."""
     func = e.func
     if type(func) is not f.Attr or type(func.base) is not f.Call or last_name(func.base.func) != "super":
         return None
     if frame.self_class is None or frame.function is None or frame.self_name is None:
         return None
     owner = frame.module.classes.get(frame.function.owner or "")
+    named = frame.analysis.names.resolve(func.base.args[0], frame.module) if len(func.base.args) == 2 else None
+    owner = named if isinstance(named, ClassInfo) else owner
     if owner is None:
         return None
     method = frame.analysis.names.method_after(frame.self_class, owner, func.attr)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import end_of_data, failing
+from ferrule_lint.semantics.control import end_of_data, failing, in_step
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
@@ -224,7 +224,9 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
         return
     for handler in attempt.handlers:
         about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
-        if handler.line in attempt.swallows and (is_broad(handler) or about_files or _expects_failure(frame, handler)):
+        if handler.line in attempt.swallows and (
+            is_broad(handler) or about_files or _expects_failure(frame, handler, e)
+        ):
             attempt.fallible, attempt.guessed = not made_up, True
             attempt.reached.add(handler.line)
             what = "the rank's own data" if own_file is None else "a file of this rank's own"
@@ -235,13 +237,13 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
             return
 
 
-def _expects_failure(frame: Frame, handler: f.Handler) -> bool:
+def _expects_failure(frame: Frame, handler: f.Handler, call: f.Call) -> bool:
     """Whether a handler names a class that the project raises in place of what a library has raised."""
     types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
     for expr in types:
         entity = frame.analysis.names.resolve(expr, frame.module) if expr is not None else None
         if isinstance(entity, ClassInfo) and frame.analysis.exceptions.translates(entity):
-            return True
+            return not in_step.brings(frame, call, entity)
     return False
 
 
