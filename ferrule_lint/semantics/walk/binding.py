@@ -175,4 +175,18 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             value = rank_names.of_target(frame, target, source, value)
             value = admissions.of_target(frame, target, source, value)
             value = loss_names.of_target(frame, target, source, value)
-        frame.write(place, value)
+        frame.write(place, value, source is not None and value.const is None and _made_of(place, source))
+
+
+def _made_of(place: str, source: f.Expr) -> bool:
+    """`self.x = self.x.to(...)`, `self.x = wrap(self.x)`: whether it is there stays as it was."""
+    if type(source) is not f.Call or last_name(source.func) in _MAY_GIVE_NOTHING:
+        return False
+    receiver: f.Expr = source
+    while type(receiver) is f.Call and type(receiver.func) is f.Attr:
+        receiver = receiver.func.base
+    return place in (place_name(receiver), *map(place_name, source.args))
+
+
+#: methods that take something out of what they are called of, or hand nothing back
+_MAY_GIVE_NOTHING = frozenset("get pop popitem popleft next getattr".split())

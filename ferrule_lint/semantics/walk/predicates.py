@@ -291,6 +291,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if type(left) is f.Const and type(right) is not f.Const and positive in ("==", "is"):
         left, right, a, b = right, left, b, a
     known = _known_comparison(a, b, op)
+    if known is None and positive == "is" and b.const in ("True", "False") and _is_tensor_of_bool(left, a):
+        known = negative
     if known is not None:
         return Known(known), Value(uniform=True, const=repr(known))
     if _asks_for_first(a, right, positive):
@@ -313,6 +315,13 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(_atom(frame, key_expr, tested), value)
+
+
+def _is_tensor_of_bool(expr: f.Expr, value: Value) -> bool:
+    """`x.any()`, `(x == y).all()`: a tensor or a number of numpy, and neither is one of Python's two bools."""
+    if type(expr) is not f.Call or type(expr.func) is not f.Attr or expr.func.attr not in ("any", "all"):
+        return False
+    return not value.types and value.const is None
 
 
 def is_empty_display(expr: f.Expr) -> bool:
