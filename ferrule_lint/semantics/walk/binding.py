@@ -84,6 +84,17 @@ def _is_counter(expr: f.Expr) -> bool:
     return type(expr) is f.Call and last_name(expr.func) in ("range", "count")
 
 
+#: how a tensor is cut into pieces that are walked
+_CUTS = frozenset({"unbind", "split", "chunk", "tolist", "tensor_split"})
+
+
+def _is_cut(expr: f.Expr) -> bool:
+    """`x.unbind(0)`, `torch.split(x, n)`: pieces of one tensor, made without anybody else."""
+    if type(expr) is not f.Call or type(expr.func) is not f.Attr or expr.func.attr not in _CUTS:
+        return False
+    return bool(place_name(expr.func.base)) and all(place_name(a) or type(a) is f.Const for a in expr.args)
+
+
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
     expr = _without_progress(expr)
@@ -97,7 +108,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         type(expr) is f.Call
         and last_name(expr.func) == "zip"
         and len(expr.args) > 1
-        and all(place_name(a) or _is_counter(a) for a in expr.args)
+        and all(place_name(a) or _is_counter(a) or _is_cut(a) for a in expr.args)
     ):
         return Value(
             items=tuple(
