@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -111,6 +112,8 @@ class Comparison:
     members: bool = False
     #: what calls issue only if their arguments say so does not count
     surely: bool = False
+    #: beside `surely`: the names of what the call is given, whose fields (`args.strategy`) are asked for in there
+    given: frozenset[str] = frozenset()
     #: the group whose places the ranks differ in, where nothing else is known of it
     group: str = ""
     #: what the ranks answer otherwise is the host's, and may be answered otherwise in the next round: where rounds are
@@ -219,9 +222,15 @@ class Comparison:
         while common < shorter and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
-        if self.surely and self.inside and deps_of(term.formula):
+        if self.surely and self.inside and (deps_of(term.formula) or self._asks_what_is_given(term)):
             return tail
         return (self._token("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+
+    def _asks_what_is_given(self, term: Choice) -> bool:
+        """Whether a test names something that the call is given: `if "zero3" in args.strategy`."""
+        return bool(self.given) and any(
+            not self.given.isdisjoint(_NAMES.findall(_QUOTED.sub("", atom.key))) for atom in atoms(term.formula)
+        )
 
     def _grouped(self, term: Choice) -> Trace | None:
         """Of a callee's choice between a collective in a group and the same one over all ranks, by whether it is given
@@ -303,7 +312,7 @@ class Comparison:
             return ()
         key = (
             self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members, self.surely,
-            self.group,
+            self.group, self.given,
         )  # fmt: skip
         known = summary.signatures.get(key)
         if known is None:
@@ -364,6 +373,11 @@ class Comparison:
                     self._reached.add(term.line)
                 return True
         return False
+
+
+#: the names in a test that begin a place (`args` of `args.strategy`), and what is none
+_NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def _is_setting(choice: Choice, assignment: Mapping[str, bool]) -> bool:
@@ -591,7 +605,8 @@ def _issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:
     function = call.summary.function
     if function is None or function.owner is not None:
         return False
-    return issues(replace(comparison.fresh(), surely=True).call_signature(call.summary))
+    given = frozenset(p.name for p in function.parameters)
+    return issues(replace(comparison.fresh(), surely=True, given=given).call_signature(call.summary))
 
 
 def _after(trace: Trace, choice: Choice) -> Trace | None:
