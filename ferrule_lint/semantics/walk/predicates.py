@@ -30,6 +30,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
+from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
@@ -466,6 +467,8 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if any(_is_parallel_size(x) and y.const in ("0", "1") for x, y in ((left, b), (right, a))):
         return Value()  # "is there anybody to talk to": the members of a group agree on its size
     member = any(v.divergence is not None and v.divergence.member for v in values)
+    if e.ops[0] in ("==", "!=") and joined.divergence is not None and joined.divergence.kind == "rank":
+        member = member or blocks.same_place_in_both(frame, left, right)
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)
