@@ -8,7 +8,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import accumulators, met_keys, selection
+from ferrule_lint.semantics.data import accumulators, met_keys, selection, single
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.lattice import (
     DP,
@@ -37,6 +37,8 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     if trip is None:
         trip = met_keys.count(frame, iterable, expr)
     order = None if numbers(expr) else iterable.unordered or accumulators.order(frame, iterable, expr)
+    if order is not None and single.at_most_one(frame, expr):
+        order = None
     return Loop(
         body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
         dicts_walked(expr),
