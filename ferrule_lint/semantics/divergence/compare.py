@@ -112,8 +112,6 @@ class Comparison:
     members: bool = False
     #: what calls issue only if their arguments say so does not count
     surely: bool = False
-    #: beside `surely`: the names of what the call is given, whose fields (`args.strategy`) are asked for in there
-    given: frozenset[str] = frozenset()
     #: the group whose places the ranks differ in, where nothing else is known of it
     group: str = ""
     #: what the ranks answer otherwise is the host's, and may be answered otherwise in the next round: where rounds are
@@ -122,6 +120,8 @@ class Comparison:
     #: what they answer otherwise is their rank: of ways through such a round that another test leaves open, those
     #: that issue nothing are no rounds
     comes_back: bool = False
+    #: beside `surely`: the names of what the call is given, whose fields (`args.strategy`) are asked for in there
+    given: frozenset[str] = frozenset()
     #: inside a call
     inside: bool = False
     budget: int = BUDGET
