@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: calls that leave alone what they are given
-_LOOKS = frozenset("isinstance len print type str bool sorted list".split())
+_LOOKS = frozenset("isinstance len print type str bool sorted list dict OrderedDict".split())
 #: methods of a dict or set that leave it alone
-_READS = frozenset("get items keys values copy issubset issuperset union intersection".split())
+_READS = frozenset("get items keys values copy to_dict issubset issuperset union intersection".split())
+#: methods that hand back a dict with the same keys
+_FORMS = ("to_dict", "copy", "_asdict")
 
 
 def at_most_one(frame: Frame, expr: f.Expr) -> bool:
@@ -93,7 +95,7 @@ def _same(one: f.Expr, other: f.Expr) -> bool:
 def _keys(body: f.Body, name: str) -> list[f.Expr] | None:
     """The different keys of a dict that the function makes and fills itself; None if others may be in it."""
     found: dict[str, f.Expr] = {}
-    made = [value for value, _ in assignments(body, name, ())]
+    made = [value for value, _ in assignments(body, name, ()) if not _is_another_form(value, name)]
     if not made or _changes(body, name) or _is_changed_in_place(body, name):
         return None
     for value in made:
@@ -109,6 +111,15 @@ def _keys(body: f.Body, name: str) -> list[f.Expr] | None:
                     return None
                 found[render(target.index)] = target.index
     return list(found.values())
+
+
+def _is_another_form(expr: f.Expr, name: str) -> bool:
+    """`outputs = outputs.to_dict()`, `outputs = dict(outputs)`: the same keys."""
+    if type(expr) is not f.Call or expr.keywords:
+        return False
+    if type(expr.func) is f.Attr and not expr.args:
+        return expr.func.attr in _FORMS and place_name(expr.func.base) == name
+    return last_name(expr.func) in ("dict", "OrderedDict") and [place_name(a) for a in expr.args] == [name]
 
 
 def _written(expr: f.Expr) -> list[f.Expr] | None:
