@@ -503,7 +503,7 @@ class Analysis:
         summary.trace = frame.trace()
         if inference.infers(summary.function):
             summary.trace = inference.in_evaluation(summary.trace, lambda t: tuple(_events(t, self.count)))
-        summary.result = sizing.given_back(frame, _result_of(frame))
+        summary.result = sizing.given_back(frame, state.in_its_place(frame, _result_of(frame)))
         if frame.gradients:
             summary.result = participation.returned(frame, summary.result)
             participation.at_return(frame, summary.result)

@@ -152,9 +152,13 @@ def _pass_on(values: tuple[Value, ...]) -> Value:
 
 
 def _len(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.walk.attributes import SIZE
+
     if not arguments.positional:
         return UNKNOWN
     value = arguments.positional[0]
+    if value.external == SIZE:
+        return Value(uniform=True, there=True)  # how many dimensions a tensor has
     if value.types and value.length is None and (own := _own_length(frame, value, arguments.expr.pos)) is not None:
         return own
     if value.items is not None and value.length is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
-from ferrule_lint.semantics.data import filters, layout
+from ferrule_lint.semantics.data import filling, filters, layout
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
 from ferrule_lint.semantics.domain.lattice import (
@@ -214,6 +214,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         slots=slots,
         shape_deps=known.shape_deps | added.shape_deps,
     )
+    if last_name(e.func) == "extend" and len(e.args) == 1 and filling.lacks(frame, e.args[0], place):
+        merged = filling.filled_up(merged)
     frame.env[place] = merged
     frame.versions[place] = frame.versions.get(place, 0) + 1
     if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:

@@ -227,6 +227,16 @@ def unknown_call(
         group=group,
         module=receiver is not None and receiver.module and keeps_module,
         unwrapped=receiver is not None and receiver.unwrapped and keeps_module,
-        agreed=receiver is not None and receiver.agreed and data is None,
+        agreed=data is None and ((receiver is not None and receiver.agreed) or _decodes(arguments)),
         multiple=name in iteration.CUTS and any(v.multiple for v in arguments.values),
     )
+
+
+#: calls that make an object of bytes
+_DECODERS = frozenset("BytesIO load loads frombuffer unpackb decode".split())
+
+
+def _decodes(arguments: Arguments) -> bool:
+    """`torch.load(io.BytesIO(received))`: what is read out of bytes that the ranks share is the same on all of them."""
+    first = arguments.positional[0] if arguments.positional else None
+    return first is not None and first.agreed and last_name(arguments.expr.func) in _DECODERS

@@ -6,6 +6,7 @@ continuation, so that an exit simply drops what follows. What may be issued at a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -99,6 +100,8 @@ class Comparison:
     #: what they answer otherwise is their rank: of ways through such a round that another test leaves open, those
     #: that issue nothing are no rounds
     comes_back: bool = False
+    #: beside `surely`: the names of what the call is given, whose fields (`args.strategy`) are asked for in there
+    given: frozenset[str] = frozenset()
     #: inside a call
     inside: bool = False
     budget: int = BUDGET
@@ -199,9 +202,15 @@ class Comparison:
         while common < shorter and a[-1 - common] == b[-1 - common]:
             common += 1
         tail = a[len(a) - common :]
-        if self.surely and self.inside and deps_of(term.formula):
+        if self.surely and self.inside and (deps_of(term.formula) or self._asks_what_is_given(term)):
             return tail
         return (self._token("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+
+    def _asks_what_is_given(self, term: Choice) -> bool:
+        """Whether a test names something that the call is given: `if "zero3" in args.strategy`."""
+        return bool(self.given) and any(
+            not self.given.isdisjoint(_NAMES.findall(_QUOTED.sub("", atom.key))) for atom in atoms(term.formula)
+        )
 
     def _grouped(self, term: Choice) -> Trace | None:
         """Of a callee's choice between a collective in a group and the same one over all ranks, by whether it is given
@@ -283,7 +292,7 @@ class Comparison:
             return ()
         key = (
             self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members, self.surely,
-            self.group,
+            self.group, self.given,
         )  # fmt: skip
         known = summary.signatures.get(key)
         if known is None:
@@ -346,6 +355,11 @@ class Comparison:
         return False
 
 
+#: the names in a test that begin a place (`args` of `args.strategy`), and what is none
+_NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
 def _is_setting(choice: Choice, assignment: Mapping[str, bool]) -> bool:
     """Whether what is left open of a choice is the same on all ranks, and not whether the module is being trained."""
     left = [atom for atom in atoms(choice.formula) if atom.key not in assignment]
@@ -383,4 +397,5 @@ def issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:
     function = call.summary.function
     if function is None or function.owner is not None:
         return False
-    return issues(replace(comparison.fresh(), surely=True).call_signature(call.summary))
+    given = frozenset(p.name for p in function.parameters)
+    return issues(replace(comparison.fresh(), surely=True, given=given).call_signature(call.summary))

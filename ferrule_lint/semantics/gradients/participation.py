@@ -51,6 +51,8 @@ _CUTS = frozenset(
     "isinf isfinite ne eq gt lt ge le bool long int zeros_like ones_like empty_like full_like rand_like randn_like "
     "new_zeros new_ones new_full new_empty len range isinstance zeros ones empty full arange".split()
 )
+#: builtins whose result is a plain number
+_READS_OUT = frozenset("int float bool round len isinstance".split())
 _CUT_ATTRIBUTES = frozenset("shape dtype device ndim is_cuda requires_grad data".split())
 #: modules that, by their names, have no parameters
 _STATELESS = re.compile(
@@ -98,7 +100,12 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
     items = result.items
     if items is not None:
         items = tuple(
-            [v._replace(reach=reaching(inputs, Reach(frozenset([f"{name}#{i}"])))) for i, v in enumerate(items)]
+            [
+                v
+                if v.boolean or v.reach == DETACHED
+                else v._replace(reach=reaching(inputs, Reach(frozenset([f"{name}#{i}"]))))
+                for i, v in enumerate(items)
+            ]
         )
     return result._replace(reach=reaching(inputs, Reach(frozenset([name]))), items=items)
 
@@ -116,9 +123,22 @@ def of_super(frame: Frame, arguments: Arguments, result: Value) -> Value:
 
 def of_own_parameter(frame: Frame, e: f.Attr, value: Value) -> Value:
     """`self.weight`: a term in it keeps the module in the loss."""
-    if e.attr not in _PARAMETERS or place_name(e.base) != frame.self_name:
+    if e.attr not in _PARAMETERS or place_name(e.base) != frame.self_name or _weighs_only(frame):
         return value
     return value._replace(reach=Reach(frozenset([OWN])))
+
+
+def _weighs_only(frame: Frame) -> bool:
+    """Whether the module extends a library's without parameters: the `weight` of a loss is one for each class."""
+    info = frame.self_class
+    return info is not None and any(
+        _STATELESS.search(b.rpartition(".")[2]) for b in frame.analysis.names.external_bases(info)
+    )
+
+
+def of_operation(frame: Frame, kind: str, values: Iterable[Value]) -> Reach | None:
+    """What the result of an operator reaches: nothing without gradients, and nothing if it is a mask turned round."""
+    return DETACHED if frame.no_gradient or kind == "Invert" else combined(values)
 
 
 def _is_input(value: Value) -> bool:
@@ -159,7 +179,8 @@ def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) 
         if name:
             own = place_name(base) == frame.self_name
             return result._replace(reach=Reach(frozenset([OWN if own else name])))
-    if frame.no_gradient or (last_name(e.func) in _CUTS and type(e.func) is f.Attr):
+    cuts = _CUTS if type(e.func) is f.Attr else _READS_OUT
+    if frame.no_gradient or last_name(e.func) in cuts:
         return result._replace(reach=DETACHED)
     if result.reach is not None:
         return result
@@ -187,6 +208,11 @@ def combined(values: Iterable[Value]) -> Reach | None:
         for item in value.items or ():
             result = reaching(result, item.reach)
     return result
+
+
+def of_items(items: list[Value], walked: list[Value]) -> Reach | None:
+    """What a comprehension reaches: nothing if all that is kept of what it walks are sizes."""
+    return DETACHED if all(v.reach == DETACHED for v in items) else combined([*items, *walked])
 
 
 def assigned(value: Value, pos: f.Pos) -> Value:
@@ -413,7 +439,8 @@ def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
 #: parameters of a loss that, by their names, nothing is trained through
 _NOT_TRAINED = re.compile(
-    r"(^=|_)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices)(_|$)"
+    r"(^=|_)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices|"
+    r"strides?|anchors?|grids?|priors?|shifts?)(_|$)"
 )
 _IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
 
@@ -421,7 +448,7 @@ _IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
 def at_return(frame: Frame, result: Value) -> None:
     """Outputs that reach what this function returns on some ranks only."""
     function = frame.function
-    if function is None or not frame.returns or _NO_TRAINING.search(function.name):
+    if function is None or not frame.returns or frame.no_gradient or _NO_TRAINING.search(function.name):
         return
     of_loss = frame.in_module and _IS_LOSS.search(function.qualname) is not None
     end = (function.line, 1, function.line, 1)

@@ -7,12 +7,14 @@ by the size of another group alone says nothing: its members may be ranks with a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.lattice import WORLD, Axes, Value
-from ferrule_lint.semantics.domain.text import place_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.groups.group_members import assignments
 
 if TYPE_CHECKING:
@@ -35,6 +37,33 @@ def numbered(frame: Frame, e: f.Op, value: Value) -> Value:
     if "dp" in along:
         along |= {"ep"}  # experts are dealt out to copies
     return value._replace(divergence=divergence._replace(axes=_EVERY - along))
+
+
+def same_place_in_both(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
+    """`get_rank(inner) == get_rank(outer)`: true for all members of the first of the groups that make up a bigger one,
+    and for nobody else. Where one is a group of unknown axes, it may be such a part of the other."""
+    asked = [definition(frame, expr) for expr in (left, right)]
+    groups = [_asked_for(call) for call in asked]
+    if None in groups or groups[0] == groups[1]:
+        return False
+    axes = [frame.axes_in(group or "") for group in groups]
+    return None in axes or bool(axes[0] and axes[1] and axes[0] & axes[1])
+
+
+def _asked_for(expr: f.Expr) -> str | None:
+    """The group, by its text, in which a call asks for the caller's own place; the job is one, too."""
+    if type(expr) is not f.Call:
+        return None
+    name = last_name(expr.func)
+    if name == "get_rank":
+        given = next((v for k, v in expr.keywords if k == "group"), expr.args[0] if expr.args else None)
+        return "world" if given is None else render(given)
+    return name if _PLACE.search(name) and not _ANOTHER.search(name) and not expr.args else None
+
+
+#: functions that answer with a place in the group they are named after, and those that answer with another rank's
+_PLACE = re.compile(r"_rank$")
+_ANOTHER = re.compile(r"src|source|root|dst|first|last|next|prev|peer|leader|main|master|owner")
 
 
 def _factors(expr: f.Expr) -> Iterator[f.Expr]:

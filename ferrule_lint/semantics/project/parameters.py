@@ -32,7 +32,7 @@ def has_none(analysis: Analysis, info: ClassInfo) -> bool:
     called = {_of_self(call.func) for m in methods for call in m.calls}
     for c in analysis.names.mro(info):
         for method in c.methods.values():
-            plain = {p.name for p in method.parameters if any(_is_number(n) for n in walk(p.annotation))}
+            plain = {p.name for p in method.parameters if _holds_number(p)}
             for node in walk(method.body):
                 if (
                     type(node) is f.Assign
@@ -43,6 +43,13 @@ def has_none(analysis: Analysis, info: ClassInfo) -> bool:
                 if type(node) is f.Call and last_name(node.func) in ("register_parameter", "add_module", "Parameter"):
                     return False
     return True
+
+
+def _holds_number(parameter: f.Parameter) -> bool:
+    """Whether a parameter is no module, by its annotation or by what stands in for it (`size=16`)."""
+    default = parameter.default
+    written = type(default) is f.Const and default.text not in ("None", "...")
+    return written or any(_is_number(n) for n in walk(parameter.annotation))
 
 
 def _is_number(annotation: object) -> bool:

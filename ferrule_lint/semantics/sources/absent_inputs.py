@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.training import asked_only_to_infer
 
@@ -32,6 +32,21 @@ def of_parameter(frame: Frame, name: str) -> Confidence:
     if function is not None and (_is_one_of_two(function, name) or asked_only_to_infer(frame.analysis, function)):
         return Confidence.LOW
     return of_key(frame.analysis, name)
+
+
+def is_required(frame: Frame, parameter: f.Parameter) -> bool:
+    """Whether a function takes it for granted that it is given something: a tensor by its annotation, with no default,
+    for whose absence it does not ask itself. That a function it calls does is for others."""
+    if parameter.default is not None or parameter.kind != "normal" or frame.function is None:
+        return False
+    if parameter.annotation is None or not _ALWAYS.fullmatch(render(parameter.annotation).strip("'\"")):
+        return False
+    tests = (getattr(node, "test", None) for node in walk(frame.function.body))
+    return not any(type(part) is f.Name and part.id == parameter.name for test in tests for part in walk(test))
+
+
+#: annotations of what is there
+_ALWAYS = re.compile(r"(torch\.|jt\.)?(\w*Tensor|TensorType)(\[.*\])?")
 
 
 def of_key(analysis: Analysis, name: str) -> Confidence:

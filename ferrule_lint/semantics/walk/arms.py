@@ -34,7 +34,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         joined = joined._replace(reach=participation.met(formula, a, b))
     if a.filled is not b.filled:
         # filled up to a length in one arm: in the other it has that length already
-        joined = joined._replace(shape=None, deps=recast(joined.deps, ITEM, FLOWS))
+        joined = joined._replace(shape=None, length=None, emptiness=None, deps=recast(joined.deps, ITEM, FLOWS))
     divergence = divergence_of(formula)
     if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
         filled = divergence
@@ -96,6 +96,9 @@ def with_outcome(value: Value, outcomes: Mapping[str, bool]) -> Value:
 def _told(formula: Formula, a: Value, b: Value) -> Value | None:
     """Of what two arms of a test of the rank hold, one value that was read out of something received: it is what the
     other arm, the sender's, has told. None if it is not so: the first rank sends, and is told nothing."""
+    if a.agreed and b.agreed and not any(v.divergence or v.data or v.presence or v.length for v in (a, b)):
+        # told in either arm: the sender hands back what it has sent, by the same function
+        return join2(a, b)._replace(uniform=False, const=None, items=None)
     for received, own, surely in ((a, b, implied(formula, True)), (b, a, implied(formula, False))):
         if first_rank.is_first(surely):
             continue

@@ -540,7 +540,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch)
         value = value._replace(data=data)
         function = frame.function
-        if optional and not (function is not None and needed.from_the_start(function.body, name)):
+        if (
+            optional
+            and not (function is not None and needed.from_the_start(function.body, name))
+            and not absent_inputs.is_required(frame, parameter)
+        ):
             note = f"the optional input `{name}` may be absent from the local batch"
             sure = absent_inputs.of_parameter(frame, name)
             value = value._replace(presence=frame.source(DP, "structure", pos, note, sure))

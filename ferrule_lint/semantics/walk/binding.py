@@ -8,7 +8,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import accumulators, met_keys, selection
+from ferrule_lint.semantics.data import accumulators, met_keys, selection, single
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.lattice import (
     DP,
@@ -37,6 +37,8 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
     if trip is None:
         trip = met_keys.count(frame, iterable, expr)
     order = None if numbers(expr) else iterable.unordered or accumulators.order(frame, iterable, expr)
+    if order is not None and single.at_most_one(frame, expr):
+        order = None
     return Loop(
         body, trip, order, length_deps(iterable), frame.module.path, pos, shown(expr), frame.key(expr),
         dicts_walked(expr),
@@ -84,6 +86,17 @@ def _is_counter(expr: f.Expr) -> bool:
     return type(expr) is f.Call and last_name(expr.func) in ("range", "count")
 
 
+#: how a tensor is cut into pieces that are walked
+_CUTS = frozenset({"unbind", "split", "chunk", "tolist", "tensor_split"})
+
+
+def _is_cut(expr: f.Expr) -> bool:
+    """`x.unbind(0)`, `torch.split(x, n)`: pieces of one tensor, made without anybody else."""
+    if type(expr) is not f.Call or type(expr.func) is not f.Attr or expr.func.attr not in _CUTS:
+        return False
+    return bool(place_name(expr.func.base)) and all(place_name(a) or type(a) is f.Const for a in expr.args)
+
+
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
     expr = _without_progress(expr)
@@ -97,7 +110,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         type(expr) is f.Call
         and last_name(expr.func) == "zip"
         and len(expr.args) > 1
-        and all(place_name(a) or _is_counter(a) for a in expr.args)
+        and all(place_name(a) or _is_counter(a) or _is_cut(a) for a in expr.args)
     ):
         return Value(
             items=tuple(
@@ -175,4 +188,18 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             value = rank_names.of_target(frame, target, source, value)
             value = admissions.of_target(frame, target, source, value)
             value = loss_names.of_target(frame, target, source, value)
-        frame.write(place, value)
+        frame.write(place, value, source is not None and value.const is None and _made_of(place, source))
+
+
+def _made_of(place: str, source: f.Expr) -> bool:
+    """`self.x = self.x.to(...)`, `self.x = wrap(self.x)`: whether it is there stays as it was."""
+    if type(source) is not f.Call or last_name(source.func) in _MAY_GIVE_NOTHING:
+        return False
+    receiver: f.Expr = source
+    while type(receiver) is f.Call and type(receiver.func) is f.Attr:
+        receiver = receiver.func.base
+    return place in (place_name(receiver), *map(place_name, source.args))
+
+
+#: methods that take something out of what they are called of, or hand nothing back
+_MAY_GIVE_NOTHING = frozenset("get pop popitem popleft next getattr".split())

@@ -94,5 +94,5 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
         agreed=joined.agreed,
         there=True,
-        reach=participation.combined([*values, *iterables]) if frame.gradients else None,
+        reach=participation.of_items(values, iterables) if frame.gradients else None,
     )

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.data.ordering import of_operator, round_order
 from ferrule_lint.semantics.domain.conditions import Known, evaluate, negate
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
+    DETACHED,
     FLOWS,
     NO_DEPS,
     PRESENT,
@@ -142,7 +143,9 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
 
 def _compare(frame: Frame, e: f.Compare) -> Value:
     value = condition(frame, e)[1]
-    return value if value.uniform or (value.divergence and not value.data) else value._replace(boolean=True)
+    if value.uniform or (value.divergence and not value.data):
+        return value
+    return value._replace(boolean=True, reach=DETACHED if frame.gradients else None)
 
 
 def _op(frame: Frame, e: f.Op) -> Value:
@@ -152,7 +155,7 @@ def _op(frame: Frame, e: f.Op) -> Value:
         return Value(uniform=all(v.uniform for v in values), divergence=rank)
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
-        value = value._replace(reach=participation.combined(values))
+        value = value._replace(reach=participation.of_operation(frame, e.kind, values))
     if e.kind == "Add" and len(e.operands) == 2 and iteration.rotates(*e.operands):
         value = value._replace(length=None, shape=None, divergence=None)
     if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):

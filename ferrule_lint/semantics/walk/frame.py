@@ -225,7 +225,8 @@ class Frame:
             frame = frame.closure
         return None
 
-    def write(self, place: str, value: Value) -> None:
+    def write(self, place: str, value: Value, remade: bool = False) -> None:
+        """Assign to a place; `remade`: something that is made of what stood there."""
         # where so many names are bound (a generated table), a new one is taken to have no parts yet
         fresh = len(self.env) > _MANY_PLACES and place not in self.env
         self.env[place] = value
@@ -238,7 +239,7 @@ class Frame:
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
             name = place.partition(".")[2]
             known = None if self._set_again(name) else self.self_writes.get(name)
-            value = self.analysis.as_state(self, name, value)
+            value = value if remade else self.analysis.as_state(self, name, value)
             self.self_writes[name] = value if known is None else join2(known, value)
 
     def _set_again(self, name: str) -> bool:

@@ -25,6 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
+from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
@@ -139,6 +140,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if type(left) is f.Const and type(right) is not f.Const and positive in ("==", "is"):
         left, right, a, b = right, left, b, a
     known = _known_comparison(a, b, op)
+    if known is None and positive == "is" and b.const in ("True", "False") and _is_tensor_of_bool(left, a):
+        known = negative
     if known is not None:
         return Known(known), Value(uniform=True, const=repr(known))
     if _asks_for_first(a, right, positive):
@@ -161,6 +164,13 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(atom_of(frame, key_expr, tested), value)
+
+
+def _is_tensor_of_bool(expr: f.Expr, value: Value) -> bool:
+    """`x.any()`, `(x == y).all()`: a tensor or a number of numpy, and neither is one of Python's two bools."""
+    if type(expr) is not f.Call or type(expr.func) is not f.Attr or expr.func.attr not in ("any", "all"):
+        return False
+    return not value.types and value.const is None
 
 
 def is_empty_display(expr: f.Expr) -> bool:
@@ -305,6 +315,8 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if any(_is_parallel_size(x) and y.const in ("0", "1") for x, y in ((left, b), (right, a))):
         return Value()  # "is there anybody to talk to": the members of a group agree on its size
     member = any(v.divergence is not None and v.divergence.member for v in values)
+    if e.ops[0] in ("==", "!=") and joined.divergence is not None and joined.divergence.kind == "rank":
+        member = member or blocks.same_place_in_both(frame, left, right)
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     return _range_of_ranks(e, values, joined)

@@ -58,6 +58,57 @@ def _may_be_none(frame: Frame, name: str) -> bool:
     return False
 
 
+def in_its_place(frame: Frame, result: Value) -> Value:
+    """What a method returns that has something of its own host as long as an attribute is not set, and the attribute
+    from then on (`if self._total is None: return time.time()`, `return self._total`), where another method sets it:
+    what is set there is mostly what all ranks agreed on, and what stands in for it a single process's."""
+    if result.divergence is None or result.divergence.kind != "host" or not _stands_in(frame):
+        return result
+    return result._replace(divergence=result.divergence.at_most(Confidence.LOW))
+
+
+def _stands_in(frame: Frame) -> bool:
+    function, info = frame.function, frame.self_class
+    if function is None or info is None or not frame.self_name:
+        return False
+    found = _last_two(function.body)
+    if found is None:
+        return False
+    test, absent, present = found
+    name = test.left.attr if type(test.left) is f.Attr else ""
+    if place_name(test.left) != f"{frame.self_name}.{name}" or place_name(present) != place_name(test.left):
+        return False
+    if place_name(absent) == place_name(present):
+        return False
+    return any(
+        method is not function and method.name != "__init__" and _sets(method.body, name)
+        for method in info.methods.values()
+    ) and not _sets(function.body, name)
+
+
+def _last_two(body: f.Body) -> tuple[f.Compare, f.Expr, f.Expr] | None:
+    """The test `x is None` by which a function returns one of two things at its end: without it, and with it."""
+    for s, after in zip(body[-2:], (*body[-1:], None), strict=False):
+        if type(s) is not f.If or type(s.test) is not f.Compare or s.test.rights != (_NONE,):
+            continue
+        one = s.body[-1]
+        other = s.orelse[-1] if s.orelse else after
+        if type(one) is f.Return and type(other) is f.Return and one.value is not None and other.value is not None:
+            if s.test.ops == ("is",):
+                return s.test, one.value, other.value
+            if s.test.ops == ("is not",):
+                return s.test, other.value, one.value
+    return None
+
+
+def _sets(body: f.Body, name: str) -> bool:
+    """Whether an attribute of an instance gets something else than None."""
+    return any(
+        type(s) is f.Assign and s.value != _NONE and any(type(t) is f.Attr and t.attr == name for t in s.targets)
+        for s in walk(body)
+    )
+
+
 def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
     """Of the attributes that a method has set: those whose value depends on who calls or differs, and those that ranks
     have agreed on in it."""

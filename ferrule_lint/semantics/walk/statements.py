@@ -7,6 +7,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.control import exceptions, flags
+from ferrule_lint.semantics.data import filling
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.lattice import Value, join2
@@ -72,6 +73,9 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
     joined = join2(old.plain(), new.plain())._replace(slots=None)
     divergence = frame.path_divergence()
+    if s.op == "Add" and filling.lacks(frame, s.value, place_name(s.target)):
+        bind(frame, s.target, filling.filled_up(joined))
+        return
     if old.layout is not None:  # a tensor keeps its size, whatever is added in place
         joined = joined._replace(
             shape=old.shape,
