@@ -28,13 +28,22 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
             if not occurrences or not can_run(root, loop):
                 continue
             confidence = confidence_of(loop.trip, occurrences)
-            if least == Confidence.LOW:
+            if least == Confidence.LOW or _two_guesses(loop, occurrences):
                 confidence = Confidence.LOW
             op = occurrences[0].event.op
             message = f"`{op}` runs once a round, but the number of rounds of `{loop.text}` differs between ranks"
             condition = Step("condition", loop.path, loop.pos[0], loop.pos[1], f"`{loop.text}` decides how many rounds")
             yield finding("FER104", message, loop.trip, occurrences, (condition,), function, confidence)
             break
+
+
+def _two_guesses(loop: Loop, occurrences: list[Occurrence]) -> bool:
+    """Whether all that the rounds issue is what wrapping makes of a module, and there are as many of them as something
+    of the data holds: a project mostly sees to it that this is the same everywhere, or wraps another module. What goes
+    on until a test of the data ends it is mostly seen to by nobody."""
+    if loop.tested or loop.trip is None or loop.trip.kind != "data" or loop.trip.confidence == Confidence.HIGH:
+        return False
+    return all((o.event.op == "forward" and o.event.assumed) or o.event.op == "backward" for o in occurrences)
 
 
 def _order_says_it(loop: Loop) -> bool:

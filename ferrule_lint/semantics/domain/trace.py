@@ -65,6 +65,8 @@ class Loop(NamedTuple):
     dicts: frozenset[str] = frozenset()
     #: rounds are not counted: one that issues nothing is only waited out
     polls: bool = False
+    #: a test ends it (`while`), and not the end of what it walks
+    tested: bool = False
 
 
 class CallTerm(NamedTuple):

@@ -36,8 +36,8 @@ def is_test(path: str) -> bool:
 
 def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file can be started, nothing in it speaks of more than one process, and no file that it imports
-    something from wraps modules or makes a process group."""
-    return analysis.alone.find(module.path, lambda: _is_alone(analysis, module))
+    something from wraps modules or makes a process group; or whether it plays one rank after the other."""
+    return analysis.alone.find(module.path, lambda: _is_alone(analysis, module) or _plays_ranks(module))
 
 
 def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
@@ -49,6 +49,18 @@ def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
         and not any(_OF_SEVERAL.search(name) for name in names)
         and not any(_joins(analysis, imported) for imported in imported(analysis, module))
     )
+
+
+def _plays_ranks(module: ModuleInfo) -> bool:
+    """Whether a file sets the place that a library believes it has, and starts nothing that has one: what converts the
+    checkpoints of a sharded model builds the parts of all ranks in one process."""
+    names = module.mentions
+    return any(_SETS_PLACE.fullmatch(name) for name in names) and names.isdisjoint(_STARTS_RANKS)
+
+
+#: setters of a parallel state; the place in a virtual pipeline is set in real runs, too
+_SETS_PLACE = re.compile(r"set_(?!virtual)\w*parallel_(rank|world_size)")
+_STARTS_RANKS = frozenset("init_process_group initialize_model_parallel init_distributed initialize_megatron".split())
 
 
 def can_be_started(module: ModuleInfo) -> bool:

@@ -236,6 +236,7 @@ class Sharding:
             self._reduces_any = True
 
     def _any_module(self, module: ModuleInfo, serves: bool, configured: bool) -> None:
+        serves = serves or is_test(module.path)  # what a test shards is mostly its own
         confidence = Confidence.LOW if serves or configured else Confidence.MEDIUM
         self._generic = max(self._generic or Confidence.LOW, confidence)
         if not configured:
@@ -264,12 +265,18 @@ class Sharding:
         shards = model.wraps == "shards"
         classes = self._analysis.classes_of(module, owner, expr)
         if not classes and shards:
-            self._any_module(module, serves, model.configured)
+            if not self._is_of_library(module, expr):
+                self._any_module(module, serves, model.configured)
         elif not classes:
             self._reduces_any = True
         for info in classes:
             confidence = Confidence.LOW if serves else Confidence.HIGH
             self._add(self._classes if shards else self._reduced, info, confidence, 0)
+
+    def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
+        """`fully_shard(nn.Linear(8, 8))`: a layer of a library, which says nothing of the project's modules."""
+        made = self._analysis.names.resolve(expr.func, module) if type(expr) is f.Call else None
+        return type(made) is External and made.dotted.startswith("torch.nn.")
 
     def _add(self, found: dict[str, Confidence], info: ClassInfo, confidence: Confidence, depth: int) -> None:
         if (info.id in found and found[info.id] >= confidence) or depth > _DEEPEST_SUBMODULE:

@@ -58,13 +58,14 @@ def asked_only_to_infer(analysis: Analysis, function: FunctionInfo) -> bool:
     """Whether a module's method turns gradients off, no other file that trains or wraps modules speaks of a method of
     its name, and nothing of its own file calls it with gradients on: what is sharded to be trained is not asked for
     this."""
-    if function.owner is None or not _turns_gradients_off(function):
+    owner = function.module.classes.get(function.owner or "")
+    if owner is None or not _turns_gradients_off(function) or not analysis.is_module(owner):
         return False
     if any(path != function.module.path for path in trained_by(analysis, function.name)):
         return False
     return not any(
-        last_name(call.func) == function.name and (owner is None or not _turns_gradients_off(owner))
-        for owner, calls in function.module.calls()
+        last_name(call.func) == function.name and (caller is None or not _turns_gradients_off(caller))
+        for caller, calls in function.module.calls()
         for call in calls
     )
 

@@ -104,7 +104,10 @@ def while_loop(frame: Frame, s: f.While) -> None:
     if body:
         trip = divergence or iteration.drawn(frame, s.body)
         text = "while True" if s.test == f.Const("True") else shown(s.test)
-        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, frame.key(s.test), polls=queues.polls(s)))
+        key = frame.key(s.test)
+        frame.emit(
+            Loop(body, trip, None, deps, frame.module.path, pos, text, key, polls=queues.polls(s), tested=True)
+        )
     _loop_else(frame, s, body, pos)
 
 
