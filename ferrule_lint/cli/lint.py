@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from ferrule_lint.cli.suppressions import add_suppressions, suppression_options,
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
-    from ferrule_lint.engine import Fixed
+    from ferrule_lint.engine import Fixed, Progress
     from ferrule_lint.findings import Finding, Report
     from ferrule_lint.project.config import Settings
 
@@ -202,16 +203,11 @@ def _lint(
     paths: tuple[str, ...], settings: Settings, contents: dict[Path, bytes], *, use_cache: bool, quiet: bool
 ) -> Report:
     from ferrule_lint import engine
-    from ferrule_lint.cli.progress import progress_bar
-    from ferrule_lint.models.loader import ModelError
 
-    try:
-        with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
-            return engine.lint(
-                paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress, contents=contents
-            )
-    except ModelError as error:
-        raise Failure(error.message, error.path, error.line) from None
+    with _run_of_the_engine(quiet) as progress:
+        return engine.lint(
+            paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress, contents=contents
+        )
 
 
 def _fix(
@@ -224,25 +220,33 @@ def _fix(
     quiet: bool,
 ) -> Fixed:
     from ferrule_lint import engine
-    from ferrule_lint.cli.progress import progress_bar
-    from ferrule_lint.models.loader import ModelError
 
     def accepted(report: Report) -> Iterable[Finding]:
         """What the baseline has: known, and left as it is."""
         reading = {**options, "write_baseline": False, "prune_baseline": False}
         return with_baseline(report, settings, reading, quiet=True).suppressed
 
+    with _run_of_the_engine(quiet) as progress:
+        return engine.fix(
+            paths,
+            settings,
+            use_cache=use_cache,
+            jobs=_processors(),
+            progress=progress,
+            contents=contents,
+            accepted=accepted,
+        )
+
+
+@contextmanager
+def _run_of_the_engine(quiet: bool) -> Iterator[Progress | None]:
+    """What shows the progress of a run, on a terminal; a broken model file makes the command fail."""
+    from ferrule_lint.cli.progress import progress_bar
+    from ferrule_lint.models.loader import ModelError
+
     try:
         with progress_bar(enabled=not quiet and sys.stderr.isatty()) as progress:
-            return engine.fix(
-                paths,
-                settings,
-                use_cache=use_cache,
-                jobs=_processors(),
-                progress=progress,
-                contents=contents,
-                accepted=accepted,
-            )
+            yield progress
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None
 

@@ -12,12 +12,12 @@ import hashlib
 import os
 import re
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ferrule_lint
+from ferrule_lint.project.files import in_place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,12 +149,5 @@ def clean(folder: Path) -> int:
 
 def write_entry(path: Path, text: str) -> None:
     """Write `path` as a whole or not at all, also when two runs write it at once."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".tmp-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with in_place_of(path, prefix=".tmp-") as (file, _):
+        file.write(text.encode("utf-8"))

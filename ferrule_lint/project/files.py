@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -14,13 +16,20 @@ def replace_file(path: Path, content: bytes) -> None:
     A link is followed: its target is replaced. Raises OSError, and then nothing has changed.
     """
     target = Path(os.path.realpath(path))
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    with in_place_of(target, prefix=f".{target.name}.", suffix=".tmp") as (file, temporary):
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+        os.chmod(temporary, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+
+
+@contextlib.contextmanager
+def in_place_of(target: Path, *, prefix: str, suffix: str = "") -> Iterator[tuple[BinaryIO, str]]:
+    """A new file beside `target`, and its path: it takes the place of `target` when all is written, or else is gone."""
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=suffix)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+            yield file, temporary
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):

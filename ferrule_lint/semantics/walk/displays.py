@@ -26,12 +26,7 @@ def sequence(frame: Frame, e: f.Sequence) -> Value:
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
     if items is not None and not _few_items(values):
         items = None
-    return Value(
-        uniform=joined.uniform,
-        divergence=joined.divergence,
-        data=joined.data,
-        deps=joined.deps,
-        element_types=joined.types | joined.element_types,
+    return _holding(frame, values, joined)._replace(
         items=items,
         group=joined.group,
         unordered=_spread(e, values),
@@ -40,9 +35,20 @@ def sequence(frame: Frame, e: f.Sequence) -> Value:
         uneven_last=joined.shape is not None,
         padded=joined.padded if e.kind == "list" else None,
         container=e.kind == "list",
-        there=True,
         slots=frozenset(map(str, range(len(values)))) if items is not None else None,
         shape_deps=joined.shape_deps if e.kind == "list" else NO_DEPS,
+    )
+
+
+def _holding(frame: Frame, values: list[Value], joined: Value) -> Value:
+    """What a container has from what it holds, whatever its kind; `joined`: all of that as one value."""
+    return Value(
+        uniform=joined.uniform,
+        divergence=joined.divergence,
+        data=joined.data,
+        deps=joined.deps,
+        element_types=joined.types | joined.element_types,
+        there=True,
         reach=participation.combined(values) if frame.gradients else None,
     )
 
@@ -93,15 +99,7 @@ def dict_display(frame: Frame, e: f.DictDisplay) -> Value:
     entries: tuple[tuple[str, Value], ...] = ()
     if len(values) <= _MOST_ENTRIES and (any(v.tells for v in values) or is_table(values)):
         entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
-    return Value(
-        uniform=joined.uniform,
-        divergence=joined.divergence,
-        data=joined.data,
-        deps=joined.deps,
-        element_types=joined.types | joined.element_types,
-        module=False,
-        there=True,
+    return _holding(frame, values, joined)._replace(
         slots=frozenset(names) if len(names) == len(e.keys) else None,
-        reach=participation.combined(values) if frame.gradients else None,
         entries=entries,
     )
