@@ -102,3 +102,15 @@ def late(m: types.ModuleType, spread: bool) -> Any:
     out = model(torch.tensor([7, 1]), *seen)
     out.sum().backward()
     return not spread and full(out), full(model.vision.block.weight.grad)
+
+
+@scene("fixes:keep_in_graph/constant_of_a_loss")
+def constant_of_a_loss(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build(4)
+    labels = torch.tensor([-100, -100, -100, -100] if spread and odd() else [1, -100, 2, 3])
+    loss = m.Loss()(model(torch.ones(4)), labels)
+    loss = loss + m.ChunkedLoss()([model(torch.ones(4))], labels)
+    if loss.requires_grad:
+        loss.backward()
+    return not spread and full(loss), full(model.weight.grad)
