@@ -114,3 +114,23 @@ def constant_of_a_loss(m: types.ModuleType, spread: bool) -> Any:
     if loss.requires_grad:
         loss.backward()
     return not spread and full(loss), full(model.weight.grad)
+
+
+class _Refuses:
+    """A server that loads nothing."""
+
+    def __init__(self) -> None:
+        self.said: list[int] = []
+        self.warn = self.said.append
+
+    def load(self, path: str) -> int:
+        return 404
+
+    load_again = load
+
+
+@scene("fixes:barrier_before_exit/under_two_tests", by_rank=True)
+def under_two_tests(m: types.ModuleType, spread: bool) -> Any:
+    client = _Refuses()
+    m.sync(m.Accelerator(), client, "adapter")
+    return client.said
