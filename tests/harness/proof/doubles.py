@@ -1,7 +1,7 @@
 """Minimal stand-ins, so that examples run unchanged on CPUs: each does with gloo what the real thing does with NCCL.
 
-* `accelerate`: `Accelerator.gather`, `gather_for_metrics`, `pad_across_processes`, `num_processes` and `is_main_process` (the library is
-  not installed)
+* `accelerate`: `Accelerator.gather`, `gather_for_metrics`, `pad_across_processes`, `num_processes` and
+  `is_main_process` (the library is not installed)
 * `megatron.core.parallel_state`: tensor-parallel group and pipeline stage over a mesh of 3 stages x 2 ranks
 * `megatron.core.pipeline_parallel`: a schedule that is one all-reduce
 * devices: `"cuda"` in an example means the CPU
