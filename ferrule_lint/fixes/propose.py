@@ -165,8 +165,16 @@ def _events(finding: Finding, tree: Tree) -> Iterator[cst.Call]:
             yield from tree.calls_at(event.line, event.column)[:1]
 
 
+def _returned(finding: Finding, tree: Tree) -> cst.Call | None:
+    """The call that a `return` with a finding returns."""
+    for node in tree.walk(tree.module):
+        if isinstance(node, cst.Return) and tree.span(node).line == finding.span.line:
+            return node.value if isinstance(node.value, cst.Call) else None
+    return None
+
+
 def _site(finding: Finding, findings: Sequence[Finding], file: _File, tree: Tree) -> Site | None:
-    call = tree.at(finding.span, cst.Call) or next(_events(finding, tree), None)
+    call = tree.at(finding.span, cst.Call) or next(_events(finding, tree), None) or _returned(finding, tree)
     function = None if call is None else tree.function(call)
     if call is None or function is None:
         # module-level code runs when it is imported; nothing is moved there

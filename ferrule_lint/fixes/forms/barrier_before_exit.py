@@ -5,6 +5,7 @@ Each `return` under the test gets a copy of the barriers below it, each `continu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import libcst as cst
@@ -13,7 +14,7 @@ from ferrule_lint.findings import Fix, Safety
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.guards import is_barrier, same_everywhere
 from ferrule_lint.fixes.names import below, binds, local_names, reads
-from ferrule_lint.fixes.site import Site, conjuncts
+from ferrule_lint.fixes.site import Site, callee, conjuncts
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "barrier-before-exit"
@@ -80,25 +81,41 @@ def _line(site: Site, owner: cst.If, call: cst.Call, block: cst.BaseSuite) -> Se
         return []
     if tree.span(call).line < tree.span(owner).end_line or "\n" in tree.text(call):
         return []
-    names, lines = reads(call), [tree.text(call)]
-    if tree.parent(line) is not block:
-        # under a test that all ranks can ask, with nothing else
-        around = tree.parent(line)
-        test = None if around is None else tree.parent(around)
-        if (
-            not isinstance(test, cst.If)
-            or test.orelse is not None
-            or len(test.body.body) != 1
-            or around is not test.body
-        ):
-            return []
-        if tree.parent(test) is not block or "\n" in tree.text(test.test):
-            return []
-        if not all(same_everywhere(site, term, owner) for term in conjuncts(test.test)):
-            return []
-        names |= reads(test.test)
-        step = tree.indent(line).removeprefix(tree.indent(test))
-        lines = [f"if {tree.text(test.test)}:", f"{step}{tree.text(call)}"]
+    top = next((one for one in (line, *tree.around(line)) if tree.parent(one) is block), None)
+    if top is None or not _only_waits(site, top, line, owner):
+        return []
+    lines = [tree.text(call)] if top is line else _code(tree, top)
+    names = reads(top) - set().union(
+        *(binds(one) for one in below(top) if isinstance(one, cst.Import | cst.ImportFrom))
+    )
     changed = [one for one in below(block) if tree.span(one).line > tree.span(owner).end_line]
     later = set().union(*(binds(one) for one in changed if isinstance(one, cst.AssignTarget | cst.AugAssign | cst.For)))
     return lines if site.sure(owner, names) and not later & names & local_names(site.function) else []
+
+
+def _only_waits(site: Site, statement: cst.CSTNode, line: cst.BaseStatement, owner: cst.If) -> bool:
+    """Whether a statement is a barrier, or tests that all ranks can ask around one: nothing else but imports."""
+    if statement is line:
+        return True
+    if isinstance(statement, cst.SimpleStatementLine):
+        return all(isinstance(one, cst.Import | cst.ImportFrom) for one in statement.body)
+    if not isinstance(statement, cst.If) or statement.orelse is not None:
+        return False
+    inside = statement.body.body if isinstance(statement.body, cst.IndentedBlock) else ()
+    asked = all(_can_be_asked(site, term, owner) for term in conjuncts(statement.test))
+    return asked and bool(inside) and all(_only_waits(site, one, line, owner) for one in inside)
+
+
+def _can_be_asked(site: Site, term: cst.BaseExpression, owner: cst.If) -> bool:
+    if isinstance(term, cst.Call) and callee(term) in ("is_initialized", "is_available") and not term.args:
+        return True
+    return same_everywhere(site, term, owner)
+
+
+def _code(tree: Tree, statement: cst.CSTNode) -> list[str]:
+    """The lines of a statement without comments and the block's indentation; none where a line may not be cut."""
+    span, indent = tree.span(statement), tree.indent(statement)
+    lines = [tree.source.line(number) for number in range(span.line, span.end_line + 1)]
+    code = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    plain = all(line.startswith(indent) and not re.search(r"[#\\]|\"\"\"|'''", line) for line in code)
+    return [line.removeprefix(indent) for line in code] if plain else []

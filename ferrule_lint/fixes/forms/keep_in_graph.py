@@ -1,7 +1,8 @@
 """Keep in the graph: an output that the loss lacks on some ranks is added there with the weight zero.
 
 Its backward then runs on every rank, and changes nothing. For outputs that one arm of an `if` uses and the other
-replaces by a constant or leaves out, and for stand-ins that run and are thrown away.
+replaces by a constant or leaves out, and for stand-ins that run and are thrown away. Where a function that was given
+the output returns a constant, the sum of none of its elements is added: that is zero whatever they are.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _CONSTANTS = frozenset({"tensor", "zeros", "zeros_like", "new_zeros", "new_tenso
 
 def propose(site: Site) -> Fix | None:
     """The output of the finding's call, kept on the ranks whose loss lacks it."""
+    if (given := _given(site)) is not None:
+        return given
     calls = site.event_calls()
     if site.finding.kind not in ("data", "structure", "host") or not calls:
         return None
@@ -38,6 +41,28 @@ def propose(site: Site) -> Fix | None:
         target = small.targets[0].target
         return _replaced(site, statement, target.value) if isinstance(target, cst.Name) else None
     return None
+
+
+def _given(site: Site) -> Fix | None:
+    """`return torch.tensor(0.0)` in a function that was given the output, and computes a loss of it elsewhere."""
+    tree, constant = site.tree, site.call
+    told = re.match(r"an output of `(\w+)` reaches the loss on some ranks only", site.finding.message)
+    if told is None or not isinstance(tree.parent(constant), cst.Return) or not _is_constant(constant):
+        return None
+    output = told.group(1)
+    listed = site.function.params
+    params = [*listed.posonly_params, *listed.params, *listed.kwonly_params]
+    kinds = [tree.text(one.annotation.annotation) for one in params if one.name.value == output and one.annotation]
+    if len(kinds) != 1:
+        return None
+    if re.fullmatch(r"(torch\.)?Tensor", kinds[0]):
+        zero = f"{output}.flatten()[:0].sum()"
+    elif re.fullmatch(r"([Ll]ist|Sequence|tuple|Tuple)\[(torch\.)?Tensor(, \.\.\.)?\]", kinds[0]):
+        zero = f"sum(one.flatten()[:0].sum() for one in {output})"
+    else:
+        return None
+    message = f"`{output}` is part of what is returned on every rank, with none of its elements"
+    return Fix(FORM, message, Safety.UNSAFE, (Edit(tree.span(constant), f"{tree.text(constant)} + {zero}"),))
 
 
 def _unused(site: Site, call: cst.Call) -> Fix | None:

@@ -30,3 +30,7 @@ class Copied(Counting):
         if pixel_values is not None:
             found = super().prepare({"pixel_values": pixel_values})  # as above
         return [*sorted(found), *batch]
+
+
+def example() -> list[str]:
+    return Copied().run({"ids": torch.tensor([1.0])})

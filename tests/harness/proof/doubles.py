@@ -1,7 +1,7 @@
 """Minimal stand-ins, so that examples run unchanged on CPUs: each does with gloo what the real thing does with NCCL.
 
-* `accelerate`: `Accelerator.gather`, `gather_for_metrics`, `pad_across_processes` and `is_main_process` (the library is
-  not installed)
+* `accelerate`: `Accelerator.gather`, `gather_for_metrics`, `pad_across_processes`, `num_processes` and
+  `is_main_process` (the library is not installed)
 * `megatron.core.parallel_state`: tensor-parallel group and pipeline stage over a mesh of 3 stages x 2 ranks
 * `megatron.core.pipeline_parallel`: a schedule that is one all-reduce
 * devices: `"cuda"` in an example means the CPU
@@ -25,6 +25,10 @@ class Accelerator:
     @property
     def is_main_process(self) -> bool:
         return dist.get_rank() == 0
+
+    @property
+    def num_processes(self) -> int:
+        return dist.get_world_size()
 
     def gather(self, tensor: torch.Tensor) -> torch.Tensor:
         tensor = torch.atleast_1d(tensor)

@@ -102,3 +102,35 @@ def late(m: types.ModuleType, spread: bool) -> Any:
     out = model(torch.tensor([7, 1]), *seen)
     out.sum().backward()
     return not spread and full(out), full(model.vision.block.weight.grad)
+
+
+@scene("fixes:keep_in_graph/constant_of_a_loss")
+def constant_of_a_loss(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build(4)
+    labels = torch.tensor([-100, -100, -100, -100] if spread and odd() else [1, -100, 2, 3])
+    loss = m.Loss()(model(torch.ones(4)), labels)
+    loss = loss + m.ChunkedLoss()([model(torch.ones(4))], labels)
+    if loss.requires_grad:
+        loss.backward()
+    return not spread and full(loss), full(model.weight.grad)
+
+
+class _Refuses:
+    """A server that loads nothing."""
+
+    def __init__(self) -> None:
+        self.said: list[int] = []
+        self.warn = self.said.append
+
+    def load(self, path: str) -> int:
+        return 404
+
+    load_again = load
+
+
+@scene("fixes:barrier_before_exit/under_two_tests", by_rank=True)
+def under_two_tests(m: types.ModuleType, spread: bool) -> Any:
+    client = _Refuses()
+    m.sync(m.Accelerator(), client, "adapter")
+    return client.said
