@@ -12,7 +12,7 @@ from ferrule_lint.semantics.data import buffers, loaders
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
-from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, Connective, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
     COPIES,
@@ -103,7 +103,17 @@ def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
     without = model.always_without
     if without is not None and not arguments.is_open and arguments.expression(without.name, without.position) is None:
         return True
-    return frame.analysis.back_ends.may_shard(frame.module.path)
+    return frame.analysis.back_ends.may_shard(frame.module.path, _asks_for_deepspeed(frame))
+
+
+def _asks_for_deepspeed(frame: Frame) -> bool:
+    """`if rank == 0 or distributed_type == DistributedType.DEEPSPEED:` around: under DeepSpeed all ranks come here."""
+    return any(
+        type(formula) is Connective
+        and formula.op == "or"
+        and any(type(term) is Atom and term.key.endswith(".DEEPSPEED") for term in formula.operands)
+        for formula in frame.conditions
+    )
 
 
 def _repeated(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> Event | Loop:
