@@ -11,6 +11,7 @@ from ferrule_lint.semantics.calls.agreement import make_uniform
 from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.data import loaders
+from ferrule_lint.semantics.domain.conditions import Atom, Connective
 from ferrule_lint.semantics.domain.lattice import CONTAINED, UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import position, render, shown
 from ferrule_lint.semantics.domain.trace import Event, Loop
@@ -73,7 +74,17 @@ def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
     without = model.always_without
     if without is not None and not arguments.is_open and arguments.expression(without.name, without.position) is None:
         return True
-    return frame.analysis.back_ends.may_shard(frame.module.path)
+    return frame.analysis.back_ends.may_shard(frame.module.path, _asks_for_deepspeed(frame))
+
+
+def _asks_for_deepspeed(frame: Frame) -> bool:
+    """`if rank == 0 or distributed_type == DistributedType.DEEPSPEED:` around: under DeepSpeed all ranks come here."""
+    return any(
+        type(formula) is Connective
+        and formula.op == "or"
+        and any(type(term) is Atom and term.key.endswith(".DEEPSPEED") for term in formula.operands)
+        for formula in frame.conditions
+    )
 
 
 def _repeated(frame: Frame, model: CallModel, arguments: Arguments, event: Event) -> Event | Loop:

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import DP, UNKNOWN_GROUP, WORLD, Axes, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.groups.never_given import is_left_out
 from ferrule_lint.semantics.groups.numbering import Places, starts_block
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -55,6 +56,8 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     if divergence is None or divergence.axes != group:
         divergence = _counted(frame, expr, group_expr, group)
     if divergence is not None:
+        if is_left_out(frame, group_expr):
+            divergence = divergence.at_most(Confidence.LOW)
         what = "this is a place in the group: convert it"
         if type(expr) is f.Const:
             what = f"{expr.text} is in one of the groups only: convert it"

@@ -20,6 +20,8 @@ _SPEAKS = re.compile(
     r"deep_?speed|fsdp|fully_?shard|megatron|zero_?(stage|[123](?!\d))|distributed_?type|automatic_checkpoint_naming",
     re.IGNORECASE,
 )
+#: the same where DeepSpeed has been asked for already
+_BESIDE_DEEPSPEED = re.compile(r"fsdp|fully_?shard|megatron|automatic_checkpoint_naming", re.IGNORECASE)
 
 
 class BackEnds:
@@ -27,19 +29,21 @@ class BackEnds:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._near: Nearness | None = None
+        self._near: dict[re.Pattern[str], Nearness] = {}
 
-    def may_shard(self, path: str) -> bool:
-        """Whether a file may be run with parameters in parts, as far as the project tells."""
+    def may_shard(self, path: str, beside_deepspeed: bool = False) -> bool:
+        """Whether a file may be run with parameters in parts, as far as the project tells; `beside_deepspeed`: where
+        that is asked for by name, so that only another back end is left."""
         reads = self._analysis.names.reads
-        reads.ask("back end", path)
+        reads.ask("back end beside" if beside_deepspeed else "back end", path)
+        words = _BESIDE_DEEPSPEED if beside_deepspeed else _SPEAKS
         with reads.apart():
-            if self._near is None:
+            if words not in self._near:
                 modules = self._analysis.names.modules
-                self._near = Nearness(self._analysis, sorted(p for p, m in modules.items() if _speaks(m)))
-            return path in self._near
+                self._near[words] = Nearness(self._analysis, sorted(p for p, m in modules.items() if _speaks(m, words)))
+            return path in self._near[words]
 
 
-def _speaks(module: ModuleInfo) -> bool:
+def _speaks(module: ModuleInfo, words: re.Pattern[str]) -> bool:
     imported = (dotted for dotted, _ in module.imports.values())
-    return any(map(_SPEAKS.search, module.mentions)) or any(map(_SPEAKS.search, imported))
+    return any(map(words.search, module.mentions)) or any(map(words.search, imported))

@@ -50,8 +50,14 @@ _ALWAYS = re.compile(r"(torch\.|jt\.)?(\w*Tensor|TensorType)(\[.*\])?")
 
 
 def of_key(analysis: Analysis, name: str) -> Confidence:
-    """For an entry of a batch: whether something is put in its place where it is missing."""
-    return Confidence.LOW if analysis.filled.find(name, lambda: _is_filled(analysis, name)) else Confidence.MEDIUM
+    """For an entry of a batch: whether something is put in its place where it is missing, or all ranks take their
+    batches from the same data set in turn."""
+    filled = analysis.filled.find(name, lambda: _is_filled(analysis, name))
+    return (
+        Confidence.LOW
+        if filled or analysis.filled.find("", lambda: _is_chosen_together(analysis))
+        else Confidence.MEDIUM
+    )
 
 
 def _is_one_of_two(function: FunctionInfo, name: str) -> bool:
@@ -77,6 +83,37 @@ def _missing(test: f.Expr) -> str:
     if type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
         return test.left.id if type(test.left) is f.Name else ""
     return ""
+
+
+# ---------------------------------------------------------------------- who chooses what comes next
+def _is_chosen_together(analysis: Analysis) -> bool:
+    """Whether a loader of the project goes over several others and tells all ranks which one is next: what one batch
+    has, those of the other ranks have, too."""
+    return any(
+        method.owner is not None and not is_test(method.module.path) and _tells_which(analysis, method)
+        for method in analysis.names.methods_named("__next__")
+    )
+
+
+def _tells_which(analysis: Analysis, method: FunctionInfo) -> bool:
+    owner = method.module.classes.get(method.owner or "")
+    return owner is not None and any(
+        _broadcasts(m) and any(type(n) is f.Subscript and _LOADERS.search(last_name(n.base)) for n in walk(m.body))
+        for m in owner.methods.values()
+    )
+
+
+def _broadcasts(method: FunctionInfo) -> bool:
+    """Whether a method tells something to all ranks, and not to those of a group."""
+    return any(
+        last_name(call.func) in ("broadcast", "broadcast_object_list")
+        and not any(key == "group" for key, _ in call.keywords)
+        and len(call.args) < 3
+        for call in method.calls
+    )
+
+
+_LOADERS = re.compile(r"iter|loader|dataset", re.IGNORECASE)
 
 
 # ---------------------------------------------------------------------- what fills the gap

@@ -34,7 +34,9 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         joined = joined._replace(reach=participation.met(formula, a, b))
     if a.filled is not b.filled:
         # filled up to a length in one arm: in the other it has that length already
-        joined = joined._replace(shape=None, length=None, emptiness=None, deps=recast(joined.deps, ITEM, FLOWS))
+        if a.shape is None and b.shape is None:  # a list; of a tensor another dimension may have been filled up
+            joined = joined._replace(length=None, emptiness=None)
+        joined = joined._replace(shape=None, deps=recast(joined.deps, ITEM, FLOWS))
     divergence = divergence_of(formula)
     if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
         filled = divergence

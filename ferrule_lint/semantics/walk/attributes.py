@@ -261,12 +261,16 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         uniform=False,
         target=method,
         deps=_of_field(e.attr, base.deps) if base.deps else NO_DEPS,
-        module=base.module and not e.attr.startswith("_") and e.attr not in ("weight", "bias", "data"),
+        module=base.module and not e.attr.startswith("_") and e.attr not in _NO_MODULES,
         group=axes,
         loader=is_loader(frame, e),
         unordered=base.unordered if e.attr not in ("shape",) else None,
         types=NOTHING,
     )
+
+
+#: what a model has beside modules: tensors, and what comes before it or tells how it is made
+_NO_MODULES = frozenset("weight bias data tokenizer processor config generation_config".split())
 
 
 def _of_field(name: str, deps: Deps) -> Deps:

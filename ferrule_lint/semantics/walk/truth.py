@@ -147,7 +147,7 @@ def nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | N
         names = loop.target.elements if type(loop.target) is f.Sequence else (loop.target,)
         if not any(type(n) is f.Name and n.id == expr.id for n in names):
             continue
-        if walked.loader or (walked.data is not None and not _told_apart(loop)):
+        if walked.loader or (walked.data is not None and not _told_apart(loop) and not _written_out(frame, loop)):
             note = f"`{expr.id}` may be nothing in some rounds of this rank"
             return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
     return None
@@ -168,6 +168,14 @@ def _told_apart(loop: f.For) -> bool:
     if last_name(iterable.func) == "zip":
         return any(place_name(a).startswith("self.") for a in iterable.args)
     return last_name(iterable.func) == "items" and not iterable.args
+
+
+def _written_out(frame: Frame, loop: f.For) -> bool:
+    """Whether what is walked is a list that the function writes out, or several such side by side: what a caller has
+    left out of `[types, places[:, 0]]` is nothing that is missing from a sample."""
+    iterable = loop.iterable
+    walked = iterable.args if type(iterable) is f.Call and last_name(iterable.func) == "zip" else (iterable,)
+    return any(type(listed := definition(frame, x)) is f.Sequence and bool(listed.elements) for x in walked)
 
 
 def _own_part(node: object, counter: str) -> bool:
