@@ -55,6 +55,11 @@ NOTHING: frozenset[Any] = frozenset()
 NO_DEPS: Deps = NOTHING
 
 
+def root_of(name: str) -> str:
+    """The parameter that a dependence is on, or a field of which it is on: `state` for `state.flag`, `batch['x']`."""
+    return name.partition("[")[0].partition(".")[0]
+
+
 def recast(deps: Deps, how: str, *whence: str) -> Deps:
     """Dependences of what is made of a value: those of the kinds `whence` are of the kind `how` from here on."""
     return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS

@@ -10,7 +10,7 @@ from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources import field_names
-from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk import attributes, given
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
 from ferrule_lint.semantics.walk.frame import Frame
@@ -115,6 +115,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         )
     if value.deps:
         value = value._replace(deps=of_items(value.deps))
+    if frame.given and place and key:
+        value = given.of_field(frame, f"{place}[{render(e.index)}]", value)
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
         if index.divergence.kind == "rank" and iteration.dealt(frame, e.base):
