@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import iteration, selection
+from ferrule_lint.semantics.data import cutting, iteration, selection
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
@@ -77,6 +77,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     selected = selection.of_index(frame, e, base, index)
     if selected is not None:
         value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
+    elif (cut := cutting.of_slice(frame, e, base)) is not None:
+        value = value._replace(shape=cut[0], uneven_last=cut[1])
     elif value.shape is not None and selection.drops_padding(frame, e, base):
         value = value._replace(shape=None, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
