@@ -1,4 +1,4 @@
-"""Tensors that are cut or stretched to a number which differs: `x[:n]`, `x.narrow(0, 0, n)`, `x.topk(n)`, `x.repeat(n)`.
+"""Tensors that are cut or stretched to a number which differs: `x[:n]`, `x.narrow(0, 0, n)`, `x.topk(n)`, `x.tile(n)`.
 
 A cut with both ends is left alone: windows of one length start anywhere. So is a number that differs by the rank, which
 deals a tensor out in parts.

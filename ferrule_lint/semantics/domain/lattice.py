@@ -125,6 +125,8 @@ class Reach(NamedTuple):
 DETACHED = Reach()
 #: the output that stands for all parameters of the module itself
 OWN = "*"
+#: the same where they are put into the loss one by one
+EVERY = "*~"
 
 
 class Value(NamedTuple):
@@ -331,7 +333,7 @@ def covered(output: str, outputs: frozenset[str]) -> bool:
 
     A parameter that is a module stands for its output where it was passed on (`=model` for `model`).
     """
-    if output in outputs or OWN in outputs:
+    if output in outputs or OWN in outputs or EVERY in outputs:
         return True
     name, _, part = output.lstrip("=").partition("#")
     name = name.rstrip("~")

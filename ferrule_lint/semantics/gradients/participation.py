@@ -6,8 +6,8 @@ to be part of the result (`+ 0 * output.sum()`); a constant, None, or an output 
 
 Outputs go by the name of their module: `visual` for the output itself, `visual#1` and `visual#logits` for a part of it,
 `visual~` if it ran on a stand-in, `=x` for the parameter `x` of the function, `*` for all parameters of the module
-itself (`super().forward(x)`, `self.parameters()`). What is combined by an operation or call,
-known or unknown, keeps the outputs of all its operands.
+itself (`super().forward(x)`), `*~` where they stand in for its outputs (`self.parameters()`). What is combined by an
+operation or call, known or unknown, keeps the outputs of all its operands.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negati
 from ferrule_lint.semantics.domain.lattice import (
     DETACHED,
     DP,
+    EVERY,
     FLOWS,
     ITEM,
     NO_DEPS,
@@ -158,7 +159,7 @@ def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) 
         name = last_name(base.base if type(base) is f.Subscript else base)
         if name:
             own = place_name(base) == frame.self_name
-            return result._replace(reach=Reach(frozenset([OWN if own else name])))
+            return result._replace(reach=Reach(frozenset([EVERY if own else name])))
     if frame.no_gradient or (last_name(e.func) in _CUTS and type(e.func) is f.Attr):
         return result._replace(reach=DETACHED)
     if result.reach is not None:
@@ -219,7 +220,7 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
             nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
             failing = {p.output for p in mine.partly if p.divergence is not None and p.divergence.kind == "host"}
             for output in mine.outputs | failing:
-                if output == OWN and theirs.outputs:
+                if output == EVERY and theirs.outputs:
                     continue  # all parameters stand in there for what goes the usual way here
                 if output.startswith("=") and not value.uniform and _asks_for_items(formula, output[1:]):
                     continue  # `if q.numel() == 0: return torch.zeros_like(q)`: without items there is no gradient
@@ -435,7 +436,9 @@ def at_return(frame: Frame, result: Value) -> None:
     everything = combined([result])
     if everything is None:
         return
-    stand_ins = frozenset(o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o)
+    stand_ins = frozenset(
+        o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o and o != EVERY
+    )
     for entry in sorted(everything.partly, key=_order_of):
         if entry.divergence is None or covered(entry.output, everything.outputs):
             continue
