@@ -66,23 +66,24 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, receiver: bo
     """At a call: what the callee has left in what was passed to it."""
     if call is None or frame.light or summary.function is None:
         return
-    for place, value in summary.left_in.items():
-        root = root_of(place)
-        expr = passed(call, summary.function, receiver, root)
-        if not place_name(expr):
-            continue
-        assert expr is not None
-        now = of_parameters(frame, value, summary, bound, call.pos)
-        rest = place[len(root) :]
-        if rest.endswith(ITEMS):
-            _add(frame, part_of(expr, rest[: -len(ITEMS)]), now, call)
-            continue
-        target = part_of(expr, rest)
-        if type(target) is f.Subscript:
-            if _tells(now) or (now.uniform and place in summary.surely):
-                attributes.store_item(frame, target, now)
-        else:
-            _set(frame, target, now, place in summary.surely)
+    with frame.recording():  # that a property of what is passed is looked at again is no event
+        for place, value in summary.left_in.items():
+            root = root_of(place)
+            expr = passed(call, summary.function, receiver, root)
+            if expr is not None and place_name(expr):
+                now = of_parameters(frame, value, summary, bound, call.pos)
+                _leave(frame, expr, place[len(root) :], now, place in summary.surely, call)
+
+
+def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call: f.Call) -> None:
+    if rest.endswith(ITEMS):
+        _add(frame, part_of(expr, rest[: -len(ITEMS)]), now, call)
+        return
+    target = part_of(expr, rest)
+    if type(target) is not f.Subscript:
+        _set(frame, target, now, surely)
+    elif _tells(now) or (now.uniform and surely):
+        attributes.store_item(frame, target, now)
 
 
 def part_of(expr: f.Expr, rest: str) -> f.Expr:
