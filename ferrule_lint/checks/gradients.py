@@ -49,25 +49,32 @@ def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
 def _partly_used(
     frame: Frame, function: str, reported: Collection[Step], forwards: Collection[tuple[int, int]]
 ) -> Iterator[Finding]:
-    """One finding for each module; none where the forward itself is reported, here or under one of its sources."""
+    """One finding for each module, and one for what goes wrong on a rank; none where the forward itself is reported,
+    here or under one of its sources."""
     path = frame.module.path
     owner = frame.self_class if frame.in_module else None
     some_module = owner is not None and not frame.analysis.sharding.is_surely_wrapped(owner)
-    seen: set[str] = set()
+    seen: set[tuple[str, bool]] = set()
     for used in frame.partly_used:
         divergence = used.divergence
         base, _, part = used.output.lstrip("=").replace("~", "").partition("#")
         if not overlap(divergence.axes, DP):
             continue  # pipeline stages have parts of their own, and share gradients with nobody else
-        if base in seen or any(step in reported for step in divergence.why):
+        of_host = divergence.kind == "host"
+        if (base, of_host) in seen or any(step in reported for step in divergence.why):
             continue
         if any(call[:2] in forwards for call in used.calls):
             continue
         if used.output.startswith("=") and any(f"`{base}`" in step.note for step in divergence.why):
             continue  # what decides is hardly what is trained
-        if part and divergence.kind == "structure" and not _decided_here(frame, divergence.why[0]):
+        if (
+            part
+            and divergence.kind == "structure"
+            and not used.has_stand_in
+            and not _decided_here(frame, divergence.why[0])
+        ):
             continue  # the module gives nothing back for an input that is not there: FER107 is about that
-        seen.add(base)
+        seen.add((base, of_host))
         what = f"an output of `{base}`" if part or used.output.startswith("=") else f"the output of `{base}`"
         if base == OWN:
             what = "the output of the inherited forward"

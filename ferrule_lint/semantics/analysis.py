@@ -17,13 +17,24 @@ from ferrule_lint.facts.outline import Facts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.calls import constructed, decorators, forwards
-from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, wrapped_classes
+from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed, wrapped_classes
 from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import inference, latent
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, NOTHING, UNKNOWN, Axes, Value, join, settled, worse
+from ferrule_lint.semantics.domain.lattice import (
+    FLOWS,
+    NO_DEPS,
+    NOTHING,
+    UNKNOWN,
+    Axes,
+    Value,
+    join,
+    root_of,
+    settled,
+    worse,
+)
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
@@ -41,7 +52,7 @@ from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
 from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.sources.admissions import Admission
-from ferrule_lint.semantics.walk import sizing, state
+from ferrule_lint.semantics.walk import given, sizing, state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
 from ferrule_lint.semantics.walk.frame import Frame
@@ -291,11 +302,13 @@ class Analysis:
             frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy, own))
         group_use.forwarded(frame, function, bound, call)
         bound = constructed.bind(frame, summary, receiver, bound)
+        bound = given.bind(frame, summary, call, receiver is not None, bound)
         exceptions.at_call(frame, summary, pos)
         latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)
         if not function.is_context_manager:  # what one does on leaving comes after the block
             gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
+        given.after_call(frame, summary, call, receiver is not None, bound)
         state.after_call(frame, summary, call, bound)
         return participation.under_name(frame, instantiate(frame, summary, bound, pos), own)
 
@@ -335,23 +348,21 @@ class Analysis:
     def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
         """What a call does to the variables that are passed to it."""
         from ferrule_lint.semantics.calls.agreement import make_uniform
-        from ferrule_lint.semantics.calls.arguments import Arguments
         from ferrule_lint.semantics.calls.dispatch import seen_by_others
 
         function = summary.function
         if call is None or function is None:
             return
-        normal = [p.name for p in function.parameters if p.kind == "normal"]
-        if receiver is not None and normal and not function.is_static:
-            normal = normal[1:]
 
-        def passed(name: str) -> f.Expr | None:
-            return Arguments(call, (), {}).expression(name, normal.index(name) if name in normal else None)
+        def argument(name: str) -> f.Expr | None:
+            return passed(call, function, receiver is not None, name)
 
         for name in summary.wraps:
-            seen_by_others(frame, passed(name))
-        for name, axes in summary.made_uniform.items():
-            make_uniform(frame, passed(name), axes)
+            seen_by_others(frame, argument(name))
+        for place, axes in summary.made_uniform.items():
+            root = root_of(place)
+            if (expr := argument(root)) is not None:
+                make_uniform(frame, given.part_of(expr, place[len(root) :]), axes)
 
     def _light_call(
         self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],
@@ -494,6 +505,7 @@ class Analysis:
                 held.clear()
             if function.name != "__init__":  # what that has fixed is asked for by `with` blocks
                 frame.self_writes.clear()
+                frame.left_in.clear()
                 if context:
                     self._summaries[key] = (summary, None)
         return known, leans
@@ -513,7 +525,8 @@ class Analysis:
         if summary.result.presence is None and _says_there(summary.function.returns):
             summary.result = summary.result._replace(there=True)
         parameters = {p.name for p in summary.function.parameters}
-        summary.made_uniform = {k: v for k, v in frame.made_uniform.items() if k in parameters}
+        summary.made_uniform = given.agreed(frame)
+        summary.left_in, summary.surely = given.left(frame)
         summary.self_writes, summary.self_uniform = state.left(frame)
         summary.gradient_kinds = gradient_order.shown(frame)
         summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
@@ -523,6 +536,7 @@ class Analysis:
             self.count("latent findings of a function")
         own = latent.of_summary(summary.trace, self.count) if summary.events else ()
         summary.latents = (*frame.latents[: latent.MOST_LATENTS], *own)
+        summary.fields = given.asked(summary)
 
     # ------------------------------------------------------------------ for the checks
     def frame_of(self, function: FunctionInfo) -> tuple[Summary, Frame] | None:

@@ -65,6 +65,7 @@ def call(frame: Frame, e: f.Call) -> Value:
         frame.files.save(e, lambda argument: iteration.definition(frame, argument))
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
+    e = _spread(frame, e)
     positional = tuple([frame.eval(a) for a in e.args])
     keywords: dict[str, Value] = {}
     for name, expr in e.keywords:
@@ -94,6 +95,20 @@ def call(frame: Frame, e: f.Call) -> Value:
             result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)
     return result
+
+
+def _spread(frame: Frame, e: f.Call) -> f.Call:
+    """`f(*args)` of a tuple that was written out just before: its items are the arguments."""
+    if not any(type(a) is f.Starred for a in e.args):
+        return e
+    args: list[f.Expr] = []
+    for arg in e.args:
+        made = iteration.definition(frame, arg.value) if type(arg) is f.Starred else None
+        if type(made) is f.Sequence and all(place_name(x) or type(x) is f.Const for x in made.elements):
+            args += made.elements
+        else:
+            args.append(arg)
+    return e._replace(args=tuple(args))
 
 
 def _meets(summary: Summary) -> bool:

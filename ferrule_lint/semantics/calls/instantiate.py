@@ -26,6 +26,7 @@ from ferrule_lint.semantics.domain.lattice import (
     contained,
     join2,
     recast,
+    root_of,
     rounds_of,
     worse,
 )
@@ -73,6 +74,22 @@ def bind_arguments(
             if parameter.name not in bound and type(default) is f.Const:
                 bound[parameter.name] = Value(uniform=True, const=default.text)
     return bound
+
+
+def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f.Expr | None:
+    """The expression that a call passes for a parameter, if it can be told; `receiver`: of a method, for `self`."""
+    normal = [p.name for p in function.parameters if p.kind == "normal"]
+    if receiver and normal and not function.is_static:
+        if name == normal[0]:
+            return call.func.base if type(call.func) is f.Attr and function.name != "__call__" else None
+        normal = normal[1:]
+    for keyword, value in call.keywords:
+        if keyword == name:
+            return value
+    position = normal.index(name) if name in normal else len(call.args)
+    if position >= len(call.args) or any(type(a) is f.Starred for a in call.args[: position + 1]):
+        return None
+    return call.args[position]
 
 
 def _is_open(call: f.Call | None) -> bool:
@@ -181,8 +198,10 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     if result.deps or result.length_deps:
         # what depends on a parameter of an enclosing function still does at the call of the nested one
         own = {p.name for p in summary.function.parameters} if summary.function else set()
-        outer = frozenset(d for d in result.deps if d[0] not in own) or NOTHING
-        outer_lengths = frozenset(d for d in result.length_deps if d[0] not in own and d[0][0] != ".") or NOTHING
+        outer = frozenset(d for d in result.deps if root_of(d[0]) not in own) or NOTHING
+        outer_lengths = (
+            frozenset(d for d in result.length_deps if root_of(d[0]) not in own and d[0][0] != ".") or NOTHING
+        )
         value = value._replace(deps=outer, length_deps=outer_lengths)
     if result.deps:
         # what the parameter's name suggested inside the function gives way to what is passed

@@ -26,6 +26,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.walk import given
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -173,48 +174,88 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         return frame.read(place) or UNKNOWN
     known = frame.read(place) or receiver
     added = join(arguments.values)
-    length = known.length
-    divergence = frame.path_divergence() or filters.of_round(frame, place, e.pos)
-    slots = _slots(e, known, arguments)
+    whole = last_name(e.func) in ("extend", "update")
+    of_rank = whole and added.length is not None and added.length.kind == "rank"
+    if of_rank:
+        known = known._replace(length=worse(known.length, added.length))
+    added = added._replace(
+        length=added.length if of_rank else None,
+        length_deps=NO_DEPS,
+        unordered=added.unordered if whole else None,
+        element_types=added.types | (added.element_types if whole else NOTHING),
+        uneven_last=added.shape is not None,  # each item has a size of its own
+    )
+    of_numbers = last_name(e.func) == "add" and any(numbers(a) for a in e.args)
+    if of_numbers:
+        known = known._replace(unordered=None)
+    evened = last_name(e.func) == "extend" and len(e.args) == 1 and filling.lacks(frame, e.args[0], place)
+    filled(frame, place, known, added, e.pos, last_name(e.func), _slots(e, known, arguments), of_numbers, evened)
+    return UNKNOWN
+
+
+def filled(
+    frame: Frame,
+    place: str,
+    known: Value,
+    added: Value,
+    pos: f.Pos,
+    method: str = "append",
+    slots: frozenset[str] | None = None,
+    of_numbers: bool = False,
+    evened: bool = False,
+) -> None:
+    """Something is added to a container, by a method of its own or by a function that it is passed to. The length of
+    what is added is why there is more of it on some ranks, its order the one in which it comes. `evened`: it is what
+    the container lacked to a length that ranks agree on."""
+    passed = given.stands_for_passed(frame, place)
+    divergence = frame.path_divergence() or filters.of_round(frame, place, pos)
     if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
-    if last_name(e.func) in ("update", "extend") and added.length is not None and added.length.kind == "rank":
-        length = worse(length, added.length)
-    grows = last_name(e.func) in ("append", "extend") and not known.types
+    more = added.length
+    grows = method in ("append", "extend") and not known.types
     fills = grows and place.startswith(f"{frame.self_name}.")
-    if divergence is not None and (known.container or fills):
+    if divergence is not None and (known.container or fills or passed):
         note = f"`{place}` gets items on some ranks only"
-        length = worse(length, divergence.then(frame.step("flow", e.pos, note)))
-    data = worse(known.data, added.data)
+        more = worse(more, divergence.then(frame.step("flow", pos, note)))
+    data = added.data
     if added.divergence is not None and added.divergence.kind == "data":
         data = worse(data, added.divergence)
-    types = added.types | (added.element_types if last_name(e.func) in ("extend", "update") else NOTHING)
-    unordered = known.unordered
-    if last_name(e.func) == "add" and any(numbers(a) for a in e.args):
-        unordered = None  # a set of numbers
-    elif known.container:
-        taken = added.unordered if last_name(e.func) in ("extend", "update") else None
-        unordered = unordered or taken or round_order(frame, e.pos, place)
+    order = None
+    if (known.container or passed) and not of_numbers:
+        order = added.unordered or round_order(frame, pos, place)
+    lengths = added.length_deps
+    if known.container or passed:
+        lengths |= frame.round_deps() | filters.deps_of_round(frame, place, pos)
+    if known.container or grows or passed:
+        lengths |= filters.deps_of_presence(frame, place, pos)
+    if passed:
+        frame.leave(
+            f"{place}{given.ITEMS}",
+            Value(
+                data=data, deps=contained(added).deps, length=more, length_deps=lengths, unordered=order,
+                element_types=added.element_types, shape=added.shape, uneven_last=added.uneven_last,
+                shape_deps=added.shape_deps,
+            ),
+        )  # fmt: skip
+    length = worse(known.length, more) if known.container or fills else known.length
     merged = known._replace(
-        unordered=unordered,
+        unordered=known.unordered or order if known.container else known.unordered,
         in_order=False,
         uniform=known.uniform and added.uniform and length is None,
-        data=data,
+        data=worse(known.data, data),
         deps=known.deps | contained(added).deps if known.container else known.deps,
         length=length,
-        length_deps=known.length_deps
-        | (frame.round_deps() | filters.deps_of_round(frame, place, e.pos) if known.container else NO_DEPS)
-        | (filters.deps_of_presence(frame, place, e.pos) if known.container or grows else NO_DEPS),
-        element_types=known.element_types | types,
+        length_deps=known.length_deps | lengths if known.container or grows else known.length_deps,
+        element_types=known.element_types | added.element_types,
         items=None,
         const=None,
         shape=worse(known.shape, added.shape),
-        uneven_last=known.uneven_last or added.shape is not None,  # each item has a size of its own
+        uneven_last=known.uneven_last or added.uneven_last,
         reach=reaching(known.reach, added.reach),
         slots=slots,
         shape_deps=known.shape_deps | added.shape_deps,
     )
-    if last_name(e.func) == "extend" and len(e.args) == 1 and filling.lacks(frame, e.args[0], place):
+    if evened:
         merged = filling.filled_up(merged)
     frame.env[place] = merged
     frame.versions[place] = frame.versions.get(place, 0) + 1
@@ -225,9 +266,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         if guard is not None and guard.kind == "rank" and known.container:
             # other methods see what is left of the guard: on the other ranks there is less of it
             note = f"`{place}` gets items on some ranks only"
-            merged = merged._replace(length=worse(merged.length, guard.then(frame.step("flow", e.pos, note))))
+            merged = merged._replace(length=worse(merged.length, guard.then(frame.step("flow", pos, note))))
         frame.self_writes[name] = merged if before is None else join([before, merged])
-    return UNKNOWN
 
 
 def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import layout
+from ferrule_lint.semantics.data import cutting, layout
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.lattice import (
     COUNTED,
@@ -139,6 +139,8 @@ def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None)
         return _to_longest(frame, arguments)
     if name in _REDUCING:
         return _reduced(arguments, receiver)
+    if (cut := cutting.by_method(frame, name, arguments, receiver)) is not None:
+        return cut
     if name == "split":
         return _in_chunks(frame, arguments, receiver)
     return None

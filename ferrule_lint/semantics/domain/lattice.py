@@ -55,6 +55,11 @@ NOTHING: frozenset[Any] = frozenset()
 NO_DEPS: Deps = NOTHING
 
 
+def root_of(name: str) -> str:
+    """The parameter that a dependence is on, or a field of which it is on: `state` for `state.flag`, `batch['x']`."""
+    return name.partition("[")[0].partition(".")[0]
+
+
 def recast(deps: Deps, how: str, *whence: str) -> Deps:
     """Dependences of what is made of a value: those of the kinds `whence` are of the kind `how` from here on."""
     return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
@@ -120,6 +125,8 @@ class Reach(NamedTuple):
 DETACHED = Reach()
 #: the output that stands for all parameters of the module itself
 OWN = "*"
+#: the same where they are put into the loss one by one
+EVERY = "*~"
 
 
 class Value(NamedTuple):
@@ -326,7 +333,7 @@ def covered(output: str, outputs: frozenset[str]) -> bool:
 
     A parameter that is a module stands for its output where it was passed on (`=model` for `model`).
     """
-    if output in outputs or OWN in outputs:
+    if output in outputs or OWN in outputs or EVERY in outputs:
         return True
     name, _, part = output.lstrip("=").partition("#")
     name = name.rstrip("~")

@@ -52,6 +52,12 @@ class Summary:
     self_writes: dict[str, Value] = field(default_factory=dict)
     #: attributes of the instance -> axes along which they hold the same value afterwards
     self_uniform: dict[str, Axes] = field(default_factory=dict)
+    #: what it leaves in what it is given; see `walk.given`
+    left_in: dict[str, Value] = field(default_factory=dict)
+    #: those of them that it leaves there on every way
+    surely: frozenset[str] = frozenset()
+    #: fields of parameters that its result, its findings or what it leaves depend on
+    fields: frozenset[str] = frozenset()
     #: parameters that something in here may shard
     wraps: frozenset[str] = frozenset()
     #: an item of each kind of event that the function may issue, itself or through calls

@@ -6,8 +6,8 @@ to be part of the result (`+ 0 * output.sum()`); a constant, None, or an output 
 
 Outputs go by the name of their module: `visual` for the output itself, `visual#1` and `visual#logits` for a part of it,
 `visual~` if it ran on a stand-in, `=x` for the parameter `x` of the function, `*` for all parameters of the module
-itself (`super().forward(x)`, `self.parameters()`). What is combined by an operation or call,
-known or unknown, keeps the outputs of all its operands.
+itself (`super().forward(x)`), `*~` where they stand in for its outputs (`self.parameters()`). What is combined by an
+operation or call, known or unknown, keeps the outputs of all its operands.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negati
 from ferrule_lint.semantics.domain.lattice import (
     DETACHED,
     DP,
+    EVERY,
     FLOWS,
     ITEM,
     NO_DEPS,
@@ -49,7 +50,7 @@ _KINDS = ("data", "structure", "host")
 _CUTS = frozenset(
     "detach detach_ item tolist numpy argmax argmin argsort size numel dim shape dtype device nonzero any all isnan "
     "isinf isfinite ne eq gt lt ge le bool long int zeros_like ones_like empty_like full_like rand_like randn_like "
-    "new_zeros new_ones new_full new_empty len range isinstance zeros ones empty full arange".split()
+    "new_zeros new_ones new_full new_empty new_tensor len range isinstance zeros ones empty full arange".split()
 )
 #: builtins whose result is a plain number
 _READS_OUT = frozenset("int float bool round len isinstance".split())
@@ -178,7 +179,7 @@ def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) 
         name = last_name(base.base if type(base) is f.Subscript else base)
         if name:
             own = place_name(base) == frame.self_name
-            return result._replace(reach=Reach(frozenset([OWN if own else name])))
+            return result._replace(reach=Reach(frozenset([EVERY if own else name])))
     cuts = _CUTS if type(e.func) is f.Attr else _READS_OUT
     if frame.no_gradient or last_name(e.func) in cuts:
         return result._replace(reach=DETACHED)
@@ -245,7 +246,9 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
             nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
             failing = {p.output for p in mine.partly if p.divergence is not None and p.divergence.kind == "host"}
             for output in mine.outputs | failing:
-                if output.startswith("=") and not value.uniform and _asks_for_items(formula):
+                if output == EVERY and theirs.outputs:
+                    continue  # all parameters stand in there for what goes the usual way here
+                if output.startswith("=") and not value.uniform and _asks_for_items(formula, output[1:]):
                     continue  # `if q.numel() == 0: return torch.zeros_like(q)`: without items there is no gradient
                 if not covered(output, theirs.outputs) and (not output.startswith("=") or nothing):
                     partly.add(Partly(output, divergence, deps, theirs.at))
@@ -257,8 +260,13 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
 _FOR_ITEMS = re.compile(r"(\.(numel|nelement|size)|\blen)\(.*\) == 0$|\.shape\[\d+\] == 0$")
 
 
-def _asks_for_items(formula: Formula) -> bool:
-    return any(_FOR_ITEMS.search(atom.key) for atom in atoms(formula))
+def _asks_for_items(formula: Formula, name: str) -> bool:
+    """Whether a test asks if a parameter, or what is made of it, has items."""
+    asked = (atom for atom in atoms(formula) if _FOR_ITEMS.search(atom.key))
+    return any(name in _NAMES.findall(atom.key) or name in {p for p, _ in atom.deps} for atom in asked)
+
+
+_NAMES = re.compile(r"[A-Za-z_]\w*")
 
 
 def collected(formula: Formula, a: Mapping[str, Value], b: Mapping[str, Value], merged: dict[str, Value]) -> None:
@@ -455,7 +463,9 @@ def at_return(frame: Frame, result: Value) -> None:
     everything = combined([result])
     if everything is None:
         return
-    stand_ins = frozenset(o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o)
+    stand_ins = frozenset(
+        o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o and o != EVERY
+    )
     for entry in sorted(everything.partly, key=_order_of):
         if entry.divergence is None or covered(entry.output, everything.outputs):
             continue
@@ -470,9 +480,11 @@ def _may_be_trained(frame: Frame, output: str) -> bool:
     return not _NOT_TRAINED.search(output) and frame.models.convention("optional", output[1:]) is None
 
 
-def _order_of(entry: Partly) -> tuple[bool, str, bool]:
-    """Which of several reasons for one module is told: what went wrong is the last, a known place comes first."""
-    return entry.divergence is not None and entry.divergence.kind == "host", entry.output, entry.at is None
+def _order_of(entry: Partly) -> tuple[bool, str, bool, f.Pos]:
+    """Which of several reasons for one module is told: what went wrong is the last, a known place comes first, and of
+    two of them the one further up."""
+    of_host = entry.divergence is not None and entry.divergence.kind == "host"
+    return of_host, entry.output, entry.at is None, entry.at or (0, 0, 0, 0)
 
 
 def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
@@ -480,7 +492,7 @@ def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
     reach = combined([loss])
     if reach is None:
         return
-    for entry in reach.partly:
+    for entry in sorted(reach.partly, key=_order_of):
         part = entry.output.startswith("=") or covered(entry.output, reach.outputs)
         if not part and entry.divergence is not None:
             frame.partly_used.append(_used(frame, entry, pos, False))

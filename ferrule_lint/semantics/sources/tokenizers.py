@@ -1,4 +1,5 @@
-"""What a tokenizer makes of texts: rows that are filled up to the longest of them, which is another one on each rank.
+"""What a tokenizer makes of texts: rows that are filled up to the longest of them, which is another one on each rank,
+or as many tokens as a text has.
 
 https://huggingface.co/docs/transformers/pad_truncation
 """
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _TOKENIZER = re.compile(r"(\w+_)?(tokenizer|processor|processing_class)")
-_METHODS = frozenset({"pad", "batch_encode_plus", "apply_chat_template"})
+_METHODS = frozenset({"pad", "batch_encode_plus", "apply_chat_template", "encode", "encode_plus"})
 _TO_LONGEST = ("True", "'longest'", '"longest"')
 
 
@@ -28,13 +29,29 @@ def call(frame: Frame, arguments: Arguments) -> Value | None:
     e = arguments.expr
     maker = e.func.base if type(e.func) is f.Attr and e.func.attr in _METHODS else e.func
     padding = next((v for k, v in e.keywords if k == "padding"), None)
-    if type(padding) is not f.Const or padding.text not in _TO_LONGEST or not arguments.positional:
-        return None
-    if _TOKENIZER.fullmatch(last_name(maker)) is None:
+    if not arguments.positional or _TOKENIZER.fullmatch(last_name(maker)) is None:
         return None
     texts = computed(arguments.positional[:1])
+    if padding is None and not arguments.is_open:
+        return _as_long_as_the_text(frame, arguments, texts)
+    if type(padding) is not f.Const or padding.text not in _TO_LONGEST:
+        return None
     if texts.data is None:
         return Value(deps=texts.deps, shape_deps=by_content(texts), uneven_last=True, uniform=texts.uniform)
     note = f"`{render(e.func)}` fills up to the longest of the rank's own texts"
     shape = texts.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
     return Value(data=texts.data, shape=shape, uneven_last=True)
+
+
+def _as_long_as_the_text(frame: Frame, arguments: Arguments, texts: Value) -> Value | None:
+    """Without padding there are as many tokens as the text has: in a list, or in the row of a tensor."""
+    e = arguments.expr
+    in_tensor = any(k == "return_tensors" for k, _ in e.keywords)
+    in_list = type(e.func) is f.Attr and e.func.attr == "encode"
+    if texts.data is None or not (in_tensor or in_list):
+        return None
+    note = f"`{render(e.func)}` makes as many tokens as the rank's own text has"
+    longer = texts.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+    if in_tensor:
+        return Value(data=texts.data, shape=longer, uneven_last=True)
+    return Value(data=texts.data, length=longer, there=True)

@@ -25,6 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Deps,
     Divergence,
     Value,
+    contained,
     join,
     join2,
     reaching,
@@ -44,6 +45,7 @@ from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import absent_inputs, environment, field_names, first_rank, rank_names
+from ferrule_lint.semantics.walk import given
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -100,6 +102,8 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = value if value is not None else _of_unknown(frame, e, base)
     value = field_names.of_field(frame, e, base, e.attr, _optional_input(frame, e, base, value))
+    if frame.given:
+        value = given.of_field(frame, place, value)
     if frame.gradients and base.reach is None:
         return participation.of_own_parameter(frame, e, value)
     return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))
@@ -395,10 +399,10 @@ _WAY = re.compile(r"(^|_)(mode|modes|axis|dim|mesh_dim)$|^ParallelMode$", re.IGN
 def asked_of(call: f.Call) -> f.Expr | None:
     """What a question for a rank names the group by, other than the group itself: `local_rank(Mode.COLUMN)`,
     `get_local_rank(mesh_dim=i)`."""
-    for name, given in (*((None, a) for a in call.args[:1]), *call.keywords):
-        of_enum = type(given) is f.Attr and _WAY.search(last_name(given.base)) is not None
-        if of_enum or _WAY.search(name or "") or (type(given) is not f.Const and _WAY.search(last_name(given))):
-            return given
+    for name, way in (*((None, a) for a in call.args[:1]), *call.keywords):
+        of_enum = type(way) is f.Attr and _WAY.search(last_name(way.base)) is not None
+        if of_enum or _WAY.search(name or "") or (type(way) is not f.Const and _WAY.search(last_name(way))):
+            return way
     return None
 
 
@@ -440,17 +444,20 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
     divergence = frame.path_divergence()
     length, counted = base.length, NO_DEPS
     slots = None
+    passed = not frame.light and given.stands_for_passed(frame, place)
+    more: Divergence | None = None
     if base.slots is not None and type(target.index) is f.Const:
         slots = base.slots | {target.index.text}  # where the arms meet one sees which of them have it
-    if base.container and divergence is not None and slots is None:
+    if (base.container or passed) and divergence is not None and slots is None:
         note = f"`{place}` is filled on some ranks only"
-        filled = divergence.then(frame.step("flow", target.pos, note))
+        more = divergence.then(frame.step("flow", target.pos, note))
         if divergence.kind == "rank" and (type(target.index) is f.Const or _lets_others_in(frame)):
-            filled = filled.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
-        length = worse(length, filled)
-    if base.container and slots is None:
-        length = worse(length, grouping.of_entry(frame, target, place, index, grouped))
+            more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
+    if (base.container or passed) and slots is None:
+        more = worse(more, grouping.of_entry(frame, target, place, index, grouped))
         counted = grouping.deps_of_entry(frame, target, place)
+    if base.container:
+        length = worse(length, more)
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     # nor is what is uneven in one field of a record uneven in the others
@@ -476,12 +483,18 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
         reach=reaching(base.reach, value.reach),
         slots=slots,
         shape_deps=base.shape_deps if masked else base.shape_deps | value.shape_deps,
-        length_deps=base.length_deps | counted,
+        length_deps=base.length_deps | counted if base.container else base.length_deps,
     )
     frame.env[place] = merged
     if type(target.index) is f.Const:
         frame.env[f"{place}[{target.index.text}]"] = value
     frame.versions[place] = frame.versions.get(place, 0) + 1
+    if passed and type(target.index) is f.Const:
+        frame.leave(f"{place}[{target.index.text}]", value)
+    elif passed:
+        order = merged.unordered if base.unordered is None else None
+        added = value._replace(length=more, length_deps=counted, unordered=order, element_types=value.types, items=None)
+        frame.leave(f"{place}{given.ITEMS}", contained(added)._replace(divergence=None, const=None, target=None))
     if frame.self_name and place.startswith(frame.self_name + "."):
         name = place.partition(".")[2]
         known = frame.self_writes.get(name)

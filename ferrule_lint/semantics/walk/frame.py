@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Divergence,
     Value,
     join2,
+    root_of,
     rounds_of,
 )
 from ferrule_lint.semantics.domain.summary import Latent
@@ -108,12 +109,14 @@ class Frame:
         "files",
         "forwards",
         "function",
+        "given",
         "gradient_marks",
         "gradients",
         "in_module",
         "issues",
         "latents",
         "layouts",
+        "left_in",
         "light",
         "line",
         "loop_depth",
@@ -133,6 +136,7 @@ class Frame:
         "sized",
         "skipped",
         "stage_tests",
+        "surely",
         "terms",
         "versions",
         "wraps",
@@ -182,6 +186,10 @@ class Frame:
         self.self_writes: dict[str, Value] = {}
         #: the conditions under which each of them was set
         self._set_under: dict[str, list[tuple[Formula, ...]]] = {}
+        #: parameters that still stand for what was passed, what is left in their fields, which of it for sure: `given`
+        self.given: set[str] = set()
+        self.left_in: dict[str, Value] = {}
+        self.surely: set[str] = set()
         self.in_module = False
         #: whether gradients are followed here, in how many blocks without, and what was found; see `participation`
         self.gradients = False
@@ -239,8 +247,24 @@ class Frame:
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
             name = place.partition(".")[2]
             known = None if self._set_again(name) else self.self_writes.get(name)
-            value = value if remade else self.analysis.as_state(self, name, value)
+            value = value if remade else self.analysis.as_state(self, place, value)
             self.self_writes[name] = value if known is None else join2(known, value)
+        elif self.given:
+            self.leave(place, value)
+
+    def leave(self, place: str, value: Value) -> None:
+        """Something is put into a place that may be a part of what was passed."""
+        root = root_of(place)
+        if root not in self.given:
+            return
+        if root == place:
+            self.given.discard(place)  # from here on the name stands for something else
+            return
+        known = None if self._set_again(place) else self.left_in.get(place)
+        if not self.conditions and not self.loop_depth:
+            self.surely.add(place)
+        value = self.analysis.as_state(self, place, value)
+        self.left_in[place] = value if known is None else join2(known, value)
 
     def _set_again(self, name: str) -> bool:
         """Whether an attribute of the instance is set here on every way on which it was set before."""

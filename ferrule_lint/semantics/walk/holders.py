@@ -19,6 +19,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, Glo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.sources import admissions
+from ferrule_lint.semantics.walk import given
 from ferrule_lint.semantics.walk.attributes import parameter_value
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -233,6 +234,7 @@ def enter(
         frame.in_module = frame.in_module or frame.closure.in_module
         frame.self_class = frame.self_class or frame.closure.self_class
     if not frame.light:
+        given.enter(frame, function)
         frame.gradients = analysis.sharding.needs_every_output(frame.self_class if frame.in_module else None)
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static and info is not None:

@@ -105,9 +105,7 @@ def while_loop(frame: Frame, s: f.While) -> None:
         trip = divergence or iteration.drawn(frame, s.body)
         text = "while True" if s.test == f.Const("True") else shown(s.test)
         key = frame.key(s.test)
-        frame.emit(
-            Loop(body, trip, None, deps, frame.module.path, pos, text, key, polls=queues.polls(s), tested=True)
-        )
+        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, key, polls=queues.polls(s), tested=True))
     _loop_else(frame, s, body, pos)
 
 

@@ -27,18 +27,20 @@ MOST_ATTRIBUTES = 12
 _NONE = f.Const("None")
 
 
-def under_tests(frame: Frame, name: str, value: Value) -> Value:
-    """What an attribute holds that is set under the tests around: a constant is there on some ranks only, and another
-    value stands against the None that the others have."""
+def under_tests(frame: Frame, place: str, value: Value) -> Value:
+    """What a place in the instance, or in a parameter, holds that is set under the tests around: a constant is there on
+    some ranks only, and another value stands against the None that the others have."""
     if not frame.conditions:
         return value
     divergence = frame.path_divergence()
     if divergence is not None and divergence.confidence > Confidence.LOW:
-        step = frame.step("flow", None, f"`{frame.self_name}.{name}` is set there on some ranks only")
+        step = frame.step("flow", None, f"`{place}` is set there on some ranks only")
         divergence = divergence.then(step).at_most(Confidence.MEDIUM)
         is_list = value.there and not value.types and not value.external
-        if value.const is None and is_list and not _may_be_none(frame, name):
+        if value.const is None and is_list and not _may_be_none(frame, place):
             return value  # another one than the others have
+        if value.const is None and not _is_own(frame, place):
+            return value  # what an object held before is not known
         if value.const is None:
             return value._replace(presence=worse(value.presence, divergence), of_some=value.of_some | value.types)
         return value._replace(uniform=False, divergence=worse(value.divergence, divergence))
@@ -47,8 +49,14 @@ def under_tests(frame: Frame, name: str, value: Value) -> Value:
     return value
 
 
-def _may_be_none(frame: Frame, name: str) -> bool:
+def _is_own(frame: Frame, place: str) -> bool:
+    """Whether a place is an attribute of the instance, or an entry of something: both are not there otherwise."""
+    return place.endswith("]") or (frame.self_name is not None and place.startswith(f"{frame.self_name}."))
+
+
+def _may_be_none(frame: Frame, place: str) -> bool:
     """Whether a method of the class sets an attribute to None."""
+    name = place.rpartition(".")[2]
     info = frame.self_class
     for method in info.methods.values() if info is not None else ():
         for s in walk(method.body):
@@ -139,7 +147,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
 
     for name, value in summary.self_writes.items():
         now = of_parameters(frame, value, summary, bound, call.pos)
-        if now.divergence is None and now.data is None and now.presence is None:
+        if now.divergence is None and now.data is None and now.presence is None and not now.deps:
             continue
         place = f"{owner}.{name}"
         known = frame.read(place) or frame.eval(f.Attr(base, name, call.pos))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import iteration, selection
+from ferrule_lint.semantics.data import cutting, iteration, selection
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources import field_names
-from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk import attributes, given
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
 from ferrule_lint.semantics.walk.frame import Frame
@@ -77,6 +77,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     selected = selection.of_index(frame, e, base, index)
     if selected is not None:
         value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
+    elif (cut := cutting.of_slice(frame, e, base)) is not None:
+        value = value._replace(shape=cut[0], uneven_last=cut[1])
     elif value.shape is not None and selection.drops_padding(frame, e, base):
         value = value._replace(shape=None, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
@@ -115,6 +117,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         )
     if value.deps:
         value = value._replace(deps=of_items(value.deps))
+    if frame.given and place and key:
+        value = given.of_field(frame, f"{place}[{render(e.index)}]", value)
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
         if index.divergence.kind == "rank" and iteration.dealt(frame, e.base):

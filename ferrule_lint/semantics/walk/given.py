@@ -1,0 +1,180 @@
+"""Given: what a function leaves in the things that were passed to it, and what it asks of their fields.
+
+`batch["loss"] = local`, `state.stop = True`, `out.append(local)`: who passes the dict, object or list finds it there
+afterwards. The other way round, a test of `state.stop` in the function is a test of what the caller has put there: the
+function says that it depends on `state.stop`, and the caller looks in its own `state`.
+
+Places go by their text, `state.stop`, `batch['loss']`, and `out[]` for items of a list. A parameter that is assigned to
+stands for something else from there on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.calls.instantiate import of_parameters, passed
+from ferrule_lint.semantics.domain.lattice import FLOWS, Axes, Value, join2, root_of
+from ferrule_lint.semantics.domain.summary import Latent
+from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.walk import attributes
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.domain.summary import Summary
+    from ferrule_lint.semantics.project.entities import FunctionInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: places in its parameters that one function's summary tells of
+MOST_PLACES = 16
+#: stands for the items of a list
+ITEMS = "[]"
+
+
+def enter(frame: Frame, function: FunctionInfo) -> None:
+    """The parameters of a function stand for what was passed."""
+    frame.given = {p.name for p in function.parameters if p.kind in ("normal", "keyword")}
+
+
+def stands_for_passed(frame: Frame, place: str) -> bool:
+    """Whether a place is a parameter or a part of one, other than an attribute of the instance itself, which `state`
+    follows."""
+    root = root_of(place)
+    return root in frame.given and not (root == frame.self_name and place.count(".") <= 1)
+
+
+# ---------------------------------------------------------------------- what is left there
+def left(frame: Frame) -> tuple[dict[str, Value], frozenset[str]]:
+    """What a function leaves in its parameters, that which tells most first; and which of it on every way."""
+    places = sorted(frame.left_in, key=lambda place: not _tells(frame.left_in[place]))[:MOST_PLACES]
+    return {p: frame.left_in[p] for p in places}, frozenset(frame.surely.intersection(places))
+
+
+def agreed(frame: Frame) -> dict[str, Axes]:
+    """The parameters, and fields of them, that hold the same on all ranks afterwards."""
+    assert frame.function is not None
+    names = {p.name for p in frame.function.parameters}
+    own = frame.self_name
+    return {
+        place: axes
+        for place, axes in frame.made_uniform.items()
+        if place in names or (root_of(place) in frame.given and root_of(place) != own)
+    }
+
+
+def after_call(frame: Frame, summary: Summary, call: f.Call | None, receiver: bool, bound: Mapping[str, Value]) -> None:
+    """At a call: what the callee has left in what was passed to it."""
+    if call is None or frame.light or summary.function is None:
+        return
+    with frame.recording():  # that a property of what is passed is looked at again is no event
+        for place, value in summary.left_in.items():
+            root = root_of(place)
+            expr = passed(call, summary.function, receiver, root)
+            if expr is not None and place_name(expr):
+                now = of_parameters(frame, value, summary, bound, call.pos)
+                _leave(frame, expr, place[len(root) :], now, place in summary.surely, call)
+
+
+def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call: f.Call) -> None:
+    if rest.endswith(ITEMS):
+        _add(frame, part_of(expr, rest[: -len(ITEMS)]), now, call)
+        return
+    target = part_of(expr, rest)
+    if type(target) is not f.Subscript:
+        _set(frame, target, now, surely)
+    elif _tells(now) or (now.uniform and surely):
+        attributes.store_item(frame, target, now)
+
+
+def part_of(expr: f.Expr, rest: str) -> f.Expr:
+    """`expr.a['b']` for the rest `.a['b']` of a place."""
+    pos = getattr(expr, "pos", (0, 0, 0, 0))
+    path, bracket, key = rest.partition("[")
+    for name in path.split(".")[1:]:
+        expr = f.Attr(expr, name, pos)
+    return f.Subscript(expr, f.Const(key[:-1]), pos) if bracket else expr
+
+
+def _set(frame: Frame, target: f.Expr, now: Value, surely: bool) -> None:
+    place = place_name(target)
+    known = frame.read(place)
+    now = now._replace(const=None)
+    if not surely:
+        if known is None and not _tells(now):
+            return
+        now = join2(frame.eval(target) if known is None else known, now)._replace(const=None, items=None)
+    elif known is None and not _tells(now):
+        return
+    frame.write(place, now)
+
+
+def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call) -> None:
+    from ferrule_lint.semantics.calls import methods
+
+    place = place_name(target)
+    if _tells(added):
+        methods.filled(frame, place, frame.read(place) or frame.eval(target), added, call.pos)
+
+
+def _tells(value: Value) -> bool:
+    return bool(value.tells or value.data or value.deps or value.unordered)
+
+
+# ---------------------------------------------------------------------- what is asked of it
+#: fields of tensors, and what is the same whatever it is asked of
+_OF_TENSORS = frozenset("shape dtype device grad data T ndim is_cuda requires_grad config training __class__".split())
+
+
+def of_field(frame: Frame, place: str, value: Value) -> Value:
+    """A field of a parameter, or of a field of one: it depends on what the caller has put there."""
+    if not place or root_of(place) not in frame.given or place.rpartition(".")[2] in _OF_TENSORS:
+        return value
+    known = value.divergence or value.data or value.presence or value.uniform or value.const or value.group
+    if known or root_of(place) == frame.self_name or value.module or value.loader:
+        return value
+    return value._replace(deps=value.deps | {(place, FLOWS)})
+
+
+def asked(summary: Summary) -> frozenset[str]:
+    """The fields of parameters on which something depends that a summary tells its callers."""
+    values = (summary.result, *summary.left_in.values(), *summary.self_writes.values())
+    names = {name for value in values for name in _names(value)}
+    names |= {name for latent in summary.latents for name in _of_latent(latent)}
+    return frozenset(name for name in names if root_of(name) not in ("", name))
+
+
+def _of_latent(latent: Latent) -> Iterator[str]:
+    return (name for name, _ in latent.deps)
+
+
+def _names(value: Value) -> Iterator[str]:
+    for deps in (value.deps, value.length_deps, value.shape_deps):
+        yield from (name for name, _ in deps)
+    for part in value.items or ():
+        yield from _names(part)
+    for _, part in value.entries:
+        yield from _names(part)
+
+
+def bind(
+    frame: Frame, summary: Summary, call: f.Call | None, receiver: bool, bound: dict[str, Value]
+) -> dict[str, Value]:
+    """The arguments of a call, with the fields of them that the summary asks for."""
+    if not summary.fields or call is None or summary.function is None:
+        return bound
+    found: dict[str, Value] = {}
+    for name in summary.fields:
+        root = root_of(name)
+        argument = bound.get(root)
+        if argument is None:
+            continue
+        rest = name[len(root) :]
+        place = place_name(passed(call, summary.function, receiver, root))
+        value = frame.read(place + rest) if place else None
+        if value is None and argument.entries:
+            value = argument.entry(rest[1:-1] if rest[0] == "[" else rest[1:])
+        if value is None and root_of(place) in frame.given and root_of(place) != frame.self_name:
+            value = Value(deps=frozenset([(place + rest, FLOWS)]))
+        if value is not None:
+            found[name] = value
+    return bound | found if found else bound
