@@ -39,7 +39,8 @@ class Event(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """`form` is "if", "short circuit", "conditional expression", "filter", "except", "loop else" or "decorator"."""
+    """`form` is "if", "short circuit", "conditional expression", "filter", "except", "loop else", "decorator" or
+    "assertion"."""
 
     formula: Formula
     body: Trace
