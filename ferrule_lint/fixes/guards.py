@@ -8,8 +8,8 @@ import libcst as cst
 
 from ferrule_lint.findings import EventSite
 from ferrule_lint.fixes.movable import may_move
-from ferrule_lint.fixes.names import local_names, mentioned_later, parameters, reads
-from ferrule_lint.fixes.site import Site, callee
+from ferrule_lint.fixes.names import below, local_names, mentioned_later, parameters, reads
+from ferrule_lint.fixes.site import Site, callee, conjuncts
 from ferrule_lint.fixes.tests import asks
 
 #: pairs with what another rank does, or gives a value away: not for all ranks alike
@@ -28,6 +28,35 @@ def for_all(site: Site, calls: Sequence[cst.Call]) -> bool:
     if not calls or any(callee(call) in _NOT_FOR_ALL for call in calls):
         return False
     return all(may_move(site, event, call) for event in site.finding.events for call in calls_of(site, event))
+
+
+def answered_elsewhere(site: Site, guard: cst.If, calls: Sequence[cst.Call]) -> bool:
+    """Whether another test of the rank holds the like of these calls: the ranks that do not come here issue theirs
+    there, as where the first waits after its work for those that have waited before, and would have one too many."""
+    own = _rank_terms(site, guard)
+    inside = set(map(id, below(guard)))
+    for other in below(site.function.body):
+        if not isinstance(other, cst.If) or id(other) in inside or guard in list(site.tree.around(other)):
+            continue
+        terms = _rank_terms(site, other)
+        if not terms or guard in list(below(other)):
+            continue
+        # where the same is asked again, it is the other arm that the other ranks come to
+        arms = [other.orelse] if terms <= own else [other.body, other.orelse]
+        if any(
+            isinstance(one, cst.Call) and any(_like(one, call) for call in calls)
+            for arm in arms if arm is not None for one in below(arm)
+        ):  # fmt: skip
+            return True
+    return False
+
+
+def _rank_terms(site: Site, guard: cst.If) -> set[str]:
+    return {site.tree.text(term) for term in conjuncts(guard.test) if asks(site.tree, term) == "rank"}
+
+
+def _like(one: cst.Call, other: cst.Call) -> bool:
+    return callee(one) == callee(other) or (is_barrier(one) and is_barrier(other))
 
 
 def calls_of(site: Site, event: EventSite) -> list[cst.Call]:

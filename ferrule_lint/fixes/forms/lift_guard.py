@@ -14,7 +14,7 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.blocks import comment_of, indented, lines_of, spans_lines, whole_lines
 from ferrule_lint.fixes.edits import in_order, insertion
-from ferrule_lint.fixes.guards import assumptions, for_all, gives_away, is_barrier, same_everywhere
+from ferrule_lint.fixes.guards import answered_elsewhere, assumptions, for_all, gives_away, is_barrier, same_everywhere
 from ferrule_lint.fixes.movable import is_output, is_plain, one_rank, without_gradients
 from ferrule_lint.fixes.names import binds, fresh, mentioned_later, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
@@ -44,7 +44,7 @@ def propose(site: Site) -> Fix | None:
         # the first rank of each stage, or of each tensor-parallel group, is not one rank of all
         return None
     calls = site.event_calls()
-    if not isinstance(guard.body, cst.IndentedBlock):
+    if not isinstance(guard.body, cst.IndentedBlock) or answered_elsewhere(site, guard, calls):
         return None
     other = guard.orelse
     if (

@@ -17,7 +17,15 @@ from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.blocks import WIDE, comment_of, long_string
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import changes
-from ferrule_lint.fixes.guards import assumptions, calls_of, for_all, gives_away, is_barrier, same_everywhere
+from ferrule_lint.fixes.guards import (
+    answered_elsewhere,
+    assumptions,
+    calls_of,
+    for_all,
+    gives_away,
+    is_barrier,
+    same_everywhere,
+)
 from ferrule_lint.fixes.movable import is_output, is_plain, one_rank
 from ferrule_lint.fixes.names import below, binds, local_names, mentioned_later, reads
 from ferrule_lint.fixes.site import Site, conjuncts
@@ -53,7 +61,8 @@ def propose(site: Site) -> Fix | None:
     if "world" not in site.finding.axes and not everywhere:
         # the first rank of each stage, or of each tensor-parallel group, is not one rank of all
         return None
-    guard = _guard(site, owner, calls) if for_all(site, calls) else None
+    movable = for_all(site, calls) and not answered_elsewhere(site, owner, calls)
+    guard = _guard(site, owner, calls) if movable else None
     everybody = None if guard is None else _everybody(site, guard, calls)
     if guard is None or everybody is None:
         return None

@@ -41,6 +41,12 @@ def polls(loop: f.While) -> bool:
     return not asked or all(_leaves_alone(s, asked) for s in loop.body)
 
 
+def tries(loop: f.For | f.While) -> bool:
+    """Whether a round that comes to its end is the last one: those before have failed, and say nothing of how often
+    what it ends with is done."""
+    return bool(loop.body) and type(loop.body[-1]) is f.Break
+
+
 def _leaves_alone(s: f.Stmt, asked: set[str]) -> bool:
     if type(s) is f.If:
         return True

@@ -28,6 +28,7 @@ from ferrule_lint.semantics.domain.conditions import atoms, deps_of, evaluate, i
 from ferrule_lint.semantics.domain.lattice import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, overlap
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
+    ENDS,
     ITSELF,
     Attempt,
     CallTerm,
@@ -100,6 +101,8 @@ class Comparison:
     #: what they answer otherwise is their rank: of ways through such a round that another test leaves open, those
     #: that issue nothing are no rounds
     comes_back: bool = False
+    #: nothing counts that is issued in a group of the first and the last stage: for ranks that may be none of these
+    but_ends: bool = False
     #: beside `surely`: the names of what the call is given, whose fields (`args.strategy`) are asked for in there
     given: frozenset[str] = frozenset()
     #: inside a call
@@ -114,6 +117,8 @@ class Comparison:
     _reached: set[int] = field(default_factory=set)
 
     def counts(self, event: Event) -> bool:
+        if self.but_ends and event.channel == ENDS:
+            return False
         if event.p2p and self.collectives_only:
             return False
         if event.hidden and event.op != "backward" and self.axes == REPLICATE:
@@ -141,7 +146,7 @@ class Comparison:
             self.budget -= 1
             if type(term) is Event:
                 if result is not RAISES and self.counts(term):
-                    token = self._token("event", term.op, term.axes, term.channel)
+                    token = self._token("event", term.op, term.axes, "" if term.channel == ENDS else term.channel)
                     again = self.by_presence and term.hidden and term.op != "backward" and token in result
                     if not again:
                         result = (token, *result)
@@ -292,7 +297,7 @@ class Comparison:
             return ()
         key = (
             self.axes, self.least, self.lenient, self.by_presence, self.collectives_only, self.members, self.surely,
-            self.group, self.given,
+            self.group, self.given, self.but_ends,
         )  # fmt: skip
         known = summary.signatures.get(key)
         if known is None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.divergence import ends
 from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference
 from ferrule_lint.semantics.divergence.evidence import explain
 from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues
@@ -62,6 +63,22 @@ def difference(
         axes, least, lenient, by_presence, only, divergence.member, surely,
         divergence.group if axes == UNKNOWN_GROUP else "", divergence.kind == "host", divergence.kind == "rank",
     )  # fmt: skip
+    if ends.meet(root):
+        apart = _compared(root, choice, own, replace(question, but_ends=True), effort)
+        return apart or _compared(root, choice, own, question, effort, of_ends=True)
+    return _compared(root, choice, own, question, effort)
+
+
+def _compared(
+    root: Trace,
+    choice: Choice,
+    own: Mapping[str, Atom],
+    question: Comparison,
+    effort: Effort,
+    of_ends: bool = False,
+) -> Difference | None:
+    """`of_ends`: of the first and the last pipeline stage only."""
+    by_presence = question.by_presence
     keys = _linked(root, own)
     if len(keys) > MOST_ATOMS:
         effort.count("tests linked in a comparison")
@@ -69,6 +86,11 @@ def difference(
     outcomes: list[tuple[dict[str, bool], Signature]] = []
     for values in itertools.product((True, False), repeat=len(keys)):
         assignment = dict(zip(keys, values, strict=True))
+        if of_ends:
+            of_one = ends.as_one_of_them(root, assignment)
+            if of_one is None:
+                continue
+            assignment = of_one
         comparison = question.fresh()
         signature = comparison.signature(root, (), assignment)
         effort.left -= BUDGET - comparison.budget

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import MOST_ATOMS, Comparison, Difference, Occurrence, issues_by_itself
 from ferrule_lint.semantics.domain.conditions import atoms
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Loop, Trace, has_exit
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Exit, Loop, Trace, ends, every_term, has_exit, parts
 
 
 def explain(
@@ -35,6 +35,8 @@ def explain(
         return Difference(tuple(_unmatched(within, first, second)), False, comparison.axes)
     if not (has_exit(choice.body) or has_exit(choice.orelse)):
         return None  # another choice on the same atom speaks of these
+    if comparison.comes_back and not inside and _only_tries_again(root, choice, comparison):
+        return None
     rest: list[Occurrence] = []
     comparison.occurrences(_after(root, choice) or (), {}, rest)
     skipped = {o.key for o in rest}
@@ -42,6 +44,34 @@ def explain(
     # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
     found = after or differing or _unique(rest) or _unique(first + second)
     return Difference(tuple(found), True, comparison.axes) if found else None
+
+
+def _only_tries_again(root: Trace, choice: Choice, comparison: Comparison) -> bool:
+    """Whether a choice may end a round in which nothing has been issued, of a loop whose rounds nothing counts, and
+    does no more: a later round comes to what this one leaves out; of what else differs another choice speaks."""
+    if ends(choice.body) or ends(choice.orelse):
+        return False
+    exits = {term.kind for term in every_term((choice,)) if type(term) is Exit} - {"raise"}
+    loops = [term for term in every_term(root) if type(term) is Loop and _holds(term.body, choice)]
+    if exits != {"continue"} or not loops or not loops[-1].polls:
+        return False
+    issued: list[Occurrence] = []
+    comparison.occurrences(_before(loops[-1].body, choice), {}, issued)
+    return not issued
+
+
+def _before(trace: Trace, choice: Choice) -> Trace:
+    """What stands in a trace before a choice, or may."""
+    for i, term in enumerate(trace):
+        if term is choice:
+            return trace[:i]
+        if _holds((term,), choice):
+            return (*trace[:i], *_before(parts(term), choice))
+    return trace
+
+
+def _holds(trace: Trace, choice: Choice) -> bool:
+    return any(term is choice for term in every_term(trace))
 
 
 def _under_a_setting(

@@ -204,14 +204,14 @@ def leaves(body: Signature) -> bool:
     return mentions(body, "return") or mentions(body, "break")
 
 
-def without_empty_rounds(body: Signature) -> Signature:
-    """The rounds of a loop that issue something: of two ways through it, the other where one issues nothing."""
-    while len(body) == 1 and type(body[0]) is tuple and body[0] and body[0][0] == "either":
-        _, a, b = body[0]
-        if not issues(a) and not leaves(a):
-            body = b
-        elif not issues(b) and not leaves(b):
-            body = a
-        else:
-            break
+def without_empty_rounds(body: Signature, depth: int = 0) -> Signature:
+    """The rounds of a loop that issue something: of two ways through it, the other where one issues nothing; the one
+    that both are, if nothing but a round without events lies between them."""
+    if depth > MOST_NESTED or len(body) != 1 or not _is_either(body[0]):
+        return body
+    a, b = (without_empty_rounds(arm, depth + 1) for arm in _arms(body[0]))
+    if a == b or (not issues(b) and not leaves(b)):
+        return a
+    if not issues(a) and not leaves(a):
+        return b
     return body

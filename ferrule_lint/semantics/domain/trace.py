@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 #: the channel of what a module's own method runs of itself: `self(x)`
 ITSELF = "self"
 
+#: the channel of what is issued in a group of the first and the last pipeline stage only
+ENDS = "the first and the last stage"
+
 
 class Event(NamedTuple):
     """A collective issued at a place. `channel` tells apart events that pair only with their like (a module's name)."""
@@ -39,7 +42,8 @@ class Event(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """`form` is "if", "short circuit", "conditional expression", "filter", "except", "loop else" or "decorator"."""
+    """`form` is "if", "short circuit", "conditional expression", "filter", "except", "loop else", "decorator" or
+    "assertion"."""
 
     formula: Formula
     body: Trace

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, UNKNOWN_GROUP, WORLD, Axes, Value
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.trace import ENDS
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -38,10 +39,23 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     named = frame.axes_in(render(expr))
     axes = named if value.group is None or value.group == UNKNOWN_GROUP else value.group
     if axes is not None:
-        return axes, ""
+        return axes, ENDS if axes == _STAGES and _is_of_ends(frame, expr) else ""
     if last_name(expr).endswith(("WORLD", "world")):
         return WORLD, ""
     return UNKNOWN_GROUP, render(expr)
+
+
+_STAGES: Axes = frozenset({"pp"})
+#: the embeddings are shared by the first and the last stage; those of positions lie on the first alone
+_OF_ENDS = re.compile(r"(^|_)(?<!position_)(?<!pos_)embedding_group$", re.IGNORECASE)
+
+
+def _is_of_ends(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a group is, by its name or that of the function it is got from, the one of the first and last stage."""
+    made, version = frame.definitions.get(place_name(expr), (None, 0))
+    if made is not None and version == frame.version(place_name(expr)):
+        expr = made
+    return _OF_ENDS.search(last_name(expr.func if type(expr) is f.Call else expr)) is not None
 
 
 def _receiver_axes(frame: Frame, arguments: Arguments, receiver: Value | None, model: CallModel) -> Axes | None:

@@ -45,7 +45,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if term.trip is None and not iterable.uniform:
             term = term._replace(trip=iteration.drawn(frame, s.body))
-        frame.emit(term)
+        frame.emit(term._replace(polls=queues.tries(s)))
     _loop_else(frame, s, body, pos)
 
 
@@ -103,9 +103,10 @@ def while_loop(frame: Frame, s: f.While) -> None:
     deps = deps_of(formula)
     if body:
         trip = divergence or iteration.drawn(frame, s.body)
+        polls = queues.polls(s) or queues.tries(s)
         text = "while True" if s.test == f.Const("True") else shown(s.test)
         key = frame.key(s.test)
-        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, key, polls=queues.polls(s), tested=True))
+        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, key, polls=polls, tested=True))
     _loop_else(frame, s, body, pos)
 
 

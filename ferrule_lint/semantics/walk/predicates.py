@@ -27,6 +27,7 @@ from ferrule_lint.semantics.domain.text import last_name, position, render, show
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank
+from ferrule_lint.semantics.walk import both_ends
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
@@ -84,6 +85,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         if type(formula) is Known and formula.value is decides:
             break
     if expr.op == "and":
+        formulas, values = both_ends.taken_together(frame, expr.values, formulas, values)
         formulas = _beside_agreed_flag(formulas, values)
     formula = connect(expr.op, formulas)
     if type(formula) is Known:

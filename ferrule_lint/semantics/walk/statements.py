@@ -13,8 +13,9 @@ from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.lattice import Value, join2
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
-from ferrule_lint.semantics.domain.trace import Exit
+from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import participation, surgery
+from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import attributes, divisible
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
@@ -137,7 +138,12 @@ def _class(frame: Frame, s: f.ClassDef) -> None:
 
 
 def _assert(frame: Frame, s: f.Assert) -> None:
-    condition(frame, s.test)
+    formula, _ = condition(frame, s.test)
+    if first_rank.of(formula) and divergence_of(formula) is not None and not frame.attempts:
+        # `assert rank == 0`: whoever else comes here goes no further, and with it the job
+        pos = position(s.test) or (s.line, 1, s.line, 1)
+        stops = (Exit("raise", s.line),)
+        frame.emit(Choice(formula, (), stops, frame.module.path, pos, shown(s.test), "assertion"))
     divisible.hold(frame, divisible.dealt_evenly(frame, s.test, True))
 
 
