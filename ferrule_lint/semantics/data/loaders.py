@@ -39,7 +39,7 @@ def is_named(frame: Frame, expr: f.Expr) -> bool:
 
 
 def holds_several(frame: Frame, expr: f.Expr) -> bool:
-    """Whether something is a list or dict of loaders, so that its items are no batches: by its name (`train_loaders`), or
+    """Whether something is a list or dict of loaders, so that its items are no batches: by its name (`loaders`), or
     because what a loop takes from it is called a loader, or asked for its data set or sampler."""
     whole = _base(expr)
     if _PLURAL.search(last_name(whole)):
