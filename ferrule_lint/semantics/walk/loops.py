@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rou
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.walk import divisible
+from ferrule_lint.semantics.walk import divisible, same_modules
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -45,6 +45,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if term.trip is None and not iterable.uniform:
             term = term._replace(trip=iteration.drawn(frame, s.body))
+        if term.order is not None and same_modules.in_any_order(body, s):
+            term = term._replace(order=None)
         frame.emit(term)
     _loop_else(frame, s, body, pos)
 
