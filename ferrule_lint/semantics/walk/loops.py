@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import numbers
@@ -38,6 +39,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
     def enter() -> None:
         bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
 
+    if iterable.unwrapped:
+        seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
     frame.rounds.pop()
