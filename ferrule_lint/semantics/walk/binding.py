@@ -157,8 +157,8 @@ def _beside_others(item: Value) -> Value:
     return item if item.data is None or not item.data.assumed else item._replace(length=None)
 
 
-#: parts of a batch that are made alike
-_PARTS = re.compile(r"batch|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
+#: parts of a batch that are made alike; of losses there is one for each output of a model
+_PARTS = re.compile(r"batch|loss|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
 
 
 def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = None) -> None:

@@ -64,6 +64,8 @@ def _batch_by_name(frame: Frame, target: f.Expr, value: Value) -> Value:
         return value._replace(items=tuple(_batch_by_name(frame, t, v) for t, v in pairs))
     if type(target) is not f.Name or not _BATCH.search(target.id):
         return value
+    if value.length is not None and value.data is not None and value.length.why == value.data.why:
+        value = value._replace(length=None)  # as many items as the loader is told, whatever hands it out
     if value.uniform or value.data is not None or value.divergence is not None or value.types:
         return value
     note = f"`{target.id}` is the rank's own batch"
