@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rou
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.walk import divisible, same_modules
+from ferrule_lint.semantics.walk import counters, divisible, same_modules
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -35,6 +35,9 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if iterable.items is not None and not iterable.items and not iterable.container:
         return
     pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
+    once = counters.one_round(s)
+    if once:
+        iterable = iterable._replace(length=None, length_deps=NO_DEPS)
 
     def enter() -> None:
         bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
