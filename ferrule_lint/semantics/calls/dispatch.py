@@ -128,7 +128,18 @@ _MAKES_GROUP = re.compile(r"(init|new|make|create|setup)\w*process_group|communi
 
 
 def seen_by_others(frame: Frame, expr: f.Expr | None) -> None:
-    """What is passed to a call may be sharded there."""
+    """What is passed to a call may be sharded there, and what it is a part of."""
+    _seen(frame, expr)
+    while (type(expr) is f.Attr and expr.attr not in _NO_MODULES) or type(expr) is f.Subscript:
+        expr = expr.base
+        _seen(frame, expr)
+
+
+#: what a model has that is no part of it which could be sharded
+_NO_MODULES = frozenset("config generation_config device dtype training name args".split())
+
+
+def _seen(frame: Frame, expr: f.Expr | None) -> None:
     if type(expr) is not f.Name and type(expr) is not f.Attr:
         return
     value = frame.env.get(place := place_name(expr))

@@ -82,7 +82,10 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in FACTORIES else ""):
         if candidate and frame.analysis.is_module_class(candidate):
-            return Value(external=candidate, module=True, unwrapped=True)
+            # `PeftModel.from_pretrained(model, path)` is built around a model, which may be sharded
+            around = any((v.module or v.types) and not v.unwrapped for v in arguments.values)
+            shards = not _SHARDS_ON_LOADING.isdisjoint(frame.module.mentions)
+            return Value(external=candidate, module=True, unwrapped=not around and not shards)
     library = dotted.rpartition(".")[0]
     by_receiver = frame.models.method(dotted.rpartition(".")[2], library.rpartition(".")[2]) if library else None
     if by_receiver is not None and not frame.models.knows_library(dotted):
@@ -95,6 +98,10 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     if initialized is not None:
         return Value(uniform=True, const="True")
     return unknown_call(frame, arguments, None, name=dotted.rpartition(".")[2], group=function.group)
+
+
+#: who speaks of these may load models in shards
+_SHARDS_ON_LOADING = frozenset({"HfDeepSpeedConfig", "GatheredParameters", "tp_plan"})
 
 
 def rank_by_name(frame: Frame, e: f.Call) -> Value | None:

@@ -173,6 +173,22 @@ def dealt(frame: Frame, parts: f.Expr) -> bool:
     return by_part and not frame.eval(part.base).multiple
 
 
+def dealt_in_turn(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
+    """Whether parts are dealt out in turn, `parts[rank::n]`, of which there are k * n: `tensor_split` makes as
+    many as it is told, `chunk` of what was padded to as many."""
+    step, made = index.operands[2], definition(frame, parts)
+    if step == _NOTHING or type(made) is not f.Call or type(made.func) is not f.Attr or not made.args:
+        return False
+    of_library = len(made.args) > 1
+    whole, number = (made.args[0], made.args[1]) if of_library else (made.func.base, made.args[0])
+    number = definition(frame, number)
+    if type(number) is not f.Op or number.kind != "Mult" or all(render(o) != render(step) for o in number.operands):
+        return False
+    padded = definition(frame, whole)
+    name = made.func.attr
+    return name == "tensor_split" or (name == "chunk" and type(padded) is f.Call and last_name(padded.func) == "pad")
+
+
 def is_hidden(frame: Frame, index: f.Op) -> bool:
     """Whether both ends of a slice come from elsewhere, so that nothing tells if the shares are even."""
     lower, upper, _ = index.operands

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import last_name, variables
+from ferrule_lint.semantics.domain.text import last_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 _VIEWS = ("items", "values", "enumerate", "list")
+_PLURAL = re.compile(r"(loader|iter|iterator)s$")
+_ONE = re.compile(r"loader$", re.IGNORECASE)
+#: what a loader has, and a batch has not
+_OF_LOADERS = frozenset({"dataset", "sampler", "batch_sampler"})
 
 
 def are_all(frame: Frame, arguments: Arguments) -> bool:
@@ -31,6 +36,24 @@ def is_named(frame: Frame, expr: f.Expr) -> bool:
     """Whether something has the name of a data loader."""
     name = last_name(expr)
     return bool(name) and frame.models.convention("loader", name) is not None
+
+
+def holds_several(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is a list or dict of loaders, so that its items are no batches: by its name (`loaders`), or
+    because what a loop takes from it is called a loader, or asked for its data set or sampler."""
+    whole = _base(expr)
+    if _PLURAL.search(last_name(whole)):
+        return True
+    if type(whole) not in (f.Name, f.Attr):
+        return False
+    text = render(whole)
+    body = frame.function.body if frame.function is not None else frame.module.body
+    taken = {v for target, walked in _loops(body) if render(_base(walked)) == text for v in variables(target)}
+    return bool(taken) and (any(map(_ONE.search, taken)) or any(_asks_as_loader(node, taken) for node in walk(body)))
+
+
+def _asks_as_loader(node: object, names: set[str]) -> bool:
+    return type(node) is f.Attr and node.attr in _OF_LOADERS and type(node.base) is f.Name and node.base.id in names
 
 
 def _is_one_of(frame: Frame, expr: f.Expr) -> bool:

@@ -7,6 +7,7 @@ name, which is followed over one assignment (`self.group = group`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -28,14 +29,15 @@ _ARITHMETIC = ("Add", "Sub", "Mod", "FloorDiv")
 
 def starts_block(frame: Frame, expr: f.Expr, depth: int = 0) -> bool:
     """Whether a rank is counted in the job, as it is worked out: `rank // n * n` is the first of a block of n ranks,
-    and so is what any number of blocks comes to; with a place in the block it is that rank. Helpers are looked into."""
+    and so is what any number of blocks comes to; with a place in the block it is that rank. Helpers are looked into,
+    also for what they take from a list of ranks (`return PIPELINE_GLOBAL_RANKS[place]`)."""
     if depth > _DEEPEST:
         return False
     if type(expr) is f.Op:
         parts = expr.operands if expr.kind in ("Add", "Sub") else ()
         return expr.kind == "Mult" or any(starts_block(frame, part, depth + 1) for part in parts)
     if type(expr) is f.Name and frame.function is not None:
-        made = [value for value, _ in assignments(frame.function.body, expr.id, ())]
+        made = [v for v, _ in assignments(frame.function.body, expr.id, ()) if v != f.Const("None")]
         return bool(made) and all(starts_block(frame, value, depth + 1) for value in made)
     if type(expr) is not f.Call:
         return False
@@ -53,7 +55,19 @@ def _gives_block(body: f.Body) -> bool:
         for expr in returned
         for value in ([v for v, _ in assignments(body, expr.id, ())] if type(expr) is f.Name else [expr])
     ]
-    return bool(made) and all(_is_product(value) for value in made)
+    return bool(made) and all(_is_product(value) or _is_in_list(value) for value in made)
+
+
+#: lists of the ranks of groups by their names, as they are counted in the job
+_RANKS = re.compile(r"(^|_)ranks$", re.IGNORECASE)
+_IN_GROUP = re.compile(r"local|in_group", re.IGNORECASE)
+
+
+def _is_in_list(expr: f.Expr) -> bool:
+    if type(expr) is not f.Subscript:
+        return False
+    name = last_name(expr.base)
+    return bool(_RANKS.search(name)) and not _IN_GROUP.search(name)
 
 
 def _is_product(expr: f.Expr) -> bool:

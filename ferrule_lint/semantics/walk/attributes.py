@@ -266,6 +266,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         target=method,
         deps=_of_field(e.attr, base.deps) if base.deps else NO_DEPS,
         module=base.module and not e.attr.startswith("_") and e.attr not in _NO_MODULES,
+        unwrapped=base.unwrapped,
         group=axes,
         loader=is_loader(frame, e),
         unordered=base.unordered if e.attr not in ("shape",) else None,

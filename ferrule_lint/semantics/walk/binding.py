@@ -8,7 +8,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import accumulators, met_keys, selection, single
+from ferrule_lint.semantics.data import accumulators, loaders, met_keys, selection, single
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.lattice import (
     DP,
@@ -133,7 +133,10 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         agreed=iterable.agreed,
         reach=iterable.reach,
     )
-    if iterable.loader or attributes.is_loader(frame, expr):
+    is_loader = iterable.loader or attributes.is_loader(frame, expr)
+    if is_loader and loaders.holds_several(frame, expr):
+        value = value._replace(uniform=False, loader=True)
+    elif is_loader:
         note = f"`{shown(expr)}` yields the rank's own batches"
         value = value._replace(
             uniform=False, data=frame.source(DP, "data", position(expr), note, Confidence.MEDIUM), loader=False
@@ -154,8 +157,8 @@ def _beside_others(item: Value) -> Value:
     return item if item.data is None or not item.data.assumed else item._replace(length=None)
 
 
-#: parts of a batch that are made alike
-_PARTS = re.compile(r"batch|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
+#: parts of a batch that are made alike; of losses there is one for each output of a model
+_PARTS = re.compile(r"batch|loss|chunk|shard|part|split|group|layer|block|row|dim|stage|range", re.IGNORECASE)
 
 
 def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = None) -> None:

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import participation, stage_values
+from ferrule_lint.semantics.walk import counters
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
@@ -75,6 +76,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
             frame.versions[place] = version
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
+        counters.keep_together(s, body_env, frame.env)
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded), versions)
 
 

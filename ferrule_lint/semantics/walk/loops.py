@@ -8,6 +8,7 @@ from collections.abc import Callable
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import numbers
@@ -16,7 +17,7 @@ from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rou
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.walk import divisible
+from ferrule_lint.semantics.walk import counters, divisible, same_modules
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -34,10 +35,15 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if iterable.items is not None and not iterable.items and not iterable.container:
         return
     pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
+    once = counters.one_round(s)
+    if once:
+        iterable = iterable._replace(length=None, length_deps=NO_DEPS)
 
     def enter() -> None:
         bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
 
+    if iterable.unwrapped:
+        seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
     frame.rounds.pop()
@@ -45,6 +51,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if term.trip is None and not iterable.uniform:
             term = term._replace(trip=iteration.drawn(frame, s.body))
+        if term.order is not None and same_modules.in_any_order(body, s):
+            term = term._replace(order=None)
         frame.emit(term._replace(polls=queues.tries(s)))
     _loop_else(frame, s, body, pos)
 
@@ -59,6 +67,8 @@ def _batch_by_name(frame: Frame, target: f.Expr, value: Value) -> Value:
         return value._replace(items=tuple(_batch_by_name(frame, t, v) for t, v in pairs))
     if type(target) is not f.Name or not _BATCH.search(target.id):
         return value
+    if value.length is not None and value.data is not None and value.length.why == value.data.why:
+        value = value._replace(length=None)  # as many items as the loader is told, whatever hands it out
     if value.uniform or value.data is not None or value.divergence is not None or value.types:
         return value
     note = f"`{target.id}` is the rank's own batch"

@@ -93,7 +93,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
-        if iteration.is_even(frame, e.index) or base.multiple:
+        if iteration.is_even(frame, e.index) or base.multiple or iteration.dealt_in_turn(frame, e.base, e.index):
             return value._replace(uniform=False, types=base.types, element_types=base.element_types)
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)

@@ -1,0 +1,74 @@
+"""Counters that both arms of a test step alike: `if rank == 0: ...; i += 1`, `else: ...; i += 1`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import last_name, place_name
+
+_LEAVES = (f.Break, f.Continue, f.Return)
+
+
+def keep_together(s: f.If, a: dict[str, Value], b: dict[str, Value]) -> None:
+    """What both arms step once by the same constant is the same behind either: that of the plainer arm."""
+    if not s.body or not s.orelse:
+        return
+    steps, others = _steps(s.body), _steps(s.orelse)
+    for place, (step, in_loop) in steps.items():
+        other, other_in_loop = others.get(place, (None, True))
+        if other is None or (step.op, step.value) != (other.op, other.value) or (in_loop and other_in_loop):
+            continue
+        plain = (b if in_loop else a).get(place)
+        if plain is not None and place in a and place in b:
+            a[place] = b[place] = plain
+
+
+def one_round(s: f.For) -> bool:
+    """Whether a loop takes one round: `for x in [only]`, `for x, y in zip([only], answers)`."""
+    walked = s.iterable
+    several = walked.args if type(walked) is f.Call and last_name(walked.func) == "zip" else (walked,)
+    return any(_holds_one(x) for x in several)
+
+
+def _holds_one(expr: f.Expr) -> bool:
+    return type(expr) is f.Sequence and len(expr.elements) == 1 and type(expr.elements[0]) is not f.Starred
+
+
+def _steps(arm: f.Body) -> dict[str, tuple[f.AugAssign, bool]]:
+    """The places that an arm steps by a constant, once and come what may, and nothing else in it sets; and whether it
+    does so in a loop that takes one round."""
+    if any(type(node) in _LEAVES for node in walk(arm)):
+        return {}
+    written = [place for node in walk(arm) for place in _written(node)]
+    return {
+        place: (step, in_loop)
+        for step, in_loop in _certain(arm, False)
+        if type(step.value) is f.Const and (place := place_name(step.target)) and written.count(place) == 1
+    }
+
+
+def _certain(body: f.Body, in_loop: bool) -> Iterator[tuple[f.AugAssign, bool]]:
+    for s in body:
+        if type(s) is f.AugAssign:
+            yield s, in_loop
+        elif type(s) is f.With:
+            yield from _certain(s.body, in_loop)
+        elif type(s) is f.For and one_round(s):
+            yield from _certain(s.body, True)
+
+
+def _written(node: object) -> list[str]:
+    if type(node) is f.Assign:
+        return [place for target in node.targets for place in _places(target)]
+    if type(node) is f.For or type(node) is f.AugAssign:
+        return _places(node.target)
+    return [node.name] if type(node) is f.Walrus else []
+
+
+def _places(target: f.Expr) -> list[str]:
+    if type(target) is f.Sequence:
+        return [place for element in target.elements for place in _places(element)]
+    return [place_name(target)]
