@@ -57,6 +57,7 @@ def _same_for_all(term: Term, body: f.Body, differing: set[str], depth: int) -> 
         return False
     if type(term) is Event:
         return term.hidden and term.op == "forward"
+    assert type(term) is CallTerm
     function = term.summary.function
     if function is None or term.summary.busy:
         return False
