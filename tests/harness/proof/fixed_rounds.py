@@ -107,7 +107,7 @@ def late(m: types.ModuleType, spread: bool) -> Any:
 @scene("fixes:keep_in_graph/constant_of_a_loss")
 def constant_of_a_loss(m: types.ModuleType, spread: bool) -> Any:
     torch.manual_seed(0)
-    model = m.build(4)
+    model = m.build(nn.Linear(4, 4))
     labels = torch.tensor([-100, -100, -100, -100] if spread and odd() else [1, -100, 2, 3])
     loss = m.Loss()(model(torch.ones(4)), labels)
     loss = loss + m.ChunkedLoss()([model(torch.ones(4))], labels)
