@@ -45,6 +45,7 @@ from ferrule_lint.semantics.groups.axes import axes_in
 from ferrule_lint.semantics.project.back_ends import BackEnds
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
+from ferrule_lint.semantics.project.import_graph import ImportGraph
 from ferrule_lint.semantics.project.names import Names
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.project.seeding import Seeding
@@ -91,6 +92,7 @@ class Analysis:
         self.executors = EXECUTORS
         self.as_state = state.under_tests
         self.holders = Holders(self)
+        self.imports = ImportGraph(self.names)
         self.sharding = Sharding(self, sharded)
         self.back_ends = BackEnds(self)
         self.exceptions = exceptions.Exceptions(self)
@@ -125,6 +127,8 @@ class Analysis:
         self.alone: Memo[str, bool] = Memo(reads)
         #: whether something fills an entry of batches where it is missing, by its name
         self.filled: Memo[str, bool] = Memo(reads)
+        #: whether all ranks take their batches from the same data set in turn; see `absent_inputs`
+        self.in_turn: Memo[None, bool] = Memo(reads)
         #: whether a file deals data out by the rank, once somebody has asked; see `end_of_data`
         self.uneven: Memo[str, bool] = Memo(reads)
         #: whether a file makes batches by stacking alone; see `collators`

@@ -10,7 +10,7 @@ from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Value
 from ferrule_lint.semantics.domain.targets import DECORATED, FunctionTarget
-from ferrule_lint.semantics.domain.text import last_name, position, render, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.project.entities import External, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
@@ -124,7 +124,7 @@ def _hook(frame: Frame, function: FunctionInfo) -> Guard | None:
 def _cache(function: FunctionInfo) -> f.Expr | None:
     """The decorator that runs a function for new arguments only."""
     for decorator in function.decorators:
-        if last_name(decorator.func if type(decorator) is f.Call else decorator) in _CACHES:
+        if called_name(decorator) in _CACHES:
             return decorator
     return None
 

@@ -25,7 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
     worse,
 )
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.gradients import surgery
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -129,7 +129,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
     e = arguments.expr
     receiver = target.receiver
     receiver_expr = e.func.base if type(e.func) is f.Attr else None
-    text = last_name(receiver_expr.func if type(receiver_expr) is f.Call else receiver_expr)
+    text = called_name(receiver_expr)
     if target.name in surgery.METHODS and not frame.light:
         surgery.of_method(frame, target.name, receiver, e)
     if target.name == "backward":

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergence, Value
-from ferrule_lint.semantics.domain.text import dotted_name, last_name, shown
+from ferrule_lint.semantics.domain.text import called_name, dotted_name, last_name, shown
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit
 from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Memo
@@ -339,7 +339,7 @@ def _runs_dry(frame: Frame, handler: f.Handler, body: f.Body) -> Ending | None:
 
 
 def _raised_name(s: f.Raise) -> str:
-    return last_name(s.value.func if type(s.value) is f.Call else s.value)
+    return called_name(s.value)
 
 
 def _mentions(node: object, text: str) -> bool:

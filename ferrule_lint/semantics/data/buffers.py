@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.text import last_name, render, variables
+from ferrule_lint.semantics.domain.text import called_name, last_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -57,7 +57,7 @@ def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Exp
     used = [n for element in elements for n in walk(element)]
     if not any(type(n) is f.Name and n.id in names for n in used):
         return False
-    if frame.eval(walked).agreed and last_name(walked.func if type(walked) is f.Call else walked) != "range":
+    if frame.eval(walked).agreed and called_name(walked) != "range":
         return True
     return any(
         type(n) is f.Subscript and type(n.index) is f.Name and n.index.id in names and frame.eval(n.base).agreed

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.text import dotted_name, last_name
+from ferrule_lint.semantics.domain.text import called_name, dotted_name, last_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
@@ -104,7 +104,7 @@ def _named_type(expr: f.Expr) -> str:
 
 
 def _is_device(expr: f.Expr) -> bool:
-    return type(expr) is f.Const or bool(_DEVICE.search(last_name(expr.func if type(expr) is f.Call else expr)))
+    return type(expr) is f.Const or bool(_DEVICE.search(called_name(expr)))
 
 
 def _written_sizes(e: f.Call, values: tuple[Value, ...]) -> tuple[str, ...] | None:

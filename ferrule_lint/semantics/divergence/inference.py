@@ -10,10 +10,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.conditions import atoms, evaluate
 from ferrule_lint.semantics.domain.summary import Summary
-from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Loop, Term, Trace
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
@@ -26,7 +24,7 @@ EventsOf = Callable[[Trace], tuple[Event, ...]]
 
 def infers(function: FunctionInfo) -> bool:
     """Whether a function, by its decorators, runs modules in evaluation."""
-    names = {last_name(d.func if type(d) is f.Call else d) for d in function.decorators}
+    names = function.decorator_names
     return "inference_mode" in names or ("no_grad" in names and _INFERS.match(function.name) is not None)
 
 

@@ -20,6 +20,11 @@ def last_name(expr: f.Expr | None) -> str:
     return ""
 
 
+def called_name(expr: f.Expr | None) -> str:
+    """`c` of `a.b.c(x)`, and of `a.b.c`, which is written like it: a decorator, a context manager."""
+    return last_name(expr.func if type(expr) is f.Call else expr)
+
+
 def dotted_name(expr: f.Expr | None) -> str:
     """`a.b.c` of a chain of names; calls and subscripts in it are skipped ("a().b" is "a.b"); else ""."""
     if type(expr) is f.Name:

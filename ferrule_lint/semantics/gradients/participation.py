@@ -65,7 +65,6 @@ _STATELESS = re.compile(
 _PARAMETERS = ("weight", "bias")
 #: exceptions that a rank's own data can raise
 _OF_DATA = frozenset({"Exception", "BaseException", "RuntimeError", "ValueError", "IndexError", "AssertionError"})
-_WITHOUT_GRADIENT = ("no_grad", "inference_mode")
 
 
 class PartlyUsed(NamedTuple):
@@ -509,11 +508,6 @@ def _used(frame: Frame, entry: Partly, end: f.Pos, is_returned: bool) -> PartlyU
     calls = tuple(pos for _, pos in sorted(found, key=lambda c: c[0]))
     has_stand_in = any(not real for real, _ in found)
     return PartlyUsed(entry.output, entry.divergence, entry.at, end, is_returned, calls, has_stand_in)
-
-
-def without_gradient(expr: f.Expr) -> bool:
-    """`torch.no_grad()`, `torch.inference_mode()`."""
-    return last_name(expr.func if type(expr) is f.Call else expr) in _WITHOUT_GRADIENT
 
 
 def steps(used: PartlyUsed, path: str) -> Iterator[Step]:

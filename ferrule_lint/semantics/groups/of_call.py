@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, UNKNOWN_GROUP, WORLD, Axes, Value
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ENDS
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _is_of_ends(frame: Frame, expr: f.Expr) -> bool:
     made, version = frame.definitions.get(place_name(expr), (None, 0))
     if made is not None and version == frame.version(place_name(expr)):
         expr = made
-    return _OF_ENDS.search(last_name(expr.func if type(expr) is f.Call else expr)) is not None
+    return _OF_ENDS.search(called_name(expr)) is not None
 
 
 def _receiver_axes(frame: Frame, arguments: Arguments, receiver: Value | None, model: CallModel) -> Axes | None:

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.project.reads import Memo, Reads
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
+
+
+#: decorators and context managers that turn gradients off
+WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
 
 
 class External:
@@ -48,7 +52,7 @@ class FunctionInfo:
 
     __slots__ = (
         "_body", "_called_on", "_calls", "_decorators", "_line",
-        "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "decorator_names", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
@@ -70,7 +74,8 @@ class FunctionInfo:
         self._calls: tuple[f.Call, ...] | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self._called_on: frozenset[tuple[str, str]] | None = None
-        names = {last_name(d.func if type(d) is f.Call else d) for d in facts.decorators}
+        #: the last parts of the decorators' names: `lru_cache` of `@functools.lru_cache(None)`
+        self.decorator_names = names = frozenset(map(called_name, facts.decorators))
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names
         #: a further definition of a property or method that is there already
@@ -96,6 +101,11 @@ class FunctionInfo:
         if self._decorators:
             self.module.read()
         return self._decorators
+
+    @property
+    def turns_gradients_off(self) -> bool:
+        """Whether it runs without gradients by its decorators."""
+        return not self.decorator_names.isdisjoint(WITHOUT_GRADIENT)
 
     @property
     def calls(self) -> tuple[f.Call, ...]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
 
@@ -36,7 +36,7 @@ def _is_empty(s: f.Stmt) -> bool:
     if type(s) is f.ExprStmt:
         return type(s.value) is f.Const
     if type(s) is f.Raise:
-        return last_name(s.value.func if type(s.value) is f.Call else s.value) == "NotImplementedError"
+        return called_name(s.value) == "NotImplementedError"
     return type(s) is f.Return and (s.value is None or type(s.value) in (f.Const, f.Name))
 
 

@@ -6,17 +6,15 @@ one of them wraps is not made in another: the two share no file that imports bot
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.import_graph import closed
 from ferrule_lint.semantics.project.programs import can_be_started
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-
-_Edges = Mapping[str, Collection[str]]
 
 
 class Nearness:
@@ -26,15 +24,8 @@ class Nearness:
 
     def __init__(self, analysis: Analysis, wrapping: Iterable[str]) -> None:
         self._modules = analysis.names.modules
-        forwards = {
-            path: {m.path for m in analysis.names.imported_by(module)} for path, module in self._modules.items()
-        }
-        backwards: dict[str, set[str]] = defaultdict(set)
-        for path, others in forwards.items():
-            for other in others:
-                backwards[other].add(path)
-        self._users = backwards
-        self._near = _closed(_closed(wrapping, backwards), forwards)
+        self._users = analysis.imports.users
+        self._near = closed(closed(wrapping, self._users), analysis.imports.imported)
         self._packages = {self._package(path) for path in self._near} - {""}
         self._known: dict[str, bool] = {}
 
@@ -52,7 +43,7 @@ class Nearness:
 
     def _using(self, path: str) -> Iterator[ModuleInfo]:
         """A file and those that import it, over others or themselves."""
-        users = _closed([path], self._users)
+        users = closed([path], self._users)
         return (self._modules[user] for user in sorted(users) if user in self._modules)
 
     def _package(self, path: str) -> str:
@@ -61,14 +52,3 @@ class Nearness:
         while folder and f"{folder}/__init__.py" in self._modules:
             folder, top = folder.rpartition("/")[0], folder
         return top
-
-
-def _closed(start: Iterable[str], edges: _Edges) -> set[str]:
-    found = set(start)
-    todo = list(found)
-    while todo:
-        for other in edges.get(todo.pop(), ()):
-            if other not in found:
-                found.add(other)
-                todo.append(other)
-    return found

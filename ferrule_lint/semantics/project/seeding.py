@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.lattice import NO_AXES, WORLD, Axes
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Seeding:
         found = NO_AXES
         for item in walk(expr):
             if type(item) is f.Name or type(item) is f.Attr or type(item) is f.Call:
-                name = last_name(item.func if type(item) is f.Call else item)
+                name = called_name(item)
                 axes = self._analysis.models.convention("rank", name) if name else None
                 if axes is not None:
                     found |= frozenset(axes) or WORLD

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.project import nearness, parameters, training
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
@@ -298,7 +298,7 @@ _BESIDE = re.compile(
 
 def _is_no_module(expr: f.Expr) -> bool:
     """`prepare(DataLoader(...))`, `prepare(loader)`"""
-    return _BESIDE.fullmatch(last_name(expr.func if type(expr) is f.Call else expr)) is not None
+    return _BESIDE.fullmatch(called_name(expr)) is not None
 
 
 #: a configuration of DeepSpeed that, by its name, leaves parameters whole

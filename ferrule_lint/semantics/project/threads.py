@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.text import last_name, words
+from ferrule_lint.semantics.domain.text import called_name, last_name, words
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _started(module: ModuleInfo) -> tuple[set[str], set[str]]:
         for call in calls:
             if last_name(call.func) in _STARTS:
                 arguments = (*call.args, *(value for _, value in call.keywords))
-                started |= {last_name(x.func if type(x) is f.Call else x) for x in arguments}
+                started |= {called_name(x) for x in arguments}
                 given |= set(words(arguments))
     return started - {""}, given
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
@@ -32,8 +33,6 @@ _ORDINARY = frozenset({"setup", "prepare"})
 _SPEAKS = re.compile(
     r"(?i)(^|_)(loss(es)?|trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|Trainer$"
 )
-#: what turns gradients off for a function
-WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
 
 
 def trains(modules: Iterable[ModuleInfo]) -> bool:
@@ -59,12 +58,12 @@ def asked_only_to_infer(analysis: Analysis, function: FunctionInfo) -> bool:
     its name, and nothing of its own file calls it with gradients on: what is sharded to be trained is not asked for
     this."""
     owner = function.module.classes.get(function.owner or "")
-    if owner is None or not _turns_gradients_off(function) or not analysis.is_module(owner):
+    if owner is None or not function.turns_gradients_off or not analysis.is_module(owner):
         return False
     if any(path != function.module.path for path in trained_by(analysis, function.name)):
         return False
     return not any(
-        last_name(call.func) == function.name and (caller is None or not _turns_gradients_off(caller))
+        last_name(call.func) == function.name and (caller is None or not caller.turns_gradients_off)
         for caller, calls in function.module.calls()
         for call in calls
     )
@@ -80,14 +79,9 @@ def trained_by(analysis: Analysis, name: str) -> list[str]:
         return [m.path for m in found if not is_test(m.path) and not m.mentions.isdisjoint(speaks)]
 
 
-def _turns_gradients_off(function: FunctionInfo) -> bool:
-    decorators = (d.func if type(d) is f.Call else d for d in function.decorators)
-    return any(last_name(d) in WITHOUT_GRADIENT for d in decorators)
-
-
 def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:
     """Whether a function that wraps runs without gradients, or its file turns them off for parameters for good."""
-    if owner is not None and _turns_gradients_off(owner):
+    if owner is not None and owner.turns_gradients_off:
         return True
     if module.mentions.isdisjoint({"requires_grad", "requires_grad_"}):
         return False

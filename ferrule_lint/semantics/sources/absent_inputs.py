@@ -53,11 +53,8 @@ def of_key(analysis: Analysis, name: str) -> Confidence:
     """For an entry of a batch: whether something is put in its place where it is missing, or all ranks take their
     batches from the same data set in turn."""
     filled = analysis.filled.find(name, lambda: _is_filled(analysis, name))
-    return (
-        Confidence.LOW
-        if filled or analysis.filled.find("", lambda: _is_chosen_together(analysis))
-        else Confidence.MEDIUM
-    )
+    chosen = filled or analysis.in_turn.find(None, lambda: _is_chosen_together(analysis))
+    return Confidence.LOW if chosen else Confidence.MEDIUM
 
 
 def _is_one_of_two(function: FunctionInfo, name: str) -> bool:

@@ -14,9 +14,10 @@ from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, negate
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.domain.text import last_name, position, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -136,7 +137,7 @@ def with_block(frame: Frame, s: f.With) -> None:
     if exits:
         # an exception in the body passes the exits before any handler: not followed
         frame.attempts.append(exceptions.OpenTry((), frozenset()))
-    without = any(participation.without_gradient(expr) for expr, _ in s.items)
+    without = any(called_name(expr) in WITHOUT_GRADIENT for expr, _ in s.items)
     frame.no_gradient += without
     start = len(frame.terms)
     if any(_is_join(frame, expr) for expr, _ in s.items):

@@ -12,7 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Formula
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import called_name, render
 from ferrule_lint.semantics.walk.frame import Frame
 
 _FIRST = re.compile(r"(?<![a-z])first(?![a-z])")
@@ -48,7 +48,7 @@ def _axes(value: Value) -> frozenset[str]:
 
 def _named_ends(a: f.Expr, b: f.Expr) -> bool:
     """`is_first_stage()` and `is_last_stage()`: the same but for that word."""
-    first, last = last_name(a.func if type(a) is f.Call else a), last_name(b.func if type(b) is f.Call else b)
+    first, last = called_name(a), called_name(b)
     if not first or type(a) is not type(b) or _FIRST.search(_words(first)) is None:
         return False
     # what stands around the name is the same text: the object, and what it is asked with
@@ -71,4 +71,4 @@ def _numbered_ends(frame: Frame, a: f.Expr, b: f.Expr) -> bool:
     size = end.operands[0]
     if type(size) is f.Name and frame.eval(size).world_size:
         return True
-    return _SIZE.search(last_name(size.func if type(size) is f.Call else size)) is not None
+    return _SIZE.search(called_name(size)) is not None

@@ -11,7 +11,7 @@ from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
-from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown, variables
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import participation, stage_values
 from ferrule_lint.semantics.walk import counters
@@ -182,7 +182,7 @@ def _is_number_test(test: f.Expr) -> bool:
     """`x.ndim == 0`: a single number has no uneven dimension."""
     if type(test) is not f.Compare or test.ops != ("==",) or test.rights != (f.Const("0"),):
         return False
-    return last_name(test.left.func if type(test.left) is f.Call else test.left) in ("ndim", "dim", "ndimension")
+    return called_name(test.left) in ("ndim", "dim", "ndimension")
 
 
 def _tested_for_presence(test: f.Expr) -> list[str]:

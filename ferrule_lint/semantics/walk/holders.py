@@ -14,7 +14,6 @@ from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Memo
@@ -262,5 +261,5 @@ def enter(
         if frame.gradients:
             reach = Reach(frozenset([f"={parameter.name}"]))
             frame.env[parameter.name] = frame.env[parameter.name]._replace(reach=reach)
-    if any(participation.without_gradient(d) for d in function.decorators):
+    if function.turns_gradients_off:
         frame.no_gradient += 1

@@ -24,7 +24,7 @@ from ferrule_lint.semantics.domain.lattice import (
     recast,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -51,7 +51,7 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     """A value that is tested as it is: the formula, and what is known of its truth."""
     if _is_last_round(frame, expr):
         return Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS), UNKNOWN
-    name = last_name(expr.func if type(expr) is f.Call else expr)
+    name = called_name(expr)
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
     if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
         return Known(True), Value(uniform=True, const="True")
