@@ -181,7 +181,8 @@ def is_dict(frame: Frame, expr: f.Expr) -> bool:
     if frame.self_name and frame.self_class is not None and place.startswith(frame.self_name + "."):
         bodies = tuple(method.body for method in frame.self_class.methods.values())
     annotations = [p.annotation for p in function.parameters if p.name == place]
-    made = [s for body in bodies for s in statements(body) if type(s) is f.Assign and place in map(place_name, s.targets)]
+    assigned = [s for body in bodies for s in statements(body) if type(s) is f.Assign]
+    made = [s for s in assigned if place in map(place_name, s.targets)]
     return any(_says_dict(a) for a in (*annotations, *(s.annotation for s in made))) or any(
         _makes_dict(s.value) for s in made
     )
