@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
@@ -79,6 +80,20 @@ _LISTS = frozenset(
 Context = tuple[tuple[str, Value], ...]
 
 
+class LightResult(NamedTuple):
+    """What a call returns, for an attribute layer."""
+
+    value: Value
+    #: how much further down calls have gone for it
+    span: int
+    #: whether any attribute was asked for, of which another layer says something else
+    reads_layer: bool
+
+
+#: how far down calls have gone where that cannot be told
+_WITHOUT_END = 1_000
+
+
 class Analysis:
     """Values, traces and summaries of all functions of a project."""
 
@@ -117,7 +132,10 @@ class Analysis:
         self._read: dict[object, int] = {}
         self._modules: Memo[str, bool] = Memo(reads)
         self._axes: dict[str, Axes | None] = {}
-        self._light: Memo[tuple[object, ...], Value] = Memo(reads)
+        self._light: Memo[tuple[object, ...], LightResult] = Memo(reads)
+        #: how far down calls for attribute layers have gone, and whether they have read a layer, in what is being done
+        self.light_reach = 0
+        self.reads_layer = False
         self._light_open: set[tuple[object, ...]] = set()
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
@@ -374,26 +392,53 @@ class Analysis:
         annotated = self.annotated_class(function.returns, function.module)
         if annotated is not None and not self._tells_ranks_apart(function.returns, annotated):
             return Value(types=frozenset({annotated}))
+        if frame.depth > self.light_reach:
+            self.light_reach = frame.depth
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
         key = (function.id, info.id if info else "", frame.light, frame.depth, closure)
-        if key in self._light:
-            return self._light[key]
+        known = self._light_known(key)
+        if known is not None:
+            self.light_reach = max(self.light_reach, frame.depth + known.span)
+            self.reads_layer = self.reads_layer or known.reads_layer
+            return known.value
         reads = self.names.reads
         if key in self._light_open:
             reads.lean(key)
             return UNKNOWN
-        before = reads.begin()
+        before, leans = reads.begin(), reads.leans
+        reach, layer = self.light_reach, self.reads_layer
+        self.light_reach, self.reads_layer = frame.depth, False
         self._light_open.add(key)
         try:
             inner = Frame(self, function.module, function, depth=frame.depth + 1, light=frame.light, closure=closure)
             enter(inner, function, info, {}, None)
             execute(inner, function.body)
+            if reads.leans != leans:
+                self.light_reach = _WITHOUT_END  # anew, it may have the answer that was not there
             return self._light_result(frame, inner, key, annotated, bound)
         finally:
             self._light_open.discard(key)
             reads.settle(key)
             reads.end(before)
+            self.light_reach = max(reach, self.light_reach)
+            self.reads_layer = layer or self.reads_layer
+
+    def _light_known(self, key: tuple[object, ...]) -> LightResult | None:
+        """The result of a call that was made before: in the same layer as deep down, or where neither is seen in it."""
+        if key in self._light:
+            return self._light[key]
+        function, info, light, depth, closure = key
+        for layer in (light, 3 - light):  # type: ignore[operator]
+            for other in range(DEEPEST_LIGHT_CALL):
+                same = (function, info, layer, other, closure)
+                if same not in self._light or (other == depth and layer == light):
+                    continue
+                known = self._light.look(same)
+                if (layer != light and known.reads_layer) or max(other, depth) + known.span >= DEEPEST_LIGHT_CALL:  # type: ignore[call-overload]
+                    continue
+                return self._light[same]
+        return None
 
     def _light_result(
         self, frame: Frame, inner: Frame, key: tuple[object, ...], annotated: ClassInfo | None, bound: dict[str, Value]
@@ -407,7 +452,7 @@ class Analysis:
         wrapped: frozenset[ClassInfo] = frozenset().union(*(wrapped_classes(frame, result, v) for v in given))
         if wrapped:
             return result._replace(types=result.types | wrapped)  # what is wrapped elsewhere is of another class
-        self._light[key] = result
+        self._light[key] = LightResult(result, self.light_reach - frame.depth, self.reads_layer)
         return result
 
     def _tells_ranks_apart(self, annotation: f.Expr | None, info: ClassInfo) -> bool:

@@ -44,6 +44,7 @@ class Holders:
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
+        self._analysis.reads_layer = True
         layer = 2 if reading_layer == FULL else reading_layer - 1
         if layer <= 0:
             return self._annotated(info, name)
