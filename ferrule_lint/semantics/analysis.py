@@ -553,6 +553,7 @@ class Analysis:
                 frame.left_in.clear()
                 if context:
                     self._summaries[key] = (summary, None)
+            frame.put_away()
         return known, leans
 
     def _finish(self, summary: Summary, frame: Frame) -> None:
@@ -646,7 +647,7 @@ def _result_of(frame: Frame) -> Value:
         return Value(
             element_types=result.types, data=result.data, unordered=frame.yielded_order,
             length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
-                (p, "contained") for p, _ in result.deps), module=result.module,
+                (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module,
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up

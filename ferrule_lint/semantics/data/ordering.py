@@ -151,7 +151,9 @@ def sorted_value(value: Value) -> Value:
 
 def length_deps(value: Value) -> Deps:
     """How the parameters decide what iterating a value does: how often, and in which order."""
-    deps = value.length_deps | only(value.deps, ITERATED, FLOWS)
+    deps = value.length_deps
+    if value.deps and (iterated := only(value.deps, ITERATED, FLOWS)):
+        deps = deps | iterated if deps else iterated
     if value.in_order:
         return recast(deps, COUNTED, ITERATED)
     return deps

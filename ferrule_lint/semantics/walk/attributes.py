@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -278,6 +279,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
 _NO_MODULES = frozenset("weight bias data tokenizer processor config generation_config".split())
 
 
+@lru_cache(maxsize=8192)
 def _of_field(name: str, deps: Deps) -> Deps:
     """What a field of something passed in depends on: of an object no more than that it is in there, of an item of what
     is walked (`for sample in samples: sample.text`) its content."""

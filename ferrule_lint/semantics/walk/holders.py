@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.calls import constructed
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Value, join, reach_of
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
@@ -261,7 +261,7 @@ def enter(
         else:
             frame.env[parameter.name] = known
         if frame.gradients:
-            reach = Reach(frozenset([f"={parameter.name}"]))
+            reach = reach_of(f"={parameter.name}")
             frame.env[parameter.name] = frame.env[parameter.name]._replace(reach=reach)
     if any(participation.without_gradient(d) for d in function.decorators):
         frame.no_gradient += 1
