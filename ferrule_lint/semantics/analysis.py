@@ -152,6 +152,13 @@ class Analysis:
         """A budget that ended in silence, for `--statistics`."""
         self.counters[what] += 1
 
+    def close(self) -> None:
+        """Nothing more is asked of it. All of it refers to itself somewhere, and a run collects no cycles: what each
+        analysis of a few files (fixes that are tried) leaves behind would stay to the end."""
+        for module in self.names.modules.values():
+            module.close()
+        self.__dict__.clear()
+
     # ------------------------------------------------------------------ small questions
     def axes_in(self, text: str) -> Axes | None:
         if text not in self._axes:

@@ -236,6 +236,12 @@ class ModuleInfo:
         for function in self._functions.values():
             self._add_method(function)
 
+    def close(self) -> None:
+        """Let go of what the file defines, which refers back to it."""
+        self._classes, self._functions = {}, {}
+        self.meanings.clear()
+        self.values.clear()
+
     def _add_method(self, function: FunctionInfo) -> None:
         if function.owner is None or function.owner not in self._classes:
             return
