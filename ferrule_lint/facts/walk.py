@@ -8,18 +8,23 @@ from ferrule_lint.facts import types as f
 
 #: what has a text and a position, and no parts
 _LEAVES = frozenset({f.Name, f.Const})
+#: what has parts, and its position as the last field
+_PLACED = frozenset(node for node in f.NODES if node._fields[-1] == "pos") - _LEAVES  # type: ignore[attr-defined]
 _WITH_BLOCKS = frozenset({f.If, f.For, f.While, f.With, f.Try})
 
 
 def walk(node: object) -> Iterator[object]:
-    """Every tuple at or below `node`: nodes, and sequences of them, an outer one before its parts."""
+    """The tuples at or below `node`: nodes, and sequences of them, an outer one before its parts."""
     if not isinstance(node, tuple):
         return
     stack = [node]
     while stack:
         item = stack.pop()
         yield item
-        if type(item) not in _LEAVES:
+        kind = type(item)
+        if kind in _PLACED:  # where it stands is no part of it
+            stack += [part for part in item[:-1] if isinstance(part, tuple)]
+        elif kind not in _LEAVES:
             stack += [part for part in item if isinstance(part, tuple)]
 
 

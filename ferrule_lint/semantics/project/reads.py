@@ -50,10 +50,11 @@ class Reads:
     def named(self, bits: int) -> list[Input]:
         """The inputs that some bits stand for."""
         found: list[Input] = []
-        while bits:  # few of many are set
-            lowest = bits & -bits
-            found.append(self.inputs[lowest.bit_length() - 1])
-            bits ^= lowest
+        text = f"{bits:b}"[::-1]
+        place = text.find("1")
+        while place >= 0:
+            found.append(self.inputs[place])
+            place = text.find("1", place + 1)
         return found
 
     def begin(self) -> int:

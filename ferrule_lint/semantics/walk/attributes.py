@@ -204,7 +204,9 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
     found: list[Value] = []
     for info in sorted(base.types, key=lambda c: c.id)[:_MOST_CLASSES]:
         method = names.method(info, e.attr)
-        receiver = base._replace(types=frozenset({info}), items=None, const=None)
+        receiver = base
+        if method is not None and (len(base.types) > 1 or base.items is not None or base.const is not None):
+            receiver = base._replace(types=frozenset({info}), items=None, const=None)
         if method is not None and method.is_property:
             value = frame.analysis.call_function(frame, method, receiver, (), {}, e.pos)
             if not value.divergence:

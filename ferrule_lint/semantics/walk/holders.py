@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Value, join, reach_of
@@ -200,11 +201,7 @@ def _by_signal(value: Value, handler: FunctionInfo) -> Value:
 
 
 def _stored_names(node: object, self_name: str, out: set[str]) -> None:
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        if not isinstance(item, tuple) or type(item) is f.Name:
-            continue
+    for item in walk(node):
         targets: tuple[f.Expr, ...] = ()
         if type(item) is f.Assign:
             targets = item.targets
@@ -221,7 +218,6 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
             base = item.func.base
             if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
                 out.add(base.attr)
-        stack.extend(item)
 
 
 def enter(
