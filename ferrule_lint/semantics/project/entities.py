@@ -238,6 +238,8 @@ class ModuleInfo:
 
     def close(self) -> None:
         """Let go of what the file defines, which refers back to it."""
+        for info in self._classes.values():
+            info.own_mro = None  # it begins with the class itself
         self._classes, self._functions = {}, {}
         self.meanings.clear()
         self.values.clear()
