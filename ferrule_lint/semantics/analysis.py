@@ -137,6 +137,8 @@ class Analysis:
         self.light_reach = 0
         self.reads_layer = False
         self._light_open: set[tuple[object, ...]] = set()
+        #: what parameters hold as far as their functions tell, by its id, their names and whether it is a module's
+        self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
         #: files that are programs of one process; see `programs`

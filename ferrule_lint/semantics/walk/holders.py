@@ -220,6 +220,12 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
                 out.add(base.attr)
 
 
+def _told(frame: Frame, function: FunctionInfo, parameter: f.Parameter) -> Value:
+    """What a parameter holds as far as its function alone tells: the same in every context."""
+    key = (function.id, parameter.name, frame.in_module)
+    return frame.analysis.parameters.find(key, lambda: parameter_value(frame, parameter, function.line))
+
+
 def enter(
     frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value], receiver: Value | None
 ) -> None:
@@ -247,7 +253,7 @@ def enter(
             continue
         known = bound.get(parameter.name)
         if known is None or known.types or known.there:
-            value = admissions.of_parameter(frame, parameter.name, parameter_value(frame, parameter, function.line))
+            value = admissions.of_parameter(frame, parameter.name, _told(frame, function, parameter))
             if known is not None and known.there:
                 value = value._replace(there=True, presence=None)
             if known is not None and known.types:
