@@ -210,7 +210,7 @@ def test_conditions_and_calls_in_several_statements() -> None:
 
 
 def test_segments_cover_the_file_in_order() -> None:
-    path = segments.__globals__["__file__"]
+    path = segments.__wrapped__.__globals__["__file__"]
     with open(path, "rb") as file:
         source = file.read()
     parts = segments(source)

@@ -70,6 +70,8 @@ def _check(
     for result in results:
         counters.update(result.statistics)
     found = [finding for result in results for finding in result.findings]
+    if answers is None:
+        analysis.close()
     return CheckResult(
         tuple(told_once(_without_repeats(found))),
         dict(sorted(counters.items())),

@@ -78,6 +78,8 @@ def _convert_notebooks(run: Run) -> None:
 
 def read_all(run: Run, jobs: int) -> None:
     """Facts of all files of the project."""
+    from ferrule_lint.facts.outline import with_outline
+
     reported = set(run.discovery.report)
     paths = [path for path in run.discovery.read if not path.endswith(NOTEBOOK) or path in run.notebooks]
     run.count("files_read", len(paths))
@@ -96,7 +98,7 @@ def read_all(run: Run, jobs: int) -> None:
             case Unparsable():
                 run.count("unparsable_elsewhere")
             case _:
-                outcomes[path] = outcome
+                outcomes[path] = with_outline(outcome)
     if run.cache is not None and run.cache.hits < len(paths):
         run.cache.forget()
     # in one order, whatever the order they came in

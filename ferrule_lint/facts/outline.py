@@ -36,10 +36,12 @@ class LazyFacts:
 
     __slots__ = ("_facts", "_read", "outline")
 
-    def __init__(self, outline: Outline, read: Callable[[], f.FileFacts]) -> None:
+    def __init__(
+        self, outline: Outline, read: Callable[[], f.FileFacts] | None, facts: f.FileFacts | None = None
+    ) -> None:
         self.outline = outline
-        self._read: Callable[[], f.FileFacts] | None = read
-        self._facts: f.FileFacts | None = None
+        self._read = read
+        self._facts = facts
 
     @property
     def whole(self) -> f.FileFacts:
@@ -56,6 +58,14 @@ Facts: TypeAlias = f.FileFacts | LazyFacts
 def whole(facts: Facts) -> f.FileFacts:
     """Facts with their bodies."""
     return facts.whole if type(facts) is LazyFacts else facts  # type: ignore[return-value]
+
+
+def with_outline(facts: Facts) -> LazyFacts:
+    """Facts whose outline is made once, however often it is asked for."""
+    if type(facts) is LazyFacts:
+        return facts
+    assert type(facts) is f.FileFacts
+    return LazyFacts(outline(facts), None, facts)
 
 
 def outline(facts: Facts) -> Outline:
@@ -89,11 +99,24 @@ def _without_places(node: object) -> list[object]:
         item = stack.pop()
         if not isinstance(item, tuple):
             out.append(item)
-            continue
-        parts = [part for name, part in zip(getattr(item, "_fields", item), item, strict=True) if name != "pos"]
-        out.append(f"{type(item).__name__} {len(parts)}")
-        stack += reversed(parts)
+        elif type(item) is tuple:
+            out.append(f"tuple {len(item)}")
+            stack += item[::-1]
+        else:
+            head, places = _WITHOUT_PLACE[type(item)]
+            out.append(head)
+            stack += [item[place] for place in places]
     return out
+
+
+def _parts(node: type) -> tuple[str, tuple[int, ...]]:
+    """How nodes of a class begin in the list, and the fields that follow, the last first."""
+    fields = node._fields  # type: ignore[attr-defined]
+    places = [place for place, name in enumerate(fields) if name != "pos"]
+    return f"{node.__name__} {len(places)}", tuple(reversed(places))
+
+
+_WITHOUT_PLACE = {node: _parts(node) for node in f.NODES}
 
 
 def plain_name(qualname: str) -> str:

@@ -8,18 +8,38 @@ from ferrule_lint.facts import types as f
 
 #: what has a text and a position, and no parts
 _LEAVES = frozenset({f.Name, f.Const})
+#: what has parts, and its position as the last field
+_PLACED = frozenset(node for node in f.NODES if node._fields[-1] == "pos") - _LEAVES  # type: ignore[attr-defined]
+_WITH_BLOCKS = frozenset({f.If, f.For, f.While, f.With, f.Try})
 
 
 def walk(node: object) -> Iterator[object]:
-    """Every tuple at or below `node`: nodes, and sequences of them, an outer one before its parts."""
+    """The tuples at or below `node`: nodes, and sequences of them, an outer one before its parts."""
     if not isinstance(node, tuple):
         return
     stack = [node]
     while stack:
         item = stack.pop()
         yield item
-        if type(item) not in _LEAVES:
+        kind = type(item)
+        if kind in _PLACED:  # where it stands is no part of it
+            stack += [part for part in item[:-1] if isinstance(part, tuple)]
+        elif kind not in _LEAVES:
             stack += [part for part in item if isinstance(part, tuple)]
+
+
+def statements(body: f.Body) -> list[f.Stmt]:
+    """The statements among what `walk` yields, in its order: each, those in the blocks of others included. Where no
+    expression is looked for this takes a small part of the time."""
+    found: list[f.Stmt] = []
+    stack = list(body)
+    while stack:
+        s = stack.pop()
+        found.append(s)
+        if type(s) in _WITH_BLOCKS:
+            for block in blocks(s):
+                stack += block
+    return found
 
 
 def blocks(statement: f.Stmt) -> Iterator[f.Body]:

@@ -28,7 +28,10 @@ def classes(read: Read, path: str, name: str) -> Iterator[cst.ClassDef]:
 def definitions(read: Read, path: str, name: str) -> Iterator[cst.FunctionDef]:
     """The functions and methods called `name` in a file; none if it cannot be read or parsed."""
     try:
-        parts = [part for part in segments(read(path)) if re.search(rf"\bdef {re.escape(name)}\b", part.text)]
+        source = read(path)
+        if name.isascii() and f"def {name}".encode() not in source:
+            return  # reading its tokens takes longer by far
+        parts = [part for part in segments(source) if re.search(rf"\bdef {re.escape(name)}\b", part.text)]
         for part in parts:
             if not part.too_deep:
                 for node in below(cst.parse_module(part.text), functions=True):

@@ -113,7 +113,7 @@ def propose(data: bytes, findings: Sequence[Finding], read: Read, first: str = "
         return list(findings)
     try:
         source = SourceText(data)
-        statements = tuple(segments(data))
+        statements = segments(data)
         module = ModuleText(source, statements)
     except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError, cst.ParserSyntaxError):
         return list(findings)

@@ -13,6 +13,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 #: the deepest nesting that is parsed: well below what the parser takes (some 2,000), and about what visitors take
 DEEPEST = 300
@@ -50,19 +51,20 @@ class Segment:
         return self.depth > DEEPEST
 
 
-def segments(source: bytes) -> list[Segment]:
+@lru_cache(maxsize=32)
+def segments(source: bytes) -> tuple[Segment, ...]:
     """The segments of `source`, in order; none if they cannot be told. Raises what decoding and tokenizing raise."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     lines = source.decode(encoding).split("\n")
     if _LONE_CR.search(source):
         # a line end to Python, but not to tokenize
-        return []
+        return ()
     starts = list(_starts(source))
     ends = [first - 1 for first, _ in starts[1:]] + [len(lines)]
-    return [
+    return tuple(
         Segment(first, last, "\n".join(lines[first - 1 : last]) + "\n", depth)
         for (first, depth), last in zip(starts, ends, strict=True)
-    ]
+    )
 
 
 def _starts(source: bytes) -> Iterator[tuple[int, int]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
@@ -80,6 +81,20 @@ _LISTS = frozenset(
 Context = tuple[tuple[str, Value], ...]
 
 
+class LightResult(NamedTuple):
+    """What a call returns, for an attribute layer."""
+
+    value: Value
+    #: how much further down calls have gone for it
+    span: int
+    #: whether any attribute was asked for, of which another layer says something else
+    reads_layer: bool
+
+
+#: how far down calls have gone where that cannot be told
+_WITHOUT_END = 1_000
+
+
 class Analysis:
     """Values, traces and summaries of all functions of a project."""
 
@@ -119,8 +134,13 @@ class Analysis:
         self._read: dict[object, int] = {}
         self._modules: Memo[str, bool] = Memo(reads)
         self._axes: dict[str, Axes | None] = {}
-        self._light: Memo[tuple[object, ...], Value] = Memo(reads)
+        self._light: Memo[tuple[object, ...], LightResult] = Memo(reads)
+        #: how far down calls for attribute layers have gone, and whether they have read a layer, in what is being done
+        self.light_reach = 0
+        self.reads_layer = False
         self._light_open: set[tuple[object, ...]] = set()
+        #: what parameters hold as far as their functions tell, by its id, their names and whether it is a module's
+        self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
         #: files that are programs of one process; see `programs`
@@ -137,6 +157,13 @@ class Analysis:
     def count(self, what: str) -> None:
         """A budget that ended in silence, for `--statistics`."""
         self.counters[what] += 1
+
+    def close(self) -> None:
+        """Nothing more is asked of it. All of it refers to itself somewhere, and a run collects no cycles: what each
+        analysis of a few files (fixes that are tried) leaves behind would stay to the end."""
+        for module in self.names.modules.values():
+            module.close()
+        self.__dict__.clear()
 
     # ------------------------------------------------------------------ small questions
     def axes_in(self, text: str) -> Axes | None:
@@ -378,26 +405,53 @@ class Analysis:
         annotated = self.annotated_class(function.returns, function.module)
         if annotated is not None and not self._tells_ranks_apart(function.returns, annotated):
             return Value(types=frozenset({annotated}))
+        if frame.depth > self.light_reach:
+            self.light_reach = frame.depth
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
         key = (function.id, info.id if info else "", frame.light, frame.depth, closure)
-        if key in self._light:
-            return self._light[key]
+        known = self._light_known(key)
+        if known is not None:
+            self.light_reach = max(self.light_reach, frame.depth + known.span)
+            self.reads_layer = self.reads_layer or known.reads_layer
+            return known.value
         reads = self.names.reads
         if key in self._light_open:
             reads.lean(key)
             return UNKNOWN
-        before = reads.begin()
+        before, leans = reads.begin(), reads.leans
+        reach, layer = self.light_reach, self.reads_layer
+        self.light_reach, self.reads_layer = frame.depth, False
         self._light_open.add(key)
         try:
             inner = Frame(self, function.module, function, depth=frame.depth + 1, light=frame.light, closure=closure)
             enter(inner, function, info, {}, None)
             execute(inner, function.body)
+            if reads.leans != leans:
+                self.light_reach = _WITHOUT_END  # anew, it may have the answer that was not there
             return self._light_result(frame, inner, key, annotated, bound)
         finally:
             self._light_open.discard(key)
             reads.settle(key)
             reads.end(before)
+            self.light_reach = max(reach, self.light_reach)
+            self.reads_layer = layer or self.reads_layer
+
+    def _light_known(self, key: tuple[object, ...]) -> LightResult | None:
+        """The result of a call that was made before: in the same layer as deep down, or where neither is seen in it."""
+        if key in self._light:
+            return self._light[key]
+        function, info, light, depth, closure = key
+        for layer in (light, 3 - light):  # type: ignore[operator]
+            for other in range(DEEPEST_LIGHT_CALL):
+                same = (function, info, layer, other, closure)
+                if same not in self._light or (other == depth and layer == light):
+                    continue
+                known = self._light.look(same)
+                if (layer != light and known.reads_layer) or max(other, depth) + known.span >= DEEPEST_LIGHT_CALL:  # type: ignore[call-overload]
+                    continue
+                return self._light[same]
+        return None
 
     def _light_result(
         self, frame: Frame, inner: Frame, key: tuple[object, ...], annotated: ClassInfo | None, bound: dict[str, Value]
@@ -411,7 +465,7 @@ class Analysis:
         wrapped: frozenset[ClassInfo] = frozenset().union(*(wrapped_classes(frame, result, v) for v in given))
         if wrapped:
             return result._replace(types=result.types | wrapped)  # what is wrapped elsewhere is of another class
-        self._light[key] = result
+        self._light[key] = LightResult(result, self.light_reach - frame.depth, self.reads_layer)
         return result
 
     def _tells_ranks_apart(self, annotation: f.Expr | None, info: ClassInfo) -> bool:
@@ -512,6 +566,7 @@ class Analysis:
                 frame.left_in.clear()
                 if context:
                     self._summaries[key] = (summary, None)
+            frame.put_away()
         return known, leans
 
     def _finish(self, summary: Summary, frame: Frame) -> None:
@@ -605,7 +660,7 @@ def _result_of(frame: Frame) -> Value:
         return Value(
             element_types=result.types, data=result.data, unordered=frame.yielded_order,
             length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
-                (p, "contained") for p, _ in result.deps), module=result.module,
+                (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module,
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up

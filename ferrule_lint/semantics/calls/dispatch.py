@@ -83,7 +83,7 @@ def call(frame: Frame, e: f.Call) -> Value:
     result = dispatch(frame, function, arguments)
     if _meets_outside(e):
         result = result._replace(group=PRIVATE)
-    if any(type(t) is CallTerm and _meets(t.summary) for t in frame.terms[before:]):
+    if len(frame.terms) > before and any(type(t) is CallTerm and _meets(t.summary) for t in frame.terms[before:]):
         frame.files.collective(frame.conditions)
     exceptions.after_call(frame, e, arguments.values, before)
     if len(frame.gradient_marks) == marks:
@@ -99,7 +99,7 @@ def call(frame: Frame, e: f.Call) -> Value:
 
 def _spread(frame: Frame, e: f.Call) -> f.Call:
     """`f(*args)` of a tuple that was written out just before: its items are the arguments."""
-    if not any(type(a) is f.Starred for a in e.args):
+    if f.Starred not in map(type, e.args):
         return e
     args: list[f.Expr] = []
     for arg in e.args:
@@ -119,6 +119,8 @@ def _meets(summary: Summary) -> bool:
 def _meets_outside(e: f.Call) -> bool:
     """A group for which a rank and a size of its own are given (`init_custom_process_group(rank=0, world_size=3)`):
     whoever makes it meets processes of another program."""
+    if len(e.keywords) < 2:
+        return False
     name = last_name(e.func)
     given = {k for k, _ in e.keywords}
     return {"rank", "world_size"} <= given and name != "init_process_group" and _MAKES_GROUP.search(name) is not None

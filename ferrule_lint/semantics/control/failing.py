@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, variables, words
 from ferrule_lint.semantics.domain.trace import CallTerm, Term
@@ -97,7 +97,7 @@ def is_made_up(frame: Frame, e: f.Call, values: Sequence[Value]) -> bool:
     local = [x for x, v in zip(expressions, values, strict=True) if v.data is not None or v.divergence is not None]
     if not local:
         return False
-    made = [s for s in walk(frame.function.body) if type(s) is f.Assign] if frame.function is not None else []
+    made = [s for s in statements(frame.function.body) if type(s) is f.Assign] if frame.function is not None else []
     return all(_speaks_of_made_up(x, made, _DEEPEST) for x in local)
 
 
@@ -117,7 +117,7 @@ def _speaks_of_made_up(expr: f.Expr, made: Sequence[f.Assign], depth: int) -> bo
 def allocates_alike(frame: Frame, body: f.Body) -> bool:
     """Whether a block makes room for tensors whose sizes do not hang on local data, and does nothing else that takes
     memory: it runs out on all ranks or on none, mostly."""
-    made = {place for node in walk(body) if type(node) is f.Assign for place in map(place_name, node.targets)}
+    made = {place for node in statements(body) if type(node) is f.Assign for place in map(place_name, node.targets)}
     calls = [node for node in walk(body) if type(node) is f.Call]
     allocations = [call for call in calls if _is_of_torch(frame, call) and last_name(call.func) in _ALLOCATES]
     if not allocations or not all(_takes_no_memory(frame, call, made) for call in calls):

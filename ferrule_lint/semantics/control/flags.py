@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Atom
 from ferrule_lint.semantics.domain.lattice import WORLD, Value
@@ -55,7 +55,7 @@ def _model(frame: Frame, target: f.Attr) -> AttributeModel | None:
 
 def _agreed_later(frame: Frame, name: str) -> bool:
     """Whether the function brings the ranks' flags together somewhere: `trainer.flag = broadcast(trainer.flag)`."""
-    for item in walk(frame.function.body if frame.function is not None else ()):
+    for item in statements(frame.function.body if frame.function is not None else ()):
         if type(item) is f.Assign and type(item.value) is f.Call:
             names = {last_name(t) for t in item.targets}
             if name in names and any(word in last_name(item.value.func) for word in _AGREES):

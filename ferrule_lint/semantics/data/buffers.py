@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.text import called_name, last_name, render, variables
 
@@ -43,7 +43,7 @@ def _made(frame: Frame, buffers: f.Expr) -> f.Expr:
         return buffers
     made = [
         s.value
-        for s in walk(frame.function.body)
+        for s in statements(frame.function.body)
         if type(s) is f.Assign and s.value is not None
         if any(type(t) is f.Name and t.id == buffers.id for t in s.targets)
     ]
@@ -68,7 +68,7 @@ def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Exp
 def _filled_by_size(frame: Frame, buffers: f.Name) -> bool:
     """The same for a list to which a loop appends."""
     assert frame.function is not None
-    for loop in walk(frame.function.body):
+    for loop in statements(frame.function.body):
         if type(loop) is not f.For:
             continue
         for s in loop.body:

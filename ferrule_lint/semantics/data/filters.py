@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import FILLS
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
@@ -93,7 +93,7 @@ def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
     if not found or frame.function is None:
         return NO_DEPS
     names = {name for name, _ in found}
-    for node in walk(frame.function.body):
+    for node in statements(frame.function.body):
         if type(node) is f.If and any(type(n) is f.Name and n.id in names for n in walk(node.test)):
             for arm in (node.body, node.orelse):
                 fills = _fills(arm, place)

@@ -41,7 +41,10 @@ _DRAWN = frozenset({"Sampler", "BatchSampler", "IterableDataset"})
 
 def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
     """An instance of a project class with what its `__iter__` tells of the number of rounds."""
-    if not value.types or value.length is not None or value.items is not None or frame.light == 1:
+    if not value.types or value.length is not None or value.items is not None:
+        return value
+    frame.analysis.reads_layer = True
+    if frame.light == 1:
         return value
     length, deps = value.length, value.length_deps
     for info in sorted(value.types, key=lambda c: c.id)[:2]:

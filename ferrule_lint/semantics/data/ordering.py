@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import (
     COUNTED,
@@ -151,7 +151,9 @@ def sorted_value(value: Value) -> Value:
 
 def length_deps(value: Value) -> Deps:
     """How the parameters decide what iterating a value does: how often, and in which order."""
-    deps = value.length_deps | only(value.deps, ITERATED, FLOWS)
+    deps = value.length_deps
+    if value.deps and (iterated := only(value.deps, ITERATED, FLOWS)):
+        deps = deps | iterated if deps else iterated
     if value.in_order:
         return recast(deps, COUNTED, ITERATED)
     return deps
@@ -181,7 +183,8 @@ def is_dict(frame: Frame, expr: f.Expr) -> bool:
     if frame.self_name and frame.self_class is not None and place.startswith(frame.self_name + "."):
         bodies = tuple(method.body for method in frame.self_class.methods.values())
     annotations = [p.annotation for p in function.parameters if p.name == place]
-    made = [s for body in bodies for s in walk(body) if type(s) is f.Assign and place in map(place_name, s.targets)]
+    assigned = [s for body in bodies for s in statements(body) if type(s) is f.Assign]
+    made = [s for s in assigned if place in map(place_name, s.targets)]
     return any(_says_dict(a) for a in (*annotations, *(s.annotation for s in made))) or any(
         _makes_dict(s.value) for s in made
     )

@@ -9,6 +9,7 @@ can diverge for itself: the value, the *data* in a tensor or batch (which diverg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import compress
 from operator import is_not
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -60,11 +61,13 @@ def root_of(name: str) -> str:
     return name.partition("[")[0].partition(".")[0]
 
 
+@lru_cache(maxsize=8192)
 def recast(deps: Deps, how: str, *whence: str) -> Deps:
     """Dependences of what is made of a value: those of the kinds `whence` are of the kind `how` from here on."""
     return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
 
 
+@lru_cache(maxsize=8192)
 def only(deps: Deps, how: str, *whence: str) -> Deps:
     """Those of the kinds `whence` alone, as dependences of the kind `how`."""
     return (frozenset([(p, how) for p, known in deps if known in whence]) or NO_DEPS) if deps else NO_DEPS
@@ -119,6 +122,12 @@ class Reach(NamedTuple):
     partly: frozenset[Partly] = NOTHING
     #: where a constant was assigned
     at: tuple[int, int, int, int] | None = None
+
+
+@lru_cache(maxsize=4096)
+def reach_of(output: str) -> Reach:
+    """What flows back to one output and nothing else."""
+    return Reach(frozenset([output]))
 
 
 #: certainly without a gradient

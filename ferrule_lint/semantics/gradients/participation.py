@@ -33,6 +33,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Reach,
     Value,
     covered,
+    reach_of,
     reaching,
 )
 from ferrule_lint.semantics.domain.text import last_name, place_name
@@ -101,13 +102,11 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
     if items is not None:
         items = tuple(
             [
-                v
-                if v.boolean or v.reach == DETACHED
-                else v._replace(reach=reaching(inputs, Reach(frozenset([f"{name}#{i}"]))))
+                v if v.boolean or v.reach == DETACHED else v._replace(reach=reaching(inputs, reach_of(f"{name}#{i}")))
                 for i, v in enumerate(items)
             ]
         )
-    return result._replace(reach=reaching(inputs, Reach(frozenset([name]))), items=items)
+    return result._replace(reach=reaching(inputs, reach_of(name)), items=items)
 
 
 def of_super(frame: Frame, arguments: Arguments, result: Value) -> Value:
@@ -125,7 +124,7 @@ def of_own_parameter(frame: Frame, e: f.Attr, value: Value) -> Value:
     """`self.weight`: a term in it keeps the module in the loss."""
     if e.attr not in _PARAMETERS or place_name(e.base) != frame.self_name or _weighs_only(frame):
         return value
-    return value._replace(reach=Reach(frozenset([OWN])))
+    return value._replace(reach=reach_of(OWN))
 
 
 def _weighs_only(frame: Frame) -> bool:
@@ -178,7 +177,7 @@ def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) 
         name = last_name(base.base if type(base) is f.Subscript else base)
         if name:
             own = place_name(base) == frame.self_name
-            return result._replace(reach=Reach(frozenset([EVERY if own else name])))
+            return result._replace(reach=reach_of(EVERY if own else name))
     cuts = _CUTS if type(e.func) is f.Attr else _READS_OUT
     if frame.no_gradient or last_name(e.func) in cuts:
         return result._replace(reach=DETACHED)
@@ -433,12 +432,12 @@ def _named(output: str, name: str) -> str:
 def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
     """What an output of a callee is to the caller: a module that is passed stands for its own output."""
     if not output.startswith("="):
-        return Reach(frozenset([output]))
+        return reach_of(output)
     argument = bound.get(output[1:])
     if argument is None:
         return DETACHED
     if argument.reach is None and argument.module:
-        return Reach(frozenset([output[1:]]))
+        return reach_of(output[1:])
     return argument.reach or DETACHED
 
 

@@ -246,6 +246,14 @@ class ModuleInfo:
         for function in self._functions.values():
             self._add_method(function)
 
+    def close(self) -> None:
+        """Let go of what the file defines, which refers back to it."""
+        for info in self._classes.values():
+            info.own_mro = None  # it begins with the class itself
+        self._classes, self._functions = {}, {}
+        self.meanings.clear()
+        self.values.clear()
+
     def _add_method(self, function: FunctionInfo) -> None:
         if function.owner is None or function.owner not in self._classes:
             return

@@ -21,10 +21,12 @@ _V = TypeVar("_V")
 class Reads:
     """The inputs of what is being computed, as bits of a number."""
 
-    __slots__ = ("_log", "_numbers", "_open", "bits", "inputs")
+    __slots__ = ("_log", "_numbers", "_open", "bits", "inputs", "leans")
 
     def __init__(self) -> None:
         self.bits = 0
+        #: how often something was asked for that was being computed
+        self.leans = 0
         #: all inputs there are so far; the place of one is the number of its bit
         self.inputs: list[Input] = []
         self._numbers: dict[Input, int] = {}
@@ -48,10 +50,11 @@ class Reads:
     def named(self, bits: int) -> list[Input]:
         """The inputs that some bits stand for."""
         found: list[Input] = []
-        while bits:  # few of many are set
-            lowest = bits & -bits
-            found.append(self.inputs[lowest.bit_length() - 1])
-            bits ^= lowest
+        text = f"{bits:b}"[::-1]
+        place = text.find("1")
+        while place >= 0:
+            found.append(self.inputs[place])
+            place = text.find("1", place + 1)
         return found
 
     def begin(self) -> int:
@@ -75,6 +78,7 @@ class Reads:
     def lean(self, what: object) -> None:
         """Something is asked for while it is being computed: who goes on without it depends on all that it will have
         read."""
+        self.leans += 1
         self._open.setdefault(what, len(self._log))
 
     def settle(self, what: object) -> None:
@@ -111,6 +115,10 @@ class Memo(dict[_K, _V]):
             self._reads.lean((id(self), key))
         self._reads.bits |= self._bits[key]
         return value
+
+    def look(self, key: _K) -> _V:
+        """The value for a key, to see whether it is of use: that alone reads nothing."""
+        return super().__getitem__(key)
 
     def __setitem__(self, key: _K, value: _V) -> None:
         super().__setitem__(key, value)

@@ -92,8 +92,10 @@ class Files:
 
     def save(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
         """A call that all ranks make to save something together: who comes late finds what the others have saved."""
+        if not self._open:
+            return
         name = last_name(call.func)
-        if self._open and _SAVES.search(name) and not _SAVES_NOTHING.search(name):
+        if _SAVES.search(name) and not _SAVES_NOTHING.search(name):
             arguments = (*call.args, *(value for _, value in call.keywords))
             saved = {render(e) for a in arguments for e in (a, meaning(a)) if type(e) is not f.Const}
             self._raced.update(step for step, made in self._open.items() if not saved.isdisjoint(made))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -203,7 +204,9 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
     found: list[Value] = []
     for info in sorted(base.types, key=lambda c: c.id)[:_MOST_CLASSES]:
         method = names.method(info, e.attr)
-        receiver = base._replace(types=frozenset({info}), items=None, const=None)
+        receiver = base
+        if method is not None and (len(base.types) > 1 or base.items is not None or base.const is not None):
+            receiver = base._replace(types=frozenset({info}), items=None, const=None)
         if method is not None and method.is_property:
             value = frame.analysis.call_function(frame, method, receiver, (), {}, e.pos)
             if not value.divergence:
@@ -278,6 +281,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
 _NO_MODULES = frozenset("weight bias data tokenizer processor config generation_config".split())
 
 
+@lru_cache(maxsize=8192)
 def _of_field(name: str, deps: Deps) -> Deps:
     """What a field of something passed in depends on: of an object no more than that it is in there, of an item of what
     is walked (`for sample in samples: sample.text`) its content."""

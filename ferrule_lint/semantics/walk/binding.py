@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import accumulators, loaders, met_keys, selection, single
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
@@ -66,7 +66,7 @@ def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
         return expr
     made = [
         _without_progress(s.value)
-        for s in walk(frame.function.body)
+        for s in statements(frame.function.body)
         if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
     ]
     found = [m for m in made if not _same_name(m, expr)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data.layout import conflict
@@ -157,7 +157,7 @@ def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:
     else:
         return False
     kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
-    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in walk(body))
+    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in statements(body))
 
 
 def _function_body(frame: Frame) -> f.Body:

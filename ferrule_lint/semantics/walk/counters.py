@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
@@ -16,7 +16,8 @@ def keep_together(s: f.If, a: dict[str, Value], b: dict[str, Value]) -> None:
     """What both arms step once by the same constant is the same behind either: that of the plainer arm."""
     if not s.body or not s.orelse:
         return
-    steps, others = _steps(s.body), _steps(s.orelse)
+    steps = _steps(s.body)
+    others = _steps(s.orelse) if steps else {}
     for place, (step, in_loop) in steps.items():
         other, other_in_loop = others.get(place, (None, True))
         if other is None or (step.op, step.value) != (other.op, other.value) or (in_loop and other_in_loop):
@@ -40,13 +41,14 @@ def _holds_one(expr: f.Expr) -> bool:
 def _steps(arm: f.Body) -> dict[str, tuple[f.AugAssign, bool]]:
     """The places that an arm steps by a constant, once and come what may, and nothing else in it sets; and whether it
     does so in a loop that takes one round."""
-    if any(type(node) in _LEAVES for node in walk(arm)):
+    certain = [(step, in_loop) for step, in_loop in _certain(arm, False) if type(step.value) is f.Const]
+    if not certain or any(type(node) in _LEAVES for node in statements(arm)):
         return {}
     written = [place for node in walk(arm) for place in _written(node)]
     return {
         place: (step, in_loop)
-        for step, in_loop in _certain(arm, False)
-        if type(step.value) is f.Const and (place := place_name(step.target)) and written.count(place) == 1
+        for step, in_loop in certain
+        if (place := place_name(step.target)) and written.count(place) == 1
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
@@ -36,6 +37,17 @@ if TYPE_CHECKING:
 
 
 _MANY_PLACES = 500
+
+
+#: what frames that are put away hold of each kind
+_EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING}
+#: what is collected in a frame
+_COLLECTED = (
+    "_set_under", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "forwards", "given",
+    "gradient_marks", "issues", "latents", "layouts", "left_in", "made_uniform", "partly_used", "reduced_within_stages",
+    "returns", "revealed", "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "versions",
+    "wraps",
+)  # fmt: skip
 
 
 class CallIssue:
@@ -223,6 +235,14 @@ class Frame:
         #: what `reveal_uniformity` was called on
         self.revealed: list[Revealed] = []
 
+    def put_away(self) -> None:
+        """Nobody writes to it any more: what has stayed empty is the same object in all such frames, of which there are
+        as many as functions."""
+        for name in _COLLECTED:
+            held = getattr(self, name)
+            if not held:
+                setattr(self, name, _EMPTY[type(held)])
+
     # ------------------------------------------------------------------ places
     def read(self, place: str) -> Value | None:
         frame: Frame | None = self
@@ -240,10 +260,11 @@ class Frame:
         self.env[place] = value
         self.versions[place] = self.versions.get(place, 0) + 1
         # searching one text is several times as fast as asking every place, and most have no parts
-        places = "" if fresh else "\0" + "\0".join(self.env)
-        if f"\0{place}." in places or f"\0{place}[" in places:
-            for k in [k for k in self.env if k.startswith((place + ".", place + "["))]:
-                del self.env[k]
+        if not fresh:
+            places = "\0" + "\0".join(self.env)
+            if f"\0{place}." in places or f"\0{place}[" in places:
+                for k in [k for k in self.env if k.startswith((place + ".", place + "["))]:
+                    del self.env[k]
         if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
             name = place.partition(".")[2]
             known = None if self._set_again(name) else self.self_writes.get(name)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.calls.instantiate import of_parameters, passed
-from ferrule_lint.semantics.domain.lattice import FLOWS, Axes, Value, join2, root_of
+from ferrule_lint.semantics.domain.lattice import FLOWS, NOTHING, Axes, Value, join2, root_of
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.walk import attributes
@@ -47,7 +47,7 @@ def stands_for_passed(frame: Frame, place: str) -> bool:
 def left(frame: Frame) -> tuple[dict[str, Value], frozenset[str]]:
     """What a function leaves in its parameters, that which tells most first; and which of it on every way."""
     places = sorted(frame.left_in, key=lambda place: not _tells(frame.left_in[place]))[:MOST_PLACES]
-    return {p: frame.left_in[p] for p in places}, frozenset(frame.surely.intersection(places))
+    return {p: frame.left_in[p] for p in places}, frozenset(frame.surely.intersection(places)) or NOTHING
 
 
 def agreed(frame: Frame) -> dict[str, Axes]:
@@ -140,7 +140,7 @@ def asked(summary: Summary) -> frozenset[str]:
     values = (summary.result, *summary.left_in.values(), *summary.self_writes.values())
     names = {name for value in values for name in _names(value)}
     names |= {name for latent in summary.latents for name in _of_latent(latent)}
-    return frozenset(name for name in names if root_of(name) not in ("", name))
+    return frozenset([name for name in names if root_of(name) not in ("", name)]) or NOTHING
 
 
 def _of_latent(latent: Latent) -> Iterator[str]:

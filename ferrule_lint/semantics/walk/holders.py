@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.calls import constructed
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Value, join, reach_of
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
@@ -43,6 +44,7 @@ class Holders:
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
+        self._analysis.reads_layer = True
         layer = 2 if reading_layer == FULL else reading_layer - 1
         if layer <= 0:
             return self._annotated(info, name)
@@ -198,11 +200,7 @@ def _by_signal(value: Value, handler: FunctionInfo) -> Value:
 
 
 def _stored_names(node: object, self_name: str, out: set[str]) -> None:
-    stack = [node]
-    while stack:
-        item = stack.pop()
-        if not isinstance(item, tuple) or type(item) is f.Name:
-            continue
+    for item in walk(node):
         targets: tuple[f.Expr, ...] = ()
         if type(item) is f.Assign:
             targets = item.targets
@@ -219,7 +217,12 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
             base = item.func.base
             if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
                 out.add(base.attr)
-        stack.extend(item)
+
+
+def _told(frame: Frame, function: FunctionInfo, parameter: f.Parameter) -> Value:
+    """What a parameter holds as far as its function alone tells: the same in every context."""
+    key = (function.id, parameter.name, frame.in_module)
+    return frame.analysis.parameters.find(key, lambda: parameter_value(frame, parameter, function.line))
 
 
 def enter(
@@ -249,7 +252,7 @@ def enter(
             continue
         known = bound.get(parameter.name)
         if known is None or known.types or known.there:
-            value = admissions.of_parameter(frame, parameter.name, parameter_value(frame, parameter, function.line))
+            value = admissions.of_parameter(frame, parameter.name, _told(frame, function, parameter))
             if known is not None and known.there:
                 value = value._replace(there=True, presence=None)
             if known is not None and known.types:
@@ -259,7 +262,7 @@ def enter(
         else:
             frame.env[parameter.name] = known
         if frame.gradients:
-            reach = Reach(frozenset([f"={parameter.name}"]))
+            reach = reach_of(f"={parameter.name}")
             frame.env[parameter.name] = frame.env[parameter.name]._replace(reach=reach)
     if function.turns_gradients_off:
         frame.no_gradient += 1

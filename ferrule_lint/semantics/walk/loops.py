@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues
@@ -102,7 +102,7 @@ def while_loop(frame: Frame, s: f.While) -> None:
     formula_first, _ = condition(frame, s.test)
     if formula_first == FALSE:
         return
-    once = formula_first == TRUE and not any(type(node) in (f.Break, f.Continue) for node in walk(s.body))
+    once = formula_first == TRUE and not any(type(node) in (f.Break, f.Continue) for node in statements(s.body))
     body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]), once)
     formula = formulas[0]
     _filled_up(frame, s)
@@ -125,7 +125,7 @@ def _filled_up(frame: Frame, s: f.While) -> None:
     gets an item in each of the same rounds, as lists do that are kept side by side. `while len(items) % ranks:`: a
     multiple."""
     test = s.test
-    if not any(type(node) is f.Break for node in walk(s.body)):
+    if not any(type(node) is f.Break for node in statements(s.body)):
         divisible.hold(frame, divisible.dealt_evenly(frame, test, False))
     if type(test) is not f.Compare or test.ops not in (("<",), ("!=",)) or type(test.left) is not f.Call:
         return

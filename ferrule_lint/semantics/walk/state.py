@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import of_parameters
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
@@ -59,7 +59,7 @@ def _may_be_none(frame: Frame, place: str) -> bool:
     name = place.rpartition(".")[2]
     info = frame.self_class
     for method in info.methods.values() if info is not None else ():
-        for s in walk(method.body):
+        for s in statements(method.body):
             targets = s.targets if type(s) is f.Assign and s.value == _NONE else ()
             if any(type(t) is f.Attr and t.attr == name for t in targets):
                 return True
@@ -113,7 +113,7 @@ def _sets(body: f.Body, name: str) -> bool:
     """Whether an attribute of an instance gets something else than None."""
     return any(
         type(s) is f.Assign and s.value != _NONE and any(type(t) is f.Attr and t.attr == name for t in s.targets)
-        for s in walk(body)
+        for s in statements(body)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known
@@ -160,7 +160,7 @@ def _is_output(frame: Frame, walked: f.Expr) -> bool:
         return False
     made = [
         s.value
-        for s in walk(frame.function.body)
+        for s in statements(frame.function.body)
         if type(s) is f.Assign and s.value is not None and any(_binds(target, walked.id) for target in s.targets)
     ]
     return bool(made) and all(

@@ -1,0 +1,183 @@
+"""What is done once, and what is let go of: the same answers for less time and memory."""
+
+from __future__ import annotations
+
+import gc
+import typing
+from pathlib import Path
+
+import pytest
+
+from ferrule_lint.checks.run import check
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.outline import with_outline
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.frontend.lower import extract
+from ferrule_lint.models.loader import load_models
+from ferrule_lint.semantics import analysis as analysis_module
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.reads import Memo, Reads
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.holders import FULL
+
+HEAD = "import torch.distributed as dist\n"
+BLOCKS = b"""
+def f(xs):
+    for x in xs:
+        if x:
+            a = [y for y in x if y]
+        elif not x:
+            while x:
+                break
+        else:
+            with x as z:
+                return z
+    else:
+        b = 1
+    try:
+        c = 2
+    except ValueError:
+        raise
+    else:
+        d: int
+    finally:
+        del b
+    match xs:
+        case [1]:
+            e = 3
+"""
+
+
+def analysed(source: str) -> Analysis:
+    return Analysis({"a.py": extract(f"{HEAD}{source}".encode())}, load_models())
+
+
+# ---------------------------------------------------------------------- walking
+def test_statements_are_those_of_a_walk_in_its_order() -> None:
+    kinds = typing.get_args(f.Stmt)
+    paths = sorted(Path(analysis_module.__file__).parent.rglob("*.py"))[:12]
+    for source in (BLOCKS, *(path.read_bytes() for path in paths)):
+        facts = extract(source)
+        for body in (facts.body, *(function.body for function in facts.functions)):
+            assert [id(s) for s in statements(body)] == [id(n) for n in walk(body) if type(n) in kinds]
+    assert len(statements(extract(BLOCKS).functions[0].body)) > 12
+
+
+def test_a_walk_yields_every_name_and_no_position() -> None:
+    nodes = list(walk(extract(b"x = f(a.b[c], *d, e=g if h else {i: j for i in k})").body))
+    assert {n.id for n in nodes if type(n) is f.Name} == set("xfacdghijk")
+    assert not [n for n in nodes if type(n) is tuple and n and type(n[0]) is int]  # type: ignore[misc]
+
+
+def test_an_outline_is_made_once() -> None:
+    facts = extract(BLOCKS)
+    lazy = with_outline(facts)
+    assert lazy.whole is facts
+    assert with_outline(lazy) is lazy
+
+
+# ---------------------------------------------------------------------- what was read
+def test_inputs_are_named_from_their_bits() -> None:
+    reads = Reads()
+    inputs = [("file", str(number)) for number in range(90)]
+    bits = [reads.bit(given) for given in inputs]
+    assert reads.named(0) == []
+    assert reads.named(sum(bits)) == inputs
+    assert reads.named(bits[0] | bits[64] | bits[89]) == [inputs[0], inputs[64], inputs[89]]
+
+
+def test_looking_at_what_is_remembered_reads_nothing_and_asking_for_it_does() -> None:
+    reads = Reads()
+    memo: Memo[str, int] = Memo(reads)
+    bit = reads.bit(("file", "a"))
+    reads.bits = bit
+    memo["x"] = 1
+    reads.bits = 0
+    assert (memo.look("x"), reads.bits) == (1, 0)
+    assert (memo["x"], reads.bits) == (1, bit)
+
+
+# ---------------------------------------------------------------------- calls for attribute layers
+DEEP = """
+def b():
+    return dist.get_rank()
+def a():
+    return b()
+def deep():
+    return a()
+def deeper():
+    return deep()
+class Near:
+    def __init__(self):
+        self.value = deep()
+class Far:
+    def __init__(self):
+        self.value = deeper()
+"""
+
+
+def held(analysis: Analysis, name: str) -> Value | None:
+    return analysis.holders.attribute(analysis.names.modules["a.py"].classes[name], "value", FULL)
+
+
+@pytest.mark.parametrize("first", [("Near", "Far"), ("Far", "Near")])
+def test_a_call_is_not_taken_for_one_that_goes_on_beyond_the_depth(first: tuple[str, str]) -> None:
+    analysis = analysed(DEEP)
+    values = {name: held(analysis, name) for name in first}
+    assert values["Near"] is not None and values["Near"].divergence is not None
+    assert values["Far"] is not None and values["Far"].divergence is None
+
+
+def walked(monkeypatch: pytest.MonkeyPatch, source: str) -> list[str]:
+    """The functions that are walked for what the attributes of a class hold."""
+    names: list[str] = []
+    execute = analysis_module.execute
+
+    def noted(frame: Frame, body: f.Body) -> None:
+        assert frame.function is not None
+        names.append(frame.function.name)
+        execute(frame, body)
+
+    monkeypatch.setattr(analysis_module, "execute", noted)
+    held(analysed(source), "C")
+    return names
+
+
+def test_a_call_is_analysed_once_for_all_depths_and_layers_that_it_does_not_reach(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source = "def low():\n    return dist.get_rank()\ndef mid():\n    return low()\nclass C:\n    def __init__(self):\n"
+    assert walked(monkeypatch, f"{source}        self.value = [low(), mid()]\n") == ["low", "mid"]
+
+
+def test_a_call_that_asks_for_an_attribute_is_another_in_each_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = (
+        "class D:\n    def __init__(self):\n        self.other = C().own()\n"
+        "class C:\n    def __init__(self):\n        self.value = self.own() + D().other\n"
+        "    def own(self):\n        return {}\n"
+    )
+    assert walked(monkeypatch, source.format("self.attribute")) == ["own", "own"]
+    assert walked(monkeypatch, source.format("dist.get_rank()")) == ["own"]
+
+
+# ---------------------------------------------------------------------- what is let go of
+def test_frames_that_are_put_away_share_what_stayed_empty() -> None:
+    analysis = analysed("def f(x):\n    dist.barrier()\ndef g(y):\n    return y\n")
+    functions = analysis.names.modules["a.py"].functions
+    one, other = (analysis.frame_of(functions[name]) for name in "fg")
+    assert one is not None and other is not None
+    assert one[1].env is other[1].env
+    assert one[1].layouts is other[1].layouts
+
+
+def test_nothing_of_an_analysis_stays_without_the_collector() -> None:
+    facts = extract(f"{HEAD}class C:\n    def f(self):\n        if dist.get_rank():\n            self.f()\n".encode())
+    gc.collect()
+    gc.disable()
+    try:
+        check({"a.py": facts}, ["a.py"], load_models())
+        assert not [thing for thing in gc.get_objects() if isinstance(thing, ModuleInfo)]
+    finally:
+        gc.enable()
