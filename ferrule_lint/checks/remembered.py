@@ -172,6 +172,7 @@ _QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
     "trained by": training.trained_by,
     "back end beside": lambda analysis, path: [str(analysis.back_ends.may_shard(path, beside_deepspeed=True))],
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
+    "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],
     "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
 }
 

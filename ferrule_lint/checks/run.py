@@ -89,6 +89,8 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
             found = [_in_test(finding) for finding in found]
         elif found and of_one_process(analysis, module):
             found = [_of_one_process(finding) for finding in found]
+        elif found and not analysis.sharding.is_near_wraps(module.path):
+            found = [_of_one_process(f) if _only_of_modules(f) else f for f in found]
         found = but_in_local_modes(analysis, found)
         found = without_those_who_left(analysis, among_others(analysis, found))
         found = sent_to_workers(analysis, found)
@@ -128,6 +130,12 @@ def _in_test(finding: Finding) -> Finding:
 def _of_one_process(finding: Finding) -> Finding:
     """A finding in a program that speaks of no ranks: what it calls may, but for the sake of other programs."""
     return replace(finding, confidence=Confidence.LOW)
+
+
+def _only_of_modules(finding: Finding) -> bool:
+    """Whether all that a finding is about are forwards and backward passes of what is taken to be wrapped."""
+    modules = ("forward", "backward")
+    return bool(finding.events) and all(e.hidden and e.op in modules for e in finding.events)
 
 
 def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:

@@ -98,6 +98,8 @@ def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
         found = analysis.sharding.of_class(info)
         if found is not None and (best is None or found > best):
             best = found
+    if best is not None and frame.self_class is not None and analysis.sharding.is_replicated(frame.self_class):
+        return Confidence.LOW
     if best is None and not function.types:
         owner = frame.self_class
         if owner is not None and analysis.is_module(owner):

@@ -34,12 +34,12 @@ class Nearness:
             self._known[path] = (
                 path in self._near
                 or (self._package(path) in self._packages and not self._is_program(path))
-                or not any(can_be_started(m) for m in self._using(path))
+                or not any(can_be_started(self._modules, m) for m in self._using(path))
             )
         return self._known[path]
 
     def _is_program(self, path: str) -> bool:
-        return path in self._modules and can_be_started(self._modules[path])
+        return path in self._modules and can_be_started(self._modules, self._modules[path])
 
     def _using(self, path: str) -> Iterator[ModuleInfo]:
         """A file and those that import it, over others or themselves."""

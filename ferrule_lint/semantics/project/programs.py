@@ -7,11 +7,14 @@ and that speaks of no ranks, of nothing that wraps a module and of nothing that 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.reads import Reads
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -45,7 +48,7 @@ def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
     if any(_OVER_DEVICES.fullmatch(name) for name in names):
         names = {name for name in names if not _SAYS_PARALLEL.fullmatch(name)}
     return (
-        can_be_started(module)
+        can_be_started(analysis.names.modules, module, analysis.names.reads)
         and not any(_OF_SEVERAL.search(name) for name in names)
         and not any(_joins(analysis, imported) for imported in imported(analysis, module))
     )
@@ -63,9 +66,28 @@ _SETS_PLACE = re.compile(r"set_(?!virtual)\w*parallel_(rank|world_size)")
 _STARTS_RANKS = frozenset("init_process_group initialize_model_parallel init_distributed initialize_megatron".split())
 
 
-def can_be_started(module: ModuleInfo) -> bool:
-    """Whether a file is a program."""
-    return "__name__" in module.mentions and any(_starts(s) for s in module.body)
+def can_be_started(modules: Mapping[str, ModuleInfo], module: ModuleInfo, reads: Reads | None = None) -> bool:
+    """Whether a file is a program: it says what to do when it is started, or does it as it stands. `reads` notes that
+    a file beside it was asked for."""
+    if "__name__" in module.mentions and any(_starts(s) for s in module.body):
+        return True
+    init = f"{module.path.rpartition('/')[0]}/__init__.py".lstrip("/")
+    if reads is not None:
+        reads.ask("shape", init)
+    return init not in modules and _works_at_once(module)
+
+
+def _works_at_once(module: ModuleInfo) -> bool:
+    """Whether a file has rounds at its top level in which it calls a function of its own: `for epoch in range(9):
+    train()`; or calls its `main()`."""
+    loops = [s for s in module.body if type(s) is f.For or type(s) is f.While]
+    called = {last_name(node.func) for s in loops for node in walk(s.body) if type(node) is f.Call}
+    called.update(last_name(s.value.func) for s in module.body if type(s) is f.ExprStmt and type(s.value) is f.Call)
+    return not called.isdisjoint(_AT_WORK) and any(name in module.functions for name in called & _AT_WORK)
+
+
+#: what a program calls the function that does its work
+_AT_WORK = frozenset("main train test run evaluate validate train_epoch train_one_epoch fit eval".split())
 
 
 def imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.project import nearness, parameters, training
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.wrapped import Wrapped
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -43,20 +44,23 @@ class Sharding:
     def __init__(self, analysis: Analysis, setting: Setting) -> None:
         self._analysis = analysis
         self._setting = setting
-        self._classes: dict[str, Confidence] | None = None
+        self._classes: Wrapped | None = None
         #: how sure it is that any module may be one that is sharded
         self._generic: Confidence | None = None
         self._data_parallel = False
         self._tolerant = False
         #: classes that DDP wraps, their submodules included; whether it wraps some whose class cannot be told
-        self._reduced: dict[str, Confidence] = {}
+        self._reduced = Wrapped()
         self._reduces_any = False
         self._gathering = False
         #: where something of unknown class is sharded, and the files that can have to do with it
         self._generic_in: set[str] = set()
         #: files where a configuration decides whether something of unknown class is sharded
         self._configured_in: set[str] = set()
+        #: all files that wrap something, or tell a library to
+        self._wraps_in: set[str] = set()
         self._near: nearness.Nearness | None = None
+        self._near_wraps: nearness.Nearness | None = None
         #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
         self._buffered: Memo[str, bool] = Memo(analysis.names.reads)
         self._keeps_buffers = False
@@ -81,14 +85,18 @@ class Sharding:
         if info is None:
             return self.unknown is not None
         # a loss without parameters of its own decides on those of others
-        return self.of_class(info, bare=True) is not None or any(
-            c.id in self._reduced for c in self._analysis.names.mro(info)
-        )
+        return self.of_class(info, bare=True) is not None or self._reduced.of(self._mro(info)) is not None
 
     def is_surely_wrapped(self, info: ClassInfo) -> bool:
         """Whether instances of this very class are seen to be sharded or passed to DDP, and not just some module."""
-        classes = self._gather()
-        return any(c.id in classes or c.id in self._reduced for c in self._analysis.names.mro(info))
+        classes, mro = self._gather(), self._mro(info)
+        return classes.of(mro) is not None or self._reduced.of(mro) is not None
+
+    def is_replicated(self, info: ClassInfo) -> bool:
+        """Whether instances of a class are seen to be passed to DDP, or are parts of what is, and never to be sharded:
+        their own parts are whole then, even where another model shards such a part."""
+        classes, mro = self._gather(), self._mro(info)
+        return self._setting == "auto" and self._reduced.of(mro) is not None and classes.of(mro) is None
 
     def shares_buffers(self, classes: Iterable[ClassInfo]) -> bool:
         """Whether DDP's forward of an instance broadcasts buffers, in evaluation too: some class has them, and nobody
@@ -133,7 +141,7 @@ class Sharding:
             return Confidence.HIGH
         if self._setting != "auto":
             return None
-        found = {min(c, Confidence.MEDIUM) for c in self._gather().values()}
+        found = {min(c, Confidence.MEDIUM) for c in self._gather().confidences()}
         return max(found if self._generic is None else {*found, self._generic}, default=None)
 
     def of_class(self, info: ClassInfo, bare: bool = False) -> Confidence | None:
@@ -149,10 +157,10 @@ class Sharding:
         classes = self._gather()
         if self._bare.find(info.id, lambda: parameters.has_none(self._analysis, info)) and not bare:
             return None
-        for c in self._analysis.names.mro(info):
-            if c.id in classes:
-                return classes[c.id]
-        if self._generic is not None and any(c.id in self._reduced for c in self._analysis.names.mro(info)):
+        wrapped = classes.of(self._mro(info))
+        if wrapped is not None:
+            return wrapped
+        if self._generic is not None and self._reduced.of(self._mro(info)) is not None:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
         return self._generic
 
@@ -170,9 +178,28 @@ class Sharding:
                 self._near = nearness.Nearness(self._analysis, self._generic_in)
             return path in self._near
 
-    def _gather(self) -> dict[str, Confidence]:
+    def is_near_wraps(self, path: str) -> bool:
+        """Whether what runs in this file can be a module that any file wraps, of a class that is known or is not: of a
+        repository of examples, a program that wraps nothing runs in one process, whatever the others do with the same
+        layers."""
+        if self._setting != "auto":
+            return True
+        self._gather()
+        if self._gathering:
+            return True  # asked for while the evidence is being gathered
+        reads = self._analysis.names.reads
+        reads.ask("near_wraps", path)
+        with reads.apart():
+            if self._near_wraps is None:
+                self._near_wraps = nearness.Nearness(self._analysis, self._wraps_in)
+            return path in self._near_wraps
+
+    def _mro(self, info: ClassInfo) -> list[ClassInfo]:
+        return list(self._analysis.names.mro(info))
+
+    def _gather(self) -> Wrapped:
         if self._classes is None:
-            self._classes = {}
+            self._classes = Wrapped()
             self._gathering = True
             with self._analysis.names.reads.apart():
                 self._look()
@@ -199,7 +226,7 @@ class Sharding:
         """All that was gathered, as text."""
         found = (self._gather(), self._reduced)
         flags = (self._generic, self._data_parallel, self._tolerant, self._reduces_any, self._keeps_buffers)
-        return [repr(flags), *(f"{i} {cls} {int(of[cls])}" for i, of in enumerate(found) for cls in sorted(of))]
+        return [repr(flags), *(f"{i} {line}" for i, of in enumerate(found) for line in of.lines())]
 
     def _settle(self, call: f.Call) -> None:
         """What DDP is told by settings, which may be passed on as such."""
@@ -215,9 +242,11 @@ class Sharding:
         if model is not None and not serves and _tells_sharding(model, call):
             self._any_module(module, serves, False)
             self._data_parallel = True
+            self._wraps_in.add(module.path)
         self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps) and not serves)
         if model is None or not model.wraps:
             return
+        self._wraps_in.add(module.path)
         argument = model.wrapped
         name, position = (argument.name, argument.position) if argument else ("module", 0)
         expr = next((v for k, v in call.keywords if k == name), None)
@@ -278,16 +307,13 @@ class Sharding:
         made = self._analysis.names.resolve(expr.func, module) if type(expr) is f.Call else None
         return type(made) is External and made.dotted.startswith("torch.nn.")
 
-    def _add(self, found: dict[str, Confidence], info: ClassInfo, confidence: Confidence, depth: int) -> None:
-        if (info.id in found and found[info.id] >= confidence) or depth > _DEEPEST_SUBMODULE:
+    def _add(self, found: Wrapped, info: ClassInfo, confidence: Confidence, depth: int) -> None:
+        if depth > _DEEPEST_SUBMODULE or not self._analysis.is_module(info):
             return
-        if not self._analysis.is_module(info):
-            return
-        found[info.id] = confidence
-        for base in self._analysis.names.mro(info)[1:]:
-            self._add(found, base, confidence, depth)
-        for submodule in self._analysis.attribute_classes(info):
-            self._add(found, submodule, confidence, depth + 1)
+        mro = [c for c in self._mro(info) if self._analysis.is_module(c)]
+        if found.add(mro, confidence):
+            for submodule in self._analysis.attribute_classes(info):
+                self._add(found, submodule, confidence, depth + 1)
 
 
 #: classes of what is prepared beside modules, and variables that hold it

@@ -1,0 +1,50 @@
+"""Classes whose instances something wraps: they themselves, and those that they inherit from.
+
+A method of a base class is run by instances of all that inherit from it, the wrapped one too. Another class with this
+base has nothing to do with what is wrapped: where the base is the layer that a whole library is built on, or the
+module that a framework adds its own to, all of it would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.project.entities import ClassInfo
+
+
+class Wrapped:
+    """What was seen to be wrapped so far, and how sure that is."""
+
+    def __init__(self) -> None:
+        self._itself: dict[str, Confidence] = {}
+        self._bases: dict[str, Confidence] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._itself)
+
+    def add(self, mro: Sequence[ClassInfo], confidence: Confidence) -> bool:
+        """Note a class, given with its bases in order; False: it was known to be as sure."""
+        first = mro[0].id
+        if first in self._itself and self._itself[first] >= confidence:
+            return False
+        self._itself[first] = confidence
+        for base in mro[1:]:
+            self._bases[base.id] = max(self._bases.get(base.id, confidence), confidence)
+        return True
+
+    def of(self, mro: Sequence[ClassInfo]) -> Confidence | None:
+        """How sure it is that an instance of a class is wrapped: it is one of the class itself or of one that inherits
+        from it, or the class inherits from one that is wrapped."""
+        found = [self._itself[c.id] for c in mro if c.id in self._itself][:1]
+        if mro and mro[0].id in self._bases:
+            found.append(self._bases[mro[0].id])
+        return max(found, default=None)
+
+    def confidences(self) -> Iterator[Confidence]:
+        """How sure it is, for each class."""
+        yield from self._itself.values()
+
+    def lines(self) -> list[str]:
+        """All of it, as text."""
+        return [f"{i} {cls} {int(of[cls])}" for i, of in enumerate((self._itself, self._bases)) for cls in sorted(of)]
