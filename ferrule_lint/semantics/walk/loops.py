@@ -161,9 +161,13 @@ def _rounds(
         returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
         revealed, marks = len(frame.revealed), len(frame.gradient_marks)
         frame.skipped.append([])
+        # what fails in the first pass is seen again in the second, whose trace is the one that is kept
+        tried = [(attempt, attempt.fallible, attempt.guessed) for attempt in frame.attempts]
         with frame.recording():
             enter()
             execute(frame, statements)
+        for attempt, fallible, guessed in tried:
+            attempt.fallible, attempt.guessed = fallible, guessed
         participation.after_round(frame.env, frame.skipped.pop())
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
         del frame.gradient_marks[marks:]
