@@ -170,7 +170,13 @@ class Analysis:
     def attribute_classes(self, info: ClassInfo) -> list[ClassInfo]:
         """Classes of the attributes of an instance."""
         found: dict[str, ClassInfo] = {}
-        names = {n for c in self.names.mro(info) for m in c.methods.values() for n in self.holders._stored_in(m)}
+        names = {
+            n
+            for c in self.names.mro(info)
+            for m in c.methods.values()
+            for n in self.holders._stored_in(m)
+            if "." not in n
+        }
         for name in sorted(names):
             value = self.holders.attribute(info, name, FULL)
             for c in sorted((value.types | value.element_types) if value else (), key=lambda c: c.id):

@@ -133,6 +133,7 @@ class Frame:
         "self_class",
         "self_name",
         "self_writes",
+        "part_writes",
         "sized",
         "skipped",
         "stage_tests",
@@ -184,6 +185,8 @@ class Frame:
         self.self_name: str | None = None
         self.self_class: ClassInfo | None = None
         self.self_writes: dict[str, Value] = {}
+        #: the same of attributes of an attribute (`self.state.found`), by both names, for those who ask what is held
+        self.part_writes: dict[str, Value] = {}
         #: the conditions under which each of them was set
         self._set_under: dict[str, list[tuple[Formula, ...]]] = {}
         #: parameters that still stand for what was passed, what is left in their fields, which of it for sure: `given`
@@ -249,6 +252,10 @@ class Frame:
             known = None if self._set_again(name) else self.self_writes.get(name)
             value = value if remade else self.analysis.as_state(self, place, value)
             self.self_writes[name] = value if known is None else join2(known, value)
+        elif self.light and self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 2:
+            name = place.partition(".")[2]
+            value = self.analysis.as_state(self, place, value)
+            self.part_writes[name] = join2(self.part_writes.get(name, value), value)
         elif self.given:
             self.leave(place, value)
 
