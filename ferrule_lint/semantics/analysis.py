@@ -538,6 +538,7 @@ class Analysis:
         summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
+        summary.fallible = frame.fallible
         if len(frame.latents) >= latent.MOST_LATENTS:
             self.count("latent findings of a function")
         own = latent.of_summary(summary.trace, self.count) if summary.events else ()

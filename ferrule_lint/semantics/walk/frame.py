@@ -106,6 +106,7 @@ class Frame:
         "env",
         "escapes",
         "executors",
+        "fallible",
         "files",
         "forwards",
         "function",
@@ -125,6 +126,7 @@ class Frame:
         "module",
         "no_gradient",
         "of_one_size",
+        "part_writes",
         "partly_used",
         "reduced_within_stages",
         "returns",
@@ -133,7 +135,6 @@ class Frame:
         "self_class",
         "self_name",
         "self_writes",
-        "part_writes",
         "sized",
         "skipped",
         "stage_tests",
@@ -212,6 +213,8 @@ class Frame:
         #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
         self.attempts: list[OpenTry] = []
         self.escapes: dict[tuple[str, int], Escape] = {}
+        #: why work in the function may fail on one rank, and how many calls further in that is
+        self.fallible: tuple[Divergence, int] | None = None
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = NOTHING
