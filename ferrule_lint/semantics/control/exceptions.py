@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import end_of_data, failing
+from ferrule_lint.semantics.control import end_of_data, failing, services
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
@@ -252,6 +252,9 @@ def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | Non
     alone = next((n for n in names if n in LOCAL), None)
     if alone is not None:
         return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", Confidence.MEDIUM)
+    if is_broad(handler) and carries_on(handler.body) and (call := services.asked(frame.module, body)):
+        note = f"`{call}` asks a service, which may fail one rank and not the others"
+        return frame.source(WORLD, "host", pos, note, Confidence.MEDIUM)
     return None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import cleanups, exceptions, failing, turns
+from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, turns
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, negate
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, worse
@@ -47,7 +47,7 @@ def try_block(frame: Frame, s: f.Try) -> None:
         entered = dict(frame.env) if frame.gradients else {}
         if handler.name:
             frame.env[handler.name] = UNKNOWN
-        alone = exceptions.had_alone(frame, handler, s.body) if not frame.light else None
+        alone = exceptions.had_alone(frame, handler, s.body)
         frame.conditions += [alone] if alone is not None else []
         with frame.recording() as terms:
             execute(frame, handler.body)
@@ -83,6 +83,9 @@ def _raised_here(
     of_memory = name.startswith("OutOfMemory")
     if not name and _speaks_of_memory(handler.body):
         name, of_memory = "out-of-memory error", True
+    if not name and exceptions.is_broad(handler):
+        call = services.asked(frame.module, s.body)
+        name = f"`{call}` asks a service" if call else ""
     if not name:
         return env
     least = Confidence.LOW if of_memory and failing.allocates_alike(frame, s.body) else Confidence.MEDIUM
