@@ -22,7 +22,7 @@ from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import inference, latent
-from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     NO_DEPS,
@@ -612,31 +612,39 @@ def _result_of(frame: Frame) -> Value:
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    if len({v.const for v in values}) <= 1 and len(values) == 1:
+    if len(values) == 1:
         return result
-    consts = {v.const for v in values}
-    if len(consts) > 1:
-        absent = {a.key for v, conditions in frame.returns if v.const == "None" for c in conditions for a in atoms(c)}
-        for value, conditions in frame.returns:
-            for formula in conditions:
-                for atom in atoms(formula):
-                    if atom.divergence is not None and not all(v.uniform and v.const is None for v in values):
-                        if value.const is not None:
-                            result = result._replace(
-                                uniform=False,
-                                divergence=worse(result.divergence, atom.divergence),
-                                presence=worse(result.presence, atom.divergence)
-                                if atom.key in absent
-                                else result.presence,
-                            )
-                    elif atom.deps and value.const is not None:
-                        result = result._replace(uniform=False, deps=result.deps | atom.deps)
+    result = _by_way(result, frame.returns)
+    if result.items is not None and all(v.items is not None for v in values):
+        # `return None, False` here and `return loss, True` there
+        ways = [[(item, conditions) for item in v.items or ()] for v, conditions in frame.returns]
+        result = result._replace(
+            items=tuple([_by_way(item, list(way)) for item, *way in zip(result.items, *ways, strict=True)])
+        )
     if result.uniform and len(values) > 1:
         same = all(v == values[0] for v in values)
         if not same and any(conditions for _, conditions in frame.returns):
             result = result._replace(
                 uniform=all(a.key.startswith("=") for _, cs in frame.returns for c in cs for a in atoms(c))
             )
+    return result
+
+
+def _by_way(result: Value, returns: list[tuple[Value, tuple[Formula, ...]]]) -> Value:
+    """What is returned, or one item of it, if it is a constant on some ways: which one differs as the ways do."""
+    values = [v for v, _ in returns]
+    if len({v.const for v in values}) <= 1:
+        return result
+    absent = {a.key for v, conditions in returns if v.const == "None" for c in conditions for a in atoms(c)}
+    apart = not all(v.uniform and v.const is None for v in values)
+    for value, conditions in returns:
+        for atom in (atom for formula in conditions for atom in atoms(formula) if value.const is not None):
+            if atom.divergence is not None and apart:
+                presence = worse(result.presence, atom.divergence) if atom.key in absent else result.presence
+                divergence = worse(result.divergence, atom.divergence)
+                result = result._replace(uniform=False, divergence=divergence, presence=presence)
+            elif atom.divergence is None and atom.deps:
+                result = result._replace(uniform=False, deps=result.deps | atom.deps)
     return result
 
 

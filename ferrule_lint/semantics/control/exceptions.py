@@ -74,6 +74,8 @@ class OpenTry:
     #: whether a call on local data was seen, or one on data that a program makes up
     fallible: bool = False
     guessed: bool = False
+    #: line of a handler -> the condition that some rank comes to it by its own data
+    alone: dict[int, Atom] = field(default_factory=dict)
 
 
 def open_try(s: f.Try) -> OpenTry:
@@ -207,10 +209,11 @@ def told_to_callers(frame: Frame, summary: Summary) -> Iterator[Escape]:
     return (escape for escape in frame.escapes.values() if escape.depth == 0 or not reported)
 
 
-def emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> None:
+def emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> Atom:
     atom = Atom(f"exception at {frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
     choice = Choice(atom, (way,), (), frame.module.path, pos, text, "exception")
     frame.terms.insert(len(frame.terms) if at is None else at, choice)
+    return atom
 
 
 # ---------------------------------------------------------------------- what a handler says
@@ -232,9 +235,12 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
             yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
 
 
-def had_alone(frame: Frame, handler: f.Handler, body: f.Body) -> Atom | None:
-    """The condition under which a handler runs, where what it catches tells that one rank may have it alone."""
-    divergence = _by_name(frame, handler, body)
+def had_alone(frame: Frame, attempt: OpenTry, handler: f.Handler) -> Atom | None:
+    """The condition under which a handler runs, where what it catches, or what was tried, tells that one rank may have
+    it alone."""
+    if handler.line in attempt.alone:
+        return attempt.alone[handler.line]
+    divergence = _by_name(frame, handler, attempt.body)
     return None if divergence is None else _atom(frame, handler, divergence)
 
 

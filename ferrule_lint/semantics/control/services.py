@@ -1,7 +1,7 @@
 """Calls that ask a service over the network: it may answer one rank and not another.
 
-A handler that names what such calls raise (`requests.RequestException`) says so by itself; one for whatever may go wrong
-does if all that it guards is the question, and what is done with the answer.
+A handler that names what such calls raise (`requests.RequestException`) says so by itself. One for whatever may go
+wrong is taken to be there for the question, too, if one is asked in its `try`.
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
         ):
             attempt.fallible, attempt.guessed = not made_up, True
             attempt.reached.add(handler.line)
-            emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
+            atom = emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
+            attempt.alone.setdefault(handler.line, atom)
             return
 
 
@@ -90,7 +91,8 @@ def _in_callee(frame: Frame, attempt: OpenTry | None, e: f.Call, before: int) ->
         if attempt is not None and handler.line in attempt.swallows and _is_for_all(handler):
             attempt.fallible = attempt.guessed = True
             attempt.reached.add(handler.line)
-            emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
+            atom = emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
+            attempt.alone.setdefault(handler.line, atom)
             return
 
 

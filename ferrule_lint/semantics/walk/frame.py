@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.gradients.gradient_order import Mark
     from ferrule_lint.semantics.gradients.participation import PartlyUsed
+    from ferrule_lint.semantics.walk.left_early import Rounds
 
 
 _MANY_PLACES = 500
@@ -121,6 +122,7 @@ class Frame:
         "light",
         "line",
         "loop_depth",
+        "loops",
         "made_uniform",
         "models",
         "module",
@@ -204,6 +206,8 @@ class Frame:
         self.skipped: list[list[tuple[Formula, dict[str, Value]]]] = []
         self.line = 0
         self.loop_depth = 0
+        #: the loops around, with the ways on which their rounds end early
+        self.loops: list[Rounds] = []
         #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`
         self.layouts: dict[f.Pos, Layout] = {}
         #: how many enclosing tests ask whether all ranks have the same sizes
