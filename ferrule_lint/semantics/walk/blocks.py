@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, position, shown
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.walk import left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
@@ -33,10 +34,12 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 def try_block(frame: Frame, s: f.Try) -> None:
     before = dict(frame.env)
     attempt = exceptions.open_try(s)
+    # what only tidies up lets an exception through to the handlers around it
+    through = not s.handlers and not _may_communicate(frame, s.final)
     with frame.recording() as inner:
-        frame.attempts.append(attempt)
+        frame.attempts += [] if through else [attempt]
         execute(frame, s.body)
-        frame.attempts.pop()
+        del frame.attempts[len(frame.attempts) - (not through) :]
         execute(frame, s.orelse)
     body = (*exceptions.expected(frame, attempt), *inner) if not frame.light else tuple(inner)
     handlers: list[tuple[int, Trace]] = []
@@ -79,6 +82,20 @@ def try_block(frame: Frame, s: f.Try) -> None:
     if not frame.light:
         cleanups.in_finally(frame, s, body, tuple(final))
     frame.terms.extend(final)
+
+
+_COLLECTIVE = re.compile(r"barrier|reduce|gather|broadcast|scatter|all_to_all|sync|wait|join|destroy|save")
+
+
+def _may_communicate(frame: Frame, body: f.Body) -> bool:
+    """Whether a block calls something of the project, or by its name something that other ranks take part in."""
+    calls = (node for node in walk(body) if type(node) is f.Call)
+    return any(
+        _COLLECTIVE.search(last_name(call.func))
+        or isinstance(frame.analysis.names.resolve(call.func, frame.module), FunctionInfo)
+        or (type(call.func) is f.Attr and last_name(call.func.base) == frame.self_name)
+        for call in calls
+    )
 
 
 def _raised_here(
