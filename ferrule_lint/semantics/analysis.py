@@ -619,7 +619,7 @@ def _result_of(frame: Frame) -> Value:
         # `return None, False` here and `return loss, True` there
         ways = [[(item, conditions) for item in v.items or ()] for v, conditions in frame.returns]
         result = result._replace(
-            items=tuple([_by_way(item, list(way)) for item, *way in zip(result.items, *ways, strict=True)])
+            items=tuple([_by_way(item, list(way), True) for item, *way in zip(result.items, *ways, strict=True)])
         )
     if result.uniform and len(values) > 1:
         same = all(v == values[0] for v in values)
@@ -630,7 +630,7 @@ def _result_of(frame: Frame) -> Value:
     return result
 
 
-def _by_way(result: Value, returns: list[tuple[Value, tuple[Formula, ...]]]) -> Value:
+def _by_way(result: Value, returns: list[tuple[Value, tuple[Formula, ...]]], item: bool = False) -> Value:
     """What is returned, or one item of it, if it is a constant on some ways: which one differs as the ways do."""
     values = [v for v, _ in returns]
     if len({v.const for v in values}) <= 1:
@@ -638,6 +638,9 @@ def _by_way(result: Value, returns: list[tuple[Value, tuple[Formula, ...]]]) -> 
     absent = {a.key for v, conditions in returns if v.const == "None" for c in conditions for a in atoms(c)}
     apart = not all(v.uniform and v.const is None for v in values)
     for value, conditions in returns:
+        if item and value.const is not None and value.const[:1] in ("'", '"'):
+            # `return images, None, "images"`: a word for what was given, and so for what the caller has chosen
+            conditions = tuple(c for c in conditions if (d := divergence_of(c)) is None or d.kind != "structure")
         for atom in (atom for formula in conditions for atom in atoms(formula) if value.const is not None):
             if atom.divergence is not None and apart:
                 presence = worse(result.presence, atom.divergence) if atom.key in absent else result.presence
