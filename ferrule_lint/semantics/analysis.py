@@ -23,7 +23,7 @@ from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import inference, latent
-from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     NO_DEPS,
@@ -201,7 +201,13 @@ class Analysis:
     def attribute_classes(self, info: ClassInfo) -> list[ClassInfo]:
         """Classes of the attributes of an instance."""
         found: dict[str, ClassInfo] = {}
-        names = {n for c in self.names.mro(info) for m in c.methods.values() for n in self.holders._stored_in(m)}
+        names = {
+            n
+            for c in self.names.mro(info)
+            for m in c.methods.values()
+            for n in self.holders._stored_in(m)
+            if "." not in n
+        }
         for name in sorted(names):
             value = self.holders.attribute(info, name, FULL)
             for c in sorted((value.types | value.element_types) if value else (), key=lambda c: c.id):
@@ -591,6 +597,7 @@ class Analysis:
         summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
+        summary.fallible = frame.fallible
         if len(frame.latents) >= latent.MOST_LATENTS:
             self.count("latent findings of a function")
         own = latent.of_summary(summary.trace, self.count) if summary.events else ()
@@ -664,31 +671,42 @@ def _result_of(frame: Frame) -> Value:
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    if len({v.const for v in values}) <= 1 and len(values) == 1:
+    if len(values) == 1:
         return result
-    consts = {v.const for v in values}
-    if len(consts) > 1:
-        absent = {a.key for v, conditions in frame.returns if v.const == "None" for c in conditions for a in atoms(c)}
-        for value, conditions in frame.returns:
-            for formula in conditions:
-                for atom in atoms(formula):
-                    if atom.divergence is not None and not all(v.uniform and v.const is None for v in values):
-                        if value.const is not None:
-                            result = result._replace(
-                                uniform=False,
-                                divergence=worse(result.divergence, atom.divergence),
-                                presence=worse(result.presence, atom.divergence)
-                                if atom.key in absent
-                                else result.presence,
-                            )
-                    elif atom.deps and value.const is not None:
-                        result = result._replace(uniform=False, deps=result.deps | atom.deps)
+    result = _by_way(result, frame.returns)
+    if result.items is not None and all(v.items is not None for v in values):
+        # `return None, False` here and `return loss, True` there
+        ways = [[(item, conditions) for item in v.items or ()] for v, conditions in frame.returns]
+        result = result._replace(
+            items=tuple([_by_way(item, list(way), True) for item, *way in zip(result.items, *ways, strict=True)])
+        )
     if result.uniform and len(values) > 1:
         same = all(v == values[0] for v in values)
         if not same and any(conditions for _, conditions in frame.returns):
             result = result._replace(
                 uniform=all(a.key.startswith("=") for _, cs in frame.returns for c in cs for a in atoms(c))
             )
+    return result
+
+
+def _by_way(result: Value, returns: list[tuple[Value, tuple[Formula, ...]]], item: bool = False) -> Value:
+    """What is returned, or one item of it, if it is a constant on some ways: which one differs as the ways do."""
+    values = [v for v, _ in returns]
+    if len({v.const for v in values}) <= 1:
+        return result
+    absent = {a.key for v, conditions in returns if v.const == "None" for c in conditions for a in atoms(c)}
+    apart = not all(v.uniform and v.const is None for v in values)
+    for value, conditions in returns:
+        if item and value.const is not None and value.const[:1] in ("'", '"'):
+            # `return images, None, "images"`: a word for what was given, and so for what the caller has chosen
+            conditions = tuple(c for c in conditions if (d := divergence_of(c)) is None or d.kind != "structure")
+        for atom in (atom for formula in conditions for atom in atoms(formula) if value.const is not None):
+            if atom.divergence is not None and apart:
+                presence = worse(result.presence, atom.divergence) if atom.key in absent else result.presence
+                divergence = worse(result.divergence, atom.divergence)
+                result = result._replace(uniform=False, divergence=divergence, presence=presence)
+            elif atom.divergence is None and atom.deps:
+                result = result._replace(uniform=False, deps=result.deps | atom.deps)
     return result
 
 

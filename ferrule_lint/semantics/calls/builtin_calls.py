@@ -133,7 +133,7 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         joined = joined._replace(unordered=None)
     if dotted in ("min", "max", "sum") and len(arguments.positional) == 1:
         only = arguments.positional[0]
-        length = only.length or only.divergence
+        length = only.length or only.divergence or (only.data if _of_numbers(frame, arguments) else None)
         if length is not None:
             return Value(divergence=length, deps=joined.deps)
     if dotted in _CONTENT and joined.data is not None:
@@ -142,6 +142,25 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         joined = joined._replace(shape=None, shape_deps=NO_DEPS)
     rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
     return joined._replace(container=False, length=None, rank=rank)
+
+
+#: what a call or attribute of these yields is a number, and no tensor
+_NUMBERS = frozenset(["len", "int", "float", "numel", "nelement", "item", "size"])
+
+
+def _of_numbers(frame: Frame, arguments: Arguments) -> bool:
+    """`max(len(s) for s in samples)`, also by way of a name: the items are numbers that the text reads out of data."""
+    made = iteration.definition(frame, arguments.expr.args[0]) if arguments.expr.args else None
+    if type(made) is not f.Comprehension or len(made.elements) != 1:
+        return False
+    item = made.elements[0]
+    if type(item) is f.Subscript:
+        return type(item.base) is f.Attr and item.base.attr == "shape"
+    return (
+        type(item) is f.Call
+        and last_name(item.func) in _NUMBERS
+        and (last_name(item.func) != "size" or bool(item.args))
+    )
 
 
 def _pass_on(values: tuple[Value, ...]) -> Value:

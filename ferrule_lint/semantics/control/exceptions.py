@@ -1,9 +1,9 @@
 """Exceptions as control flow: what a `raise`, a call that may raise and a handler that carries on do to the trace.
 
 Only exceptions that some rank may have and another may not are followed: raised under a divergent condition, here or in
-a callee; memory that runs out; work on local data inside a `try` whose handler carries on. Where one is caught, an
-`Attempt` holds the handlers, and a choice whose arm ends in a *caught* exit leads there. One that the project catches
-elsewhere, so that it belongs to normal operation, but not here, *leaves* the function.
+a callee; memory that runs out; and work on local data inside a `try` whose handler carries on (`work`). Where one is
+caught, an `Attempt` holds the handlers, and a choice whose arm ends in a *caught* exit leads there. One that the
+project catches elsewhere, so that it belongs to normal operation, but not here, *leaves* the function.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import end_of_data, failing, in_step
+from ferrule_lint.semantics.control import end_of_data, failing, services
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergence, Value
-from ferrule_lint.semantics.domain.text import called_name, dotted_name, last_name, shown
-from ferrule_lint.semantics.domain.trace import Choice, Event, Exit
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergence
+from ferrule_lint.semantics.domain.text import called_name, last_name
+from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Memo
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: calls through which an exception is followed
-_DEEPEST = 3
+DEEPEST = 3
 #: handlers of these expect anything that the data may bring
 _BROAD = frozenset(
     "Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError ArithmeticError "
@@ -74,6 +74,8 @@ class OpenTry:
     #: whether a call on local data was seen, or one on data that a program makes up
     fallible: bool = False
     guessed: bool = False
+    #: line of a handler -> the condition that some rank comes to it by its own data
+    alone: dict[int, Atom] = field(default_factory=dict)
 
 
 def open_try(s: f.Try) -> OpenTry:
@@ -179,17 +181,17 @@ def _handler(frame: Frame, name: str, info: ClassInfo | None) -> int:
 def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
     """After the events of a call, which are taken to be issued on every rank: what its callee may raise."""
     for escape in summary.escapes:
-        if escape.depth >= _DEEPEST:
+        if escape.depth >= DEEPEST:
             continue
         step = frame.step("call", pos, f"`{summary.display}` raises `{escape.name}`")
         divergence = escape.divergence.then(step)
         line = _handler(frame, escape.name, escape.info)
         text = f"{escape.name} from {summary.display}"
         if line:
-            _emit(frame, divergence, Exit("caught", line), pos, text)
+            emit(frame, divergence, Exit("caught", line), pos, text)
             continue
         if escape.info is not None and _belongs_to_normal_operation(frame, escape):
-            _emit(frame, divergence, Exit("leaves", pos[0]), pos, text)
+            emit(frame, divergence, Exit("leaves", pos[0]), pos, text)
         frame.escapes[(escape.name, pos[0])] = escape._replace(divergence=divergence, depth=escape.depth + 1)
 
 
@@ -207,67 +209,11 @@ def told_to_callers(frame: Frame, summary: Summary) -> Iterator[Escape]:
     return (escape for escape in frame.escapes.values() if escape.depth == 0 or not reported)
 
 
-def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) -> None:
-    """A call on local data inside a `try` whose handler carries on: it may fail on one rank only."""
-    if not frame.attempts or frame.light:
-        return
-    attempt = frame.attempts[-1]
-    if attempt.fallible or any(type(t) is Event and not t.hidden for t in frame.terms[before:]):
-        return
-    source = next((d for v in values if (d := v.data or _of_data(v)) is not None), None)
-    own_file = _own_file(e, values) if source is None else None
-    source = source or own_file
-    if source is None or failing.is_harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
-        return
-    made_up = own_file is None and failing.is_made_up(frame, e, values)
-    if (made_up and attempt.guessed) or failing.only_communicates(frame, e, values, frame.terms[before:]):
-        return
-    for handler in attempt.handlers:
-        about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
-        if handler.line in attempt.swallows and (
-            is_broad(handler) or about_files or _expects_failure(frame, handler, e)
-        ):
-            attempt.fallible, attempt.guessed = not made_up, True
-            attempt.reached.add(handler.line)
-            what = "the rank's own data" if own_file is None else "a file of this rank's own"
-            note = f"`{shown(e.func)}` works on {what}, and may fail on one rank only"
-            most = Confidence.LOW if made_up else Confidence.MEDIUM
-            divergence = source.then(frame.step("flow", e.pos, note)).at_most(most)
-            _emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
-            return
-
-
-def _expects_failure(frame: Frame, handler: f.Handler, call: f.Call) -> bool:
-    """Whether a handler names a class that the project raises in place of what a library has raised."""
-    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
-    for expr in types:
-        entity = frame.analysis.names.resolve(expr, frame.module) if expr is not None else None
-        if isinstance(entity, ClassInfo) and frame.analysis.exceptions.translates(entity):
-            return not in_step.brings(frame, call, entity)
-    return False
-
-
-_READS_FILES = frozenset(
-    "open load read_text read_bytes load_file safe_open stat getsize read_csv read_parquet".split()
-)
-
-
-def _own_file(e: f.Call, values: tuple[Value, ...]) -> Divergence | None:
-    """Why a call that reads a file reads another one on every rank."""
-    if last_name(e.func) not in _READS_FILES:
-        return None
-    found = (v.divergence for v in values[:1])
-    return next((d for d in found if d is not None and d.kind == "rank" and d.confidence > Confidence.LOW), None)
-
-
-def _of_data(value: Value) -> Divergence | None:
-    return value.divergence if value.divergence is not None and value.divergence.kind == "data" else None
-
-
-def _emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> None:
+def emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> Atom:
     atom = Atom(f"exception at {frame.module.path}:{pos[0]}:{pos[1]} {text}", divergence, NO_DEPS)
     choice = Choice(atom, (way,), (), frame.module.path, pos, text, "exception")
     frame.terms.insert(len(frame.terms) if at is None else at, choice)
+    return atom
 
 
 # ---------------------------------------------------------------------- what a handler says
@@ -289,9 +235,12 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
             yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
 
 
-def had_alone(frame: Frame, handler: f.Handler, body: f.Body) -> Atom | None:
-    """The condition under which a handler runs, where what it catches tells that one rank may have it alone."""
-    divergence = _by_name(frame, handler, body)
+def had_alone(frame: Frame, attempt: OpenTry, handler: f.Handler) -> Atom | None:
+    """The condition under which a handler runs, where what it catches, or what was tried, tells that one rank may have
+    it alone."""
+    if handler.line in attempt.alone:
+        return attempt.alone[handler.line]
+    divergence = _by_name(frame, handler, attempt.body)
     return None if divergence is None else _atom(frame, handler, divergence)
 
 
@@ -309,6 +258,9 @@ def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | Non
     alone = next((n for n in names if n in LOCAL), None)
     if alone is not None:
         return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", Confidence.MEDIUM)
+    if is_broad(handler) and carries_on(handler.body) and (call := services.asked(frame.module, body)):
+        note = f"`{call}` asks a service, which may fail one rank and not the others"
+        return frame.source(WORLD, "host", pos, note, Confidence.MEDIUM)
     return None
 
 

@@ -75,7 +75,7 @@ def _is_plain(analysis: Analysis, function: FunctionInfo, depth: int) -> bool:
 def _is_plain_call(analysis: Analysis, module: ModuleInfo, call: f.Call, depth: int) -> bool:
     if last_name(call.func) in _HARMLESS or last_name(call.func) in _OF_TENSORS:
         return True
-    if _OF_TORCH.search(_outer_name(module, call.func)):
+    if _OF_TORCH.search(outer_name(module, call.func)):
         return last_name(call.func) != "load"
     entity = analysis.names.resolve(call.func, module)
     if isinstance(entity, FunctionInfo):
@@ -83,7 +83,7 @@ def _is_plain_call(analysis: Analysis, module: ModuleInfo, call: f.Call, depth: 
     return not call.args and _is_of_library(module, dotted_name(call.func).partition(".")[0], entity)
 
 
-def _outer_name(module: ModuleInfo, func: f.Expr) -> str:
+def outer_name(module: ModuleInfo, func: f.Expr) -> str:
     """The dotted name of a library's function, as the file's imports spell it out."""
     root, dot, rest = dotted_name(func).partition(".")
     return module.imports.get(root, (root, False))[0] + dot + rest
@@ -126,7 +126,7 @@ def allocates_alike(frame: Frame, body: f.Body) -> bool:
 
 
 def _is_of_torch(frame: Frame, call: f.Call) -> bool:
-    return _outer_name(frame.module, call.func).startswith("torch.")
+    return outer_name(frame.module, call.func).startswith("torch.")
 
 
 def _is_local(value: Value) -> bool:

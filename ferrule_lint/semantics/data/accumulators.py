@@ -62,8 +62,10 @@ def _filled(node: object) -> f.Subscript | None:
 def order(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
     """Why ranks walk what an attribute holds in another order."""
     attribute = walked(expr)
-    if attribute is None or frame.light or iterable.in_order or iterable.uniform or not MEASURES.search(attribute.attr):
+    if attribute is None or frame.light or iterable.in_order or not MEASURES.search(attribute.attr):
         return None
+    if iterable.uniform and iterable.agreed:
+        return None  # one that is only made alike (`defaultdict(list)` in a constructor) is filled by each rank
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
     if place is None:
         return None

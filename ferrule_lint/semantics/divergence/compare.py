@@ -22,6 +22,7 @@ from ferrule_lint.semantics.divergence.signatures import (
     mentions,
     runs_the_same,
     size_of,
+    tokens_of,
     without_empty_rounds,
 )
 from ferrule_lint.semantics.domain.conditions import atoms, deps_of, evaluate, implied
@@ -176,7 +177,7 @@ class Comparison:
             return (self._token("return"),) if self._depth else ()
         if term.kind == "caught":
             depth, handled = self._handlers.get(term.line, (0, ()))
-            return handled if depth == self._depth else (self._token("return", term.line),)
+            return handled if depth == self._depth else (self._token("return", term.line, depth),)
         if term.kind == "break":
             return (self._token("break"),)
         return () if term.kind == "continue" else RAISES
@@ -281,9 +282,20 @@ class Comparison:
             body = without_empty_rounds(body)
             if self.waits and not leaves(body) and not issues(body) and self._may_issue(term.body):
                 return RAISES
-        if issues(body) or (mentions(body, "return") and issues(rest)):
+        exits = tokens_of(body, "return")
+        # an exception gets no further than its handler: what follows the loop, or what the handler does
+        handled = [self._handlers.get(t[1], (0, ()))[1] for t in exits if len(t) > 1 and t[2] == self._depth]
+        ways = [way for way in handled if way != rest]
+        if issues(body) or ways or (self._leaves(body) and (self._depth or issues(rest))):
+            for way in ways:
+                rest = (self._token("either", way, rest),)
             return (self._token("loop", body), *rest)
         return rest
+
+    def _leaves(self, body: Signature) -> bool:
+        """Whether a round may be the last one of the loop around this one as well, in which something may be skipped:
+        by a `return`, or by an exception with a handler further out."""
+        return any(len(t) == 1 or t[2] < self._depth for t in tokens_of(body, "return"))
 
     def _may_issue(self, body: Trace) -> bool:
         """Whether some way through a loop's body issues what counts."""

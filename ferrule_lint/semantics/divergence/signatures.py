@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 LONGEST_CALL_SIGNATURE = 60
 
 _MOST_WAYS = 32
@@ -25,16 +28,20 @@ def issues(signature: Signature) -> bool:
 
 def mentions(signature: Signature, kind: str) -> bool:
     """Whether an event, or an exit of this kind, is in a signature."""
+    return next(tokens_of(signature, kind), None) is not None
+
+
+def tokens_of(signature: Signature, kind: str) -> Iterator[tuple[Any, ...]]:
+    """The events, or the exits of one kind, in a signature."""
     stack: list[object] = [signature]
     seen: set[int] = set()
     while stack:
         item = stack.pop()
         if isinstance(item, tuple) and item and id(item) not in seen:
             if item[0] == kind:
-                return True
+                yield item
             seen.add(id(item))
             stack.extend(item)
-    return False
 
 
 def size_of(signature: Signature) -> int:

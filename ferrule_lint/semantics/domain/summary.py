@@ -64,6 +64,8 @@ class Summary:
     events: tuple[Event, ...] = ()
     #: exceptions that leave the function on some ranks
     escapes: tuple[Escape, ...] = ()
+    #: why work in it may fail on one rank, and how many calls further in that is
+    fallible: tuple[Divergence, int] | None = None
     #: what it does to gradients; see `gradient_order`
     gradient_kinds: tuple[str, ...] = ()
     busy: bool = True

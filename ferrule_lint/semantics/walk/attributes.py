@@ -101,13 +101,27 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
     if base.entries and base.types and (field := base.entry(e.attr)) is not None:
         return field
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
-    value = value if value is not None else _of_unknown(frame, e, base)
+    value = _set_by_its_holder(frame, place, value if value is not None else _of_unknown(frame, e, base))
     value = field_names.of_field(frame, e, base, e.attr, _optional_input(frame, e, base, value))
     if frame.given:
         value = given.of_field(frame, place, value)
     if frame.gradients and base.reach is None:
         return participation.of_own_parameter(frame, e, value)
     return value if base.reach is None else value._replace(reach=participation.part(base, e.attr))
+
+
+def _set_by_its_holder(frame: Frame, place: str, value: Value) -> Value:
+    """`self.state.found`, which another method of this class has set: on some ranks only, or to something local."""
+    if frame.self_class is None or place.count(".") != 2 or not place.startswith(f"{frame.self_name}."):
+        return value
+    if value.divergence is not None or type(value.target) is FunctionTarget:
+        return value
+    held = frame.analysis.holders.part(frame.self_class, place.partition(".")[2], frame.light)
+    if held is None:
+        return value
+    divergence = held.divergence.at_most(Confidence.MEDIUM) if held.divergence is not None else None
+    presence = held.presence.at_most(Confidence.MEDIUM) if held.presence is not None else value.presence
+    return value._replace(uniform=False, const=None, divergence=divergence, presence=presence)
 
 
 #: what an object for a group says of this process' place in it

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import cleanups, exceptions, failing, turns
+from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, turns
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, negate
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, worse
@@ -17,7 +17,8 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT
+from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
+from ferrule_lint.semantics.walk import left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -33,10 +34,12 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 def try_block(frame: Frame, s: f.Try) -> None:
     before = dict(frame.env)
     attempt = exceptions.open_try(s)
+    # what only tidies up lets an exception through to the handlers around it
+    through = not s.handlers and not _may_communicate(frame, s.final)
     with frame.recording() as inner:
-        frame.attempts.append(attempt)
+        frame.attempts += [] if through else [attempt]
         execute(frame, s.body)
-        frame.attempts.pop()
+        del frame.attempts[len(frame.attempts) - (not through) :]
         execute(frame, s.orelse)
     body = (*exceptions.expected(frame, attempt), *inner) if not frame.light else tuple(inner)
     handlers: list[tuple[int, Trace]] = []
@@ -48,12 +51,15 @@ def try_block(frame: Frame, s: f.Try) -> None:
         entered = dict(frame.env) if frame.gradients else {}
         if handler.name:
             frame.env[handler.name] = UNKNOWN
-        alone = exceptions.had_alone(frame, handler, s.body) if not frame.light else None
+        alone = exceptions.had_alone(frame, attempt, handler)
         frame.conditions += [alone] if alone is not None else []
+        versions = dict(frame.versions)
         with frame.recording() as terms:
             execute(frame, handler.body)
         frame.conditions[len(frame.conditions) - (alone is not None) :] = []
         handled = tuple(terms)
+        if alone is not None and ends(handled):
+            left_early.by_arm(frame, alone, handled, frame.env, versions)
         handlers.append((handler.line, handled))
         if handled and not frame.light:
             cleanups.in_handler(frame, s, handler, tuple(inner), handled)
@@ -62,7 +68,10 @@ def try_block(frame: Frame, s: f.Try) -> None:
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
             frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
         if not ends(handled):
-            tried, after = after, any_rounds(after, _raised_here(frame, s, handler, before, frame.env))
+            tried, after = (
+                after,
+                any_rounds(after, _raised_here(frame, s, handler, before, frame.env, attempt.alone.get(handler.line))),
+            )
             if frame.gradients:
                 participation.with_handler(frame, handler, before, tried, entered, after)
     if attempt.reached and (inner or any(handled for _, handled in handlers)):
@@ -75,8 +84,27 @@ def try_block(frame: Frame, s: f.Try) -> None:
     frame.terms.extend(final)
 
 
+_COLLECTIVE = re.compile(r"barrier|reduce|gather|broadcast|scatter|all_to_all|sync|wait|join|destroy|save")
+
+
+def _may_communicate(frame: Frame, body: f.Body) -> bool:
+    """Whether a block calls something of the project, or by its name something that other ranks take part in."""
+    calls = (node for node in walk(body) if type(node) is f.Call)
+    return any(
+        _COLLECTIVE.search(last_name(call.func))
+        or isinstance(frame.analysis.names.resolve(call.func, frame.module), FunctionInfo)
+        or (type(call.func) is f.Attr and last_name(call.func.base) == frame.self_name)
+        for call in calls
+    )
+
+
 def _raised_here(
-    frame: Frame, s: f.Try, handler: f.Handler, before: dict[str, Value], env: dict[str, Value]
+    frame: Frame,
+    s: f.Try,
+    handler: f.Handler,
+    before: dict[str, Value],
+    env: dict[str, Value],
+    alone: Atom | None,
 ) -> dict[str, Value]:
     """What a handler sets differs between ranks, if one can have the exception alone."""
     types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
@@ -84,15 +112,23 @@ def _raised_here(
     of_memory = name.startswith("OutOfMemory")
     if not name and _speaks_of_memory(handler.body):
         name, of_memory = "out-of-memory error", True
-    if not name:
+    if not name and exceptions.is_broad(handler):
+        call = services.asked(frame.module, s.body)
+        name = f"`{call}` asks a service" if call else ""
+    if not name and (alone is None or alone.divergence is None):
         return env
     least = Confidence.LOW if of_memory and failing.allocates_alike(frame, s.body) else Confidence.MEDIUM
     note = f"set where this rank had the exception: {name}"
     divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, least)
+    if not name and alone is not None and alone.divergence is not None:
+        here = (handler.line, 1, handler.line, 1)
+        divergence = alone.divergence.then(frame.step("flow", here, "set where this rank had the exception"))
     changed = dict(env)
     for place, value in env.items():
         if value is not before.get(place) and (value.const is not None or value.uniform):
-            changed[place] = value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))
+            presence = worse(value.presence, divergence) if value.const == "None" else value.presence
+            apart = worse(value.divergence, divergence)
+            changed[place] = value._replace(uniform=False, const=None, divergence=apart, presence=presence)
     return changed
 
 

@@ -14,7 +14,7 @@ from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import participation, stage_values
-from ferrule_lint.semantics.walk import counters
+from ferrule_lint.semantics.walk import counters, left_early
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
@@ -47,11 +47,16 @@ def if_statement(frame: Frame, s: f.If) -> None:
     with frame.recording() as body_terms:
         execute(frame, s.body)
     frame.of_one_size -= about_sizes
+    if ends(tuple(body_terms)):
+        left_early.by_arm(frame, formula, tuple(body_terms), frame.env, versions)
     body_env, frame.env = frame.env, dict(saved)
     frame.conditions[-1] = negate(formula)
+    middle = dict(frame.versions)
     in_else = after_test(frame, implied(formula, False), narrow(frame, s.test, False))
     with frame.recording() as else_terms:
         execute(frame, s.orelse)
+    if ends(tuple(else_terms)):
+        left_early.by_arm(frame, negate(formula), tuple(else_terms), frame.env, middle)
     frame.conditions.pop()
     body, orelse = tuple(body_terms), tuple(else_terms)
     if not ends(body) and not ends(orelse):

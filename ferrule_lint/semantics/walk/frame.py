@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.gradients.gradient_order import Mark
     from ferrule_lint.semantics.gradients.participation import PartlyUsed
+    from ferrule_lint.semantics.walk.left_early import Rounds
 
 
 _MANY_PLACES = 500
@@ -118,6 +119,7 @@ class Frame:
         "env",
         "escapes",
         "executors",
+        "fallible",
         "files",
         "forwards",
         "function",
@@ -132,11 +134,13 @@ class Frame:
         "light",
         "line",
         "loop_depth",
+        "loops",
         "made_uniform",
         "models",
         "module",
         "no_gradient",
         "of_one_size",
+        "part_writes",
         "partly_used",
         "reduced_within_stages",
         "returns",
@@ -196,6 +200,8 @@ class Frame:
         self.self_name: str | None = None
         self.self_class: ClassInfo | None = None
         self.self_writes: dict[str, Value] = {}
+        #: the same of attributes of an attribute (`self.state.found`), by both names, for those who ask what is held
+        self.part_writes: dict[str, Value] = {}
         #: the conditions under which each of them was set
         self._set_under: dict[str, list[tuple[Formula, ...]]] = {}
         #: parameters that still stand for what was passed, what is left in their fields, which of it for sure: `given`
@@ -212,6 +218,8 @@ class Frame:
         self.skipped: list[list[tuple[Formula, dict[str, Value]]]] = []
         self.line = 0
         self.loop_depth = 0
+        #: the loops around, with the ways on which their rounds end early
+        self.loops: list[Rounds] = []
         #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`
         self.layouts: dict[f.Pos, Layout] = {}
         #: how many enclosing tests ask whether all ranks have the same sizes
@@ -221,6 +229,8 @@ class Frame:
         #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
         self.attempts: list[OpenTry] = []
         self.escapes: dict[tuple[str, int], Escape] = {}
+        #: why work in the function may fail on one rank, and how many calls further in that is
+        self.fallible: tuple[Divergence, int] | None = None
         #: the order of what a generator yields, and the parameters that decide it
         self.yielded_order: Divergence | None = None
         self.yielded_deps: Deps = NOTHING
@@ -270,6 +280,10 @@ class Frame:
             known = None if self._set_again(name) else self.self_writes.get(name)
             value = value if remade else self.analysis.as_state(self, place, value)
             self.self_writes[name] = value if known is None else join2(known, value)
+        elif self.light and self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 2:
+            name = place.partition(".")[2]
+            value = self.analysis.as_state(self, place, value)
+            self.part_writes[name] = join2(self.part_writes.get(name, value), value)
         elif self.given:
             self.leave(place, value)
 

@@ -15,6 +15,7 @@ from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Value, join, reach_of
 from ferrule_lint.semantics.domain.targets import MethodTarget
+from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Memo
@@ -120,8 +121,15 @@ class Holders:
                 return value._replace(deps=NO_DEPS, const=const)
         return None
 
+    def part(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
+        """What an attribute of an attribute (`state.found`) gets in the methods of the class that holds the outer one,
+        whatever the inner one's class does; None if that tells of no difference between ranks."""
+        value = self.attribute(info, name, reading_layer)
+        return value if value is not None and (value.divergence or value.presence) else None
+
     def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
-        """Names of attributes that a method assigns on its first parameter, or fills in place."""
+        """Names of attributes that a method assigns on its first parameter, or fills in place; an attribute of one of
+        them has both names (`state.found`)."""
         known = self._stored.get(method.id)
         if known is None:
             names: set[str] = set()
@@ -151,7 +159,7 @@ class Holders:
             execute(frame, method.body)
         except RecursionError:
             self._analysis.count("too deep for Python's stack")
-        return frame.self_writes
+        return {**frame.self_writes, **frame.part_writes}
 
     # ------------------------------------------------------------------ module level
     def global_variable(self, variable: GlobalName) -> Value:
@@ -213,6 +221,8 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
                         t = t.base
                     if type(t) is f.Attr and type(t.base) is f.Name and t.base.id == self_name:
                         out.add(t.attr)
+                    elif (place := place_name(t)).startswith(f"{self_name}.") and place.count(".") == 2:
+                        out.add(place.partition(".")[2])
         elif type(item) is f.Call and type(item.func) is f.Attr:
             base = item.func.base
             if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:

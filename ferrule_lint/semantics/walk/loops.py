@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rou
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.walk import counters, divisible, same_modules
+from ferrule_lint.semantics.walk import counters, divisible, left_early, same_modules
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -157,13 +157,20 @@ def _rounds(
     """
     before = saved = dict(frame.env)
     frame.loop_depth += 1
+    frame.loops.append(left_early.Rounds(len(frame.conditions)))
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
         returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
         revealed, marks = len(frame.revealed), len(frame.gradient_marks)
         frame.skipped.append([])
+        # what fails in the first pass is seen again in the second, whose trace is the one that is kept
+        tried = [(attempt, attempt.fallible, attempt.guessed) for attempt in frame.attempts]
         with frame.recording():
             enter()
             execute(frame, statements)
+        for attempt, fallible, guessed in tried:
+            attempt.fallible, attempt.guessed = fallible, guessed
+        left_early.join(frame, frame.loops[-1].ways, "continue")
+        frame.loops[-1].ways.clear()
         participation.after_round(frame.env, frame.skipped.pop())
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
         del frame.gradient_marks[marks:]
@@ -173,6 +180,8 @@ def _rounds(
     with frame.recording() as terms:
         enter()
         execute(frame, statements)
+    ways = frame.loops.pop().ways
+    left_early.join(frame, ways, "continue")
     participation.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
     after = dict(frame.env) if once else any_rounds(saved, frame.env)
@@ -181,6 +190,7 @@ def _rounds(
             if value.uniform and before.get(place) != value:
                 after[place] = value._replace(uniform=False)
     frame.env = after
+    left_early.join(frame, ways, "break")
     return tuple(terms)
 
 
