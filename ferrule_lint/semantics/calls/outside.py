@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import builtin_calls, forwards, methods, modelled, receivers
+from ferrule_lint.semantics.calls import builtin_calls, filtered, forwards, methods, modelled, receivers
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.data import iteration, tensors
@@ -149,7 +149,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
         model = frame.models.method(target.name, text)
         if model is not None:
             return modelled.apply(frame, model, arguments, receiver, _by_convention(model))
-    value = methods.method(frame, target, arguments)
+    value = methods.method(frame, target, arguments) or filtered.by_method(frame, target.name, arguments, receiver)
     if value is not None:
         return value
     if target.name == "generate" and any(v.data is not None for v in arguments.values):
