@@ -308,6 +308,7 @@ class Analysis:
         if not function.is_context_manager:  # what one does on leaving comes after the block
             gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
+        _written(frame, summary, call, receiver is not None)
         given.after_call(frame, summary, call, receiver is not None, bound)
         state.after_call(frame, summary, call, bound)
         return participation.under_name(frame, instantiate(frame, summary, bound, pos), own)
@@ -530,6 +531,7 @@ class Analysis:
         summary.self_writes, summary.self_uniform = state.left(frame)
         summary.gradient_kinds = gradient_order.shown(frame)
         summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
+        summary.written = frame.files.told_to_callers(parameters)
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
         if len(frame.latents) >= latent.MOST_LATENTS:
@@ -565,6 +567,19 @@ class Analysis:
         except RecursionError:
             self.count("too deep for Python's stack")
         return frame
+
+
+def _written(frame: Frame, summary: Summary, call: f.Call | None, receiver: bool) -> None:
+    """At a call: the files that the callee writes, by its arguments."""
+    function = summary.function
+    if call is None or function is None or summary.written == (NOTHING, NOTHING):
+        return
+    one, every = (
+        [e for name in sorted(names) if (e := given.passed(call, function, receiver, name)) is not None]
+        for names in summary.written
+    )
+    guard = frame.path_divergence()
+    frame.files.after_call(one, every, guard is not None and guard.kind == "rank")
 
 
 def _with_frame(known: tuple[Summary, Frame | None] | None) -> tuple[Summary, Frame] | None:
