@@ -1,7 +1,7 @@
 """What is left where a function is asked of each item: `dataset.filter(is_mine)`, `filter(is_mine, items)`.
 
 A function that asks for the rank (`lambda x, i: i % world_size == rank`) deals the items out, more to one rank
-than to another.
+than to another; and a share stays one (`share.map(tokenize)`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,20 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 
+#: methods that hand on what they are called on, item by item
+_HANDS_ON = frozenset(
+    "map shuffle filter batch prefetch with_format with_transform rename_column rename_columns remove_columns "
+    "select_columns cast_column add_column flatten_indices to_list tolist to_pandas reset_index sort_values".split()
+)
+
+
 def by_method(frame: Frame, name: str, arguments: Arguments, receiver: Value) -> Value | None:
-    """`items.filter(test)` of something whose class is not known; None where the test does not ask for the rank."""
+    """A method of a data set or table that keeps some or all of its items: `items.filter(test)` with a test that asks
+    for the rank, or `share.map(tokenize)`; None of anything else."""
+    length = receiver.length
+    if length is not None and length.kind == "rank" and name in _HANDS_ON and not receiver.types:
+        run_callbacks(frame, arguments, name)
+        return receiver._replace(const=None, target=None, items=None, uniform=False)
     expr = arguments.expression("function", 0)
     if name != "filter" or expr is None:
         return None
