@@ -22,7 +22,6 @@ from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import inference, latent
-from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     NO_DEPS,
@@ -30,10 +29,7 @@ from ferrule_lint.semantics.domain.lattice import (
     UNKNOWN,
     Axes,
     Value,
-    join,
     root_of,
-    settled,
-    worse,
 )
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
@@ -52,7 +48,7 @@ from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
 from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.sources.admissions import Admission
-from ferrule_lint.semantics.walk import given, sizing, state
+from ferrule_lint.semantics.walk import given, returned, sizing, state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
 from ferrule_lint.semantics.walk.frame import Frame
@@ -400,7 +396,7 @@ class Analysis:
         self, frame: Frame, inner: Frame, key: tuple[object, ...], annotated: ClassInfo | None, bound: dict[str, Value]
     ) -> Value:
         """What is returned, by the summary alone; it is kept if that does not depend on who calls."""
-        result = _result_of(inner)
+        result = returned.result_of(inner)
         given = [bound[name] for name, how in sorted(result.deps) if how == FLOWS and name in bound]
         result = result._replace(deps=NO_DEPS)
         if annotated is not None and not result.types:
@@ -516,7 +512,7 @@ class Analysis:
         summary.trace = frame.trace()
         if inference.infers(summary.function):
             summary.trace = inference.in_evaluation(summary.trace, lambda t: tuple(_events(t, self.count)))
-        summary.result = sizing.given_back(frame, state.in_its_place(frame, _result_of(frame)))
+        summary.result = sizing.given_back(frame, state.in_its_place(frame, returned.result_of(frame)))
         if frame.gradients:
             summary.result = participation.returned(frame, summary.result)
             participation.at_return(frame, summary.result)
@@ -601,58 +597,6 @@ def _says_there(annotation: f.Expr | None) -> bool:
 
 #: containers: who says that one is returned means it
 _CONTAINERS = frozenset("dict Dict list List tuple Tuple set Set OrderedDict defaultdict Mapping Sequence str".split())
-
-
-def _result_of(frame: Frame) -> Value:
-    """The join of what is returned; under divergent conditions, different constants diverge."""
-    function = frame.function
-    if not frame.returns:
-        return Value(uniform=True, const="None")
-    values = [v for v, _ in frame.returns]
-    result = join(values)
-    if all(divergence_of(c) is None for _, conditions in frame.returns for c in conditions):
-        result = _settled(values) or result
-    if function is not None and function.is_generator and not function.is_context_manager:
-        return Value(
-            element_types=result.types, data=result.data, unordered=frame.yielded_order,
-            length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
-                (p, "contained") for p, _ in result.deps), module=result.module,
-        )  # fmt: skip
-    if function is not None and function.is_context_manager:
-        result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    if len({v.const for v in values}) <= 1 and len(values) == 1:
-        return result
-    consts = {v.const for v in values}
-    if len(consts) > 1:
-        absent = {a.key for v, conditions in frame.returns if v.const == "None" for c in conditions for a in atoms(c)}
-        for value, conditions in frame.returns:
-            for formula in conditions:
-                for atom in atoms(formula):
-                    if atom.divergence is not None and not all(v.uniform and v.const is None for v in values):
-                        if value.const is not None:
-                            result = result._replace(
-                                uniform=False,
-                                divergence=worse(result.divergence, atom.divergence),
-                                presence=worse(result.presence, atom.divergence)
-                                if atom.key in absent
-                                else result.presence,
-                            )
-                    elif atom.deps and value.const is not None:
-                        result = result._replace(uniform=False, deps=result.deps | atom.deps)
-    if result.uniform and len(values) > 1:
-        same = all(v == values[0] for v in values)
-        if not same and any(conditions for _, conditions in frame.returns):
-            result = result._replace(
-                uniform=all(a.key.startswith("=") for _, cs in frame.returns for c in cs for a in atoms(c))
-            )
-    return result
-
-
-def _settled(values: list[Value]) -> Value | None:
-    """The returned values joined, where the ranks agree on some and the others are a single process's."""
-    agreed = [v for v in values if v.agreed]
-    alone = [v for v in values if not v.agreed]
-    return settled(join(agreed), join(alone)) if agreed and alone else None
 
 
 def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
