@@ -23,7 +23,6 @@ from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.divergence import inference, latent
-from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     NO_DEPS,
@@ -31,10 +30,7 @@ from ferrule_lint.semantics.domain.lattice import (
     UNKNOWN,
     Axes,
     Value,
-    join,
     root_of,
-    settled,
-    worse,
 )
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
@@ -54,7 +50,7 @@ from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
 from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.sources.admissions import Admission
-from ferrule_lint.semantics.walk import given, sizing, state
+from ferrule_lint.semantics.walk import given, returned, sizing, state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
 from ferrule_lint.semantics.walk.frame import Frame
@@ -345,6 +341,7 @@ class Analysis:
         if not function.is_context_manager:  # what one does on leaving comes after the block
             gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
         self._left_behind(frame, summary, call, receiver)
+        _written(frame, summary, call, receiver is not None)
         given.after_call(frame, summary, call, receiver is not None, bound)
         state.after_call(frame, summary, call, bound)
         return participation.under_name(frame, instantiate(frame, summary, bound, pos), own)
@@ -463,7 +460,7 @@ class Analysis:
         self, frame: Frame, inner: Frame, key: tuple[object, ...], annotated: ClassInfo | None, bound: dict[str, Value]
     ) -> Value:
         """What is returned, by the summary alone; it is kept if that does not depend on who calls."""
-        result = _result_of(inner)
+        result = returned.result_of(inner)
         given = [bound[name] for name, how in sorted(result.deps) if how == FLOWS and name in bound]
         result = result._replace(deps=NO_DEPS)
         if annotated is not None and not result.types:
@@ -580,7 +577,7 @@ class Analysis:
         summary.trace = frame.trace()
         if inference.infers(summary.function):
             summary.trace = inference.in_evaluation(summary.trace, lambda t: tuple(_events(t, self.count)))
-        summary.result = sizing.given_back(frame, state.in_its_place(frame, _result_of(frame)))
+        summary.result = sizing.given_back(frame, state.in_its_place(frame, returned.result_of(frame)))
         if frame.gradients:
             summary.result = participation.returned(frame, summary.result)
             participation.at_return(frame, summary.result)
@@ -595,6 +592,7 @@ class Analysis:
         summary.self_writes, summary.self_uniform = state.left(frame)
         summary.gradient_kinds = gradient_order.shown(frame)
         summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
+        summary.written = frame.files.told_to_callers(parameters)
         summary.events = tuple(_events(summary.trace, self.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
         summary.fallible = frame.fallible
@@ -633,6 +631,19 @@ class Analysis:
         return frame
 
 
+def _written(frame: Frame, summary: Summary, call: f.Call | None, receiver: bool) -> None:
+    """At a call: the files that the callee writes, by its arguments."""
+    function = summary.function
+    if call is None or function is None or summary.written == (NOTHING, NOTHING):
+        return
+    one, every = (
+        [e for name in sorted(names) if (e := given.passed(call, function, receiver, name)) is not None]
+        for names in summary.written
+    )
+    guard = frame.path_divergence()
+    frame.files.after_call(one, every, guard is not None and guard.kind == "rank")
+
+
 def _with_frame(known: tuple[Summary, Frame | None] | None) -> tuple[Summary, Frame] | None:
     return None if known is None or known[1] is None else (known[0], known[1])
 
@@ -652,69 +663,6 @@ def _says_there(annotation: f.Expr | None) -> bool:
 
 #: containers: who says that one is returned means it
 _CONTAINERS = frozenset("dict Dict list List tuple Tuple set Set OrderedDict defaultdict Mapping Sequence str".split())
-
-
-def _result_of(frame: Frame) -> Value:
-    """The join of what is returned; under divergent conditions, different constants diverge."""
-    function = frame.function
-    if not frame.returns:
-        return Value(uniform=True, const="None")
-    values = [v for v, _ in frame.returns]
-    result = join(values)
-    if all(divergence_of(c) is None for _, conditions in frame.returns for c in conditions):
-        result = _settled(values) or result
-    if function is not None and function.is_generator and not function.is_context_manager:
-        return Value(
-            element_types=result.types, data=result.data, unordered=frame.yielded_order,
-            length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
-                (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module,
-        )  # fmt: skip
-    if function is not None and function.is_context_manager:
-        result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    if len(values) == 1:
-        return result
-    result = _by_way(result, frame.returns)
-    if result.items is not None and all(v.items is not None for v in values):
-        # `return None, False` here and `return loss, True` there
-        ways = [[(item, conditions) for item in v.items or ()] for v, conditions in frame.returns]
-        result = result._replace(
-            items=tuple([_by_way(item, list(way), True) for item, *way in zip(result.items, *ways, strict=True)])
-        )
-    if result.uniform and len(values) > 1:
-        same = all(v == values[0] for v in values)
-        if not same and any(conditions for _, conditions in frame.returns):
-            result = result._replace(
-                uniform=all(a.key.startswith("=") for _, cs in frame.returns for c in cs for a in atoms(c))
-            )
-    return result
-
-
-def _by_way(result: Value, returns: list[tuple[Value, tuple[Formula, ...]]], item: bool = False) -> Value:
-    """What is returned, or one item of it, if it is a constant on some ways: which one differs as the ways do."""
-    values = [v for v, _ in returns]
-    if len({v.const for v in values}) <= 1:
-        return result
-    absent = {a.key for v, conditions in returns if v.const == "None" for c in conditions for a in atoms(c)}
-    apart = not all(v.uniform and v.const is None for v in values)
-    for value, conditions in returns:
-        if item and value.const is not None and value.const[:1] in ("'", '"'):
-            # `return images, None, "images"`: a word for what was given, and so for what the caller has chosen
-            conditions = tuple(c for c in conditions if (d := divergence_of(c)) is None or d.kind != "structure")
-        for atom in (atom for formula in conditions for atom in atoms(formula) if value.const is not None):
-            if atom.divergence is not None and apart:
-                presence = worse(result.presence, atom.divergence) if atom.key in absent else result.presence
-                divergence = worse(result.divergence, atom.divergence)
-                result = result._replace(uniform=False, divergence=divergence, presence=presence)
-            elif atom.divergence is None and atom.deps:
-                result = result._replace(uniform=False, deps=result.deps | atom.deps)
-    return result
-
-
-def _settled(values: list[Value]) -> Value | None:
-    """The returned values joined, where the ranks agree on some and the others are a single process's."""
-    agreed = [v for v in values if v.agreed]
-    alone = [v for v in values if not v.agreed]
-    return settled(join(agreed), join(alone)) if agreed and alone else None
 
 
 def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:

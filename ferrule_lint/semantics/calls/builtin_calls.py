@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import filtered
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration
@@ -338,6 +339,8 @@ def _type(frame: Frame, arguments: Arguments) -> Value:
 def _filter(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[1] if len(arguments.positional) > 1 else UNKNOWN
     length, deps = filters.of_all(frame, value, arguments.expr.pos)
+    if arguments.positional:
+        length = worse(length, filtered.dealt(frame, arguments.positional[0], value, arguments.expr))
     return value._replace(items=None, const=None, uniform=False, length=value.length or length, length_deps=deps)
 
 

@@ -54,7 +54,7 @@ def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
     if _KEEPS.search(name) is not None:
         return
     for i, value in enumerate(arguments.values):
-        if type(value.target) in (FunctionTarget, PartialTarget) and _is_callback(value):
+        if type(value.target) in (FunctionTarget, PartialTarget) and is_callback(value):
             run(frame, value, _handed_on(arguments, i))
 
 
@@ -68,7 +68,7 @@ def _handed_on(arguments: Arguments, i: int) -> Arguments:
     return Arguments(e._replace(args=e.args[i + 1 :] if rest else (), keywords=()), rest, {})
 
 
-def _is_callback(value: Value) -> bool:
+def is_callback(value: Value) -> bool:
     target = value.target
     while type(target) is PartialTarget:
         target = target.target.target

@@ -59,9 +59,12 @@ _LOOKS = re.compile(
 
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
-    if may_write(e) and (path := frame.path_divergence()) is not None and path.kind == "rank":
+    writes = may_write(e)
+    if writes and (path := frame.path_divergence()) is not None and path.kind == "rank":
         frame.files.write(e)
     else:
+        if writes:
+            frame.files.write_by_all(e)
         frame.files.save(e, lambda argument: iteration.definition(frame, argument))
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
 from ferrule_lint.semantics.data import filling, filters, layout
@@ -263,10 +264,13 @@ def filled(
         name = place.partition(".")[2]
         before = frame.self_writes.get(name)
         guard = frame.path_divergence()
-        if guard is not None and guard.kind == "rank" and known.container:
+        if guard is not None and guard.kind == "rank" and (known.container or fills):
             # other methods see what is left of the guard: on the other ranks there is less of it
             note = f"`{place}` gets items on some ranks only"
-            merged = merged._replace(length=worse(merged.length, guard.then(frame.step("flow", pos, note))))
+            guard = guard.then(frame.step("flow", pos, note))
+            if not known.container:
+                guard = guard.at_most(Confidence.MEDIUM)  # made elsewhere
+            merged = merged._replace(length=worse(merged.length, guard))
         frame.self_writes[name] = merged if before is None else join([before, merged])
 
 

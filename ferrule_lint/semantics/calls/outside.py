@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import builtin_calls, forwards, methods, modelled, receivers
+from ferrule_lint.semantics.calls import builtin_calls, filtered, forwards, methods, modelled, receivers
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.data import iteration, tensors
@@ -149,7 +149,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
         model = frame.models.method(target.name, text)
         if model is not None:
             return modelled.apply(frame, model, arguments, receiver, _by_convention(model))
-    value = methods.method(frame, target, arguments)
+    value = methods.method(frame, target, arguments) or filtered.by_method(frame, target.name, arguments, receiver)
     if value is not None:
         return value
     if target.name == "generate" and any(v.data is not None for v in arguments.values):
@@ -165,7 +165,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
     value = receivers.call(frame, target, arguments, text)
     if value is not None:
         return value
-    by_name = _only_method(frame, target, text)
+    by_name = _only_method(frame, target)
     if by_name is not None:
         guessed = receiver._replace(types=NOTHING)
         return frame.analysis.call_function(
@@ -198,12 +198,11 @@ def model_of_method(frame: Frame, receiver: Value, name: str) -> CallModel | Non
     return None
 
 
-def _only_method(frame: Frame, target: MethodTarget, text: str) -> FunctionInfo | None:
+def _only_method(frame: Frame, target: MethodTarget) -> FunctionInfo | None:
     """The method of this name when only one class of the project has it and the name is not an everyday one."""
-    if target.receiver.types or target.receiver.data is not None or target.name.startswith("__"):
+    if target.receiver.types or target.receiver.data is not None:
         return None
-    everyday = len(target.name) < 8 or "_" not in target.name.strip("_")
-    return None if everyday else frame.analysis.names.only_method(target.name)
+    return receivers.only_method(frame, target.name)
 
 
 # ---------------------------------------------------------------------- anything else

@@ -2,7 +2,8 @@
 
 Programs call an object after its class, so where one class of the project has that name and the method, it is taken for
 the one (names as evidence for types: Xu, Zhang, Chen, Pei, Xu 2016, "Python probabilistic type inference with natural
-language support"). A name is no more than a convention; so what the method only does in some cases stays a guess.
+language support"). A name is no more than a convention; so what the method only does in some cases stays a guess,
+unless no other class has a method of that name.
 """
 
 from __future__ import annotations
@@ -78,11 +79,17 @@ def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) ->
         return None
     info, method = named
     known = analysis.summary(method, (), info, None, frame.depth + 1)
-    surely = known is not None and issues_anyway(known[0].trace)
+    surely = known is not None and (issues_anyway(known[0].trace) or only_method(frame, target.name) is method)
     return analysis.call_function(
         frame, method, receiver._replace(types=frozenset({info})), arguments.positional, arguments.keywords,
         arguments.expr.pos, call=arguments.expr, confidence=Confidence.MEDIUM if surely else Confidence.LOW,
     )  # fmt: skip
+
+
+def only_method(frame: Frame, name: str) -> FunctionInfo | None:
+    """The method of this name when only one class of the project has it and the name is not an everyday one."""
+    everyday = len(name) < 8 or "_" not in name.strip("_") or name.startswith("__")
+    return None if everyday else frame.analysis.names.only_method(name)
 
 
 def issues_anyway(trace: Trace, depth: int = 0) -> bool:

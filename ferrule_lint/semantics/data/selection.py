@@ -65,6 +65,17 @@ def drops_padding(frame: Frame, e: f.Subscript, base: Value) -> bool:
     return counted and type(second) in (f.Name, f.Attr, f.Op) and not (chosen.boolean or _is_slice(second))
 
 
+def deals(frame: Frame, expr: f.Expr, index: Value) -> bool:
+    """Whether a mask deals items out by their numbers: `table[numbers % world_size == rank]`."""
+    if index.divergence is None or index.divergence.kind != "rank":
+        return False
+    made = definition(frame, expr)
+    if type(made) is not f.Compare or made.ops != ("==",):
+        return False
+    numbered = [s for s in (made.left, *made.rights) if type(s) is f.Op and s.kind == "Mod"]
+    return len(numbered) == 1 and frame.eval(numbered[0]).divergence is None
+
+
 def _is_slice(expr: f.Expr) -> bool:
     return type(expr) is f.Op and expr.kind == "Slice"
 

@@ -60,6 +60,8 @@ class Summary:
     fields: frozenset[str] = frozenset()
     #: parameters that something in here may shard
     wraps: frozenset[str] = frozenset()
+    #: parameters that are paths: those which it writes to under a rank guard, and those to which whoever calls it does
+    written: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
     #: an item of each kind of event that the function may issue, itself or through calls
     events: tuple[Event, ...] = ()
     #: exceptions that leave the function on some ranks

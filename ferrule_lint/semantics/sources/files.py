@@ -1,14 +1,15 @@
 """Files that one rank writes and all ranks look for, in one function.
 
 By itself a test of a file is a weak source: most of the time all ranks see the same disk. Where the same code writes
-files under a rank guard, ranks may look before or after. Once a collective came after the write all of them look after,
-and where one comes between a test and the write all of them have looked before.
+files under a rank guard, itself or by a function that it passes the path to, ranks may look before or after. Once a
+collective came after the write all of them look after, and where one comes between a test and the write all of them
+have looked before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
@@ -38,7 +39,7 @@ def may_write(call: f.Call) -> bool:
 class Files:
     """What a function tests and writes, in the order of its text."""
 
-    __slots__ = ("_keys", "_open", "_paths", "_raced", "_something", "_waited_for")
+    __slots__ = ("_by_all", "_by_one", "_keys", "_met", "_open", "_paths", "_raced", "_something", "_waited_for")
 
     def __init__(self) -> None:
         #: tests after which ranks have not met: the source, and what the tested path is made of
@@ -49,6 +50,10 @@ class Files:
         self._something = False
         self._waited_for = False
         self._raced: set[Step] = set()
+        #: what is written by whoever comes here, and what under a rank guard before ranks meet: texts of arguments
+        self._by_all: set[str] = set()
+        self._by_one: set[str] = set()
+        self._met = False
 
     def test(
         self,
@@ -84,11 +89,35 @@ class Files:
             self._something, self._waited_for = True, False
         if name in _WRITES or name in _WRITES_TO:
             written = {render(a) for a in call.args}
-            self._paths |= written
-            self._waited_for = False
-            self._raced.update(
-                step for step, made in self._open.items() if name in _WRITES or not written.isdisjoint(made)
-            )
+            self._write_to(written)
+            if name in _WRITES:
+                self._raced.update(self._open)
+
+    def _write_to(self, written: set[str]) -> None:
+        self._paths |= written
+        self._waited_for = False
+        self._raced.update(step for step, made in self._open.items() if not written.isdisjoint(made))
+        if not self._met:
+            self._by_one |= written
+
+    def write_by_all(self, call: f.Call) -> None:
+        """A call that writes, under no rank guard: under that of a caller it may be."""
+        self._by_all |= {render(a) for a in call.args}
+
+    def told_to_callers(self, parameters: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+        """The parameters that are paths which some rank writes to before ranks meet, and those to which all do."""
+        names = frozenset(parameters)
+        return names & self._by_one, names & self._by_all
+
+    def after_call(self, by_one: Iterable[f.Expr], by_all: Iterable[f.Expr], guarded: bool) -> None:
+        """A call of a function that writes to these arguments; `guarded`: under a rank guard."""
+        one, every = {render(e) for e in by_one}, {render(e) for e in by_all}
+        if guarded:
+            one |= every
+        else:
+            self._by_all |= every
+        if one:
+            self._write_to(one)
 
     def save(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
         """A call that all ranks make to save something together: who comes late finds what the others have saved."""
@@ -103,6 +132,7 @@ class Files:
     def collective(self, conditions: Sequence[Formula]) -> None:
         """Ranks have waited for each other, so that all of them have asked before: but for those that found the file,
         where only who has found it comes here."""
+        self._met = True
         self._waited_for = self._something or bool(self._paths)
         if not self._open:
             return

@@ -225,6 +225,8 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
                         out.add(place.partition(".")[2])
         elif type(item) is f.Call and type(item.func) is f.Attr:
             base = item.func.base
+            if type(base) is f.Subscript:  # `self.sums[name].append(x)`
+                base = base.base
             if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
                 out.add(base.attr)
 

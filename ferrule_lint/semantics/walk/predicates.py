@@ -268,7 +268,7 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         entry = optional_entry(frame, key.rights[0], left.text.strip("'\""), key.pos)
         if entry is not None:
             return atom_of(frame, key, Value(divergence=entry)), Value(divergence=entry)
-    divergence = a.divergence or (b.divergence if b.divergence and b.divergence.kind == "rank" else None)
+    divergence = a.divergence or next((d for d in (b.divergence, b.length) if d is not None and d.kind == "rank"), None)
     if divergence is not None:
         divergence = divergence._replace(member=True)
     value = Value(

@@ -115,6 +115,13 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             external=base.external if base.external == attributes.SIZE and leading else None,
             multiple=iteration.cut_to_multiple(frame, e.index),
         )
+    if index.divergence is not None and not base.multiple and selection.deals(frame, e.index, index):
+        note = f"`{shown(e)}` takes another share on every rank"
+        share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
+        return value._replace(
+            length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
+            emptiness=share.at_most(Confidence.LOW),
+        )  # fmt: skip
     if value.deps:
         value = value._replace(deps=of_items(value.deps))
     if frame.given and place and key:
