@@ -33,7 +33,6 @@ from ferrule_lint.semantics.domain.lattice import (
     join,
     root_of,
     settled,
-    worse,
 )
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
@@ -52,7 +51,7 @@ from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
 from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.sources.admissions import Admission
-from ferrule_lint.semantics.walk import given, sizing, state
+from ferrule_lint.semantics.walk import given, returned, sizing, state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
 from ferrule_lint.semantics.walk.frame import Frame
@@ -605,25 +604,9 @@ def _result_of(frame: Frame) -> Value:
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    if len({v.const for v in values}) <= 1 and len(values) == 1:
+    if len(values) == 1:
         return result
-    consts = {v.const for v in values}
-    if len(consts) > 1:
-        absent = {a.key for v, conditions in frame.returns if v.const == "None" for c in conditions for a in atoms(c)}
-        for value, conditions in frame.returns:
-            for formula in conditions:
-                for atom in atoms(formula):
-                    if atom.divergence is not None and not all(v.uniform and v.const is None for v in values):
-                        if value.const is not None:
-                            result = result._replace(
-                                uniform=False,
-                                divergence=worse(result.divergence, atom.divergence),
-                                presence=worse(result.presence, atom.divergence)
-                                if atom.key in absent
-                                else result.presence,
-                            )
-                    elif atom.deps and value.const is not None:
-                        result = result._replace(uniform=False, deps=result.deps | atom.deps)
+    result = returned.apart(frame.returns, result)
     if result.uniform and len(values) > 1:
         same = all(v == values[0] for v in values)
         if not same and any(conditions for _, conditions in frame.returns):

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.calls import constructed
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Reach, Value, join
+from ferrule_lint.semantics.domain.lattice import (
+    NO_DEPS,
+    UNKNOWN,
+    WORLD,
+    Divergence,
+    Reach,
+    Value,
+    is_member,
+    join,
+    member,
+)
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
@@ -83,7 +93,7 @@ class Holders:
         length = value.length
         if length is not None and (value.agreed or length.assumed):
             length = None
-        if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
+        if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()) or is_member(const):
             const = None  # set again from outside, more often than not
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
@@ -116,6 +126,8 @@ class Holders:
                 value = frame.eval(statement.value)
                 # a text says which of several things is meant, and is not set again
                 const = value.const if name.isupper() and (value.const or "")[:1] in ("'", '"') else None
+                if any(b.startswith("enum.") for b in self._analysis.names.external_bases(info)):
+                    return Value(uniform=True, const=member(f"{c.id}.{name}"))
                 return value._replace(deps=NO_DEPS, const=const)
         return None
 
