@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -83,7 +84,6 @@ _CONTENT = frozenset({"bool", "int", "float", "any", "all"})
 
 _UNIFORM = frozenset(
     [
-        "isinstance",
         "issubclass",
         "hasattr",
         "callable",
@@ -353,6 +353,15 @@ def serialised(frame: Frame, arguments: Arguments) -> Value:
     return Value(length=length._replace(assumed=True), there=True)
 
 
+def _isinstance(frame: Frame, arguments: Arguments) -> Value:
+    """`isinstance(x, C)`: what is None is an instance of nothing that is asked for."""
+    asked, expr = arguments.positional[:1], arguments.expr
+    nothing = asked and asked[0].const == "None" and not (asked[0].divergence or asked[0].presence or asked[0].deps)
+    if not nothing or len(expr.args) != 2 or re.search(r"\b(None|NoneType|object)\b", render(expr.args[1])):
+        return UNIFORM
+    return Value(uniform=True, const="False")
+
+
 _Handler = Callable[["Frame", "Arguments"], Value]
 
 _FUNCTIONS: dict[str, _Handler] = {
@@ -374,6 +383,7 @@ _FUNCTIONS: dict[str, _Handler] = {
     "map": mapped,
     "filter": _filter,
     "type": _type,
+    "isinstance": _isinstance,
     "collections.defaultdict": _empty,
     "collections.Counter": _groups,
     "pickle.dumps": serialised,

@@ -23,6 +23,7 @@ from ferrule_lint.semantics.domain.lattice import (
     UNKNOWN,
     UNKNOWN_GROUP,
     WORLD,
+    Divergence,
     Value,
     join,
 )
@@ -200,7 +201,7 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         )
         return dispatch(frame, target.target, merged)
     if type(target) is SeveralTarget:
-        return _several(frame, target, arguments)
+        return _several(frame, target, arguments, function.divergence)
     if type(target) is MethodTarget and target.name in methods.COUNTS:
         return methods.size(frame, target, arguments)
     if type(target) is MethodTarget and target.receiver.external is not None:
@@ -285,16 +286,16 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
 
 def _fields_of_record(frame: Frame, info: ClassInfo, arguments: Arguments) -> tuple[tuple[str, Value], ...]:
     """What a data class or named tuple is made of, where that tells something."""
-    if arguments.is_open or not any(v.tells for v in arguments.values):
+    if arguments.is_open or not any(v.tells or v.is_flag for v in arguments.values):
         return ()
     mro = reversed(frame.analysis.names.mro(info))
     names = [n for c in mro for n, statement in c.attributes.items() if statement.annotation is not None]
     given = dict(zip(dict.fromkeys(names), arguments.positional, strict=False)) | arguments.keywords
-    return tuple((name, value) for name, value in given.items() if value.tells)
+    return tuple((name, value) for name, value in given.items() if value.tells or value.is_flag)
 
 
-def _several(frame: Frame, target: SeveralTarget, arguments: Arguments) -> Value:
-    """One of several callables, which one is not known: the events are a choice between theirs."""
+def _several(frame: Frame, target: SeveralTarget, arguments: Arguments, divergence: Divergence | None) -> Value:
+    """One of several callables, which one is not known, or another on each rank: a choice between their events."""
     e = arguments.expr
     results: list[Value] = []
     traces = []
@@ -306,7 +307,7 @@ def _several(frame: Frame, target: SeveralTarget, arguments: Arguments) -> Value
     for i, other in enumerate(reversed(traces[:-1])):
         if other == trace:
             continue
-        atom = Atom(f"target{i} of {frame.key(e.func)} at {e.pos}", None, NO_DEPS)
+        atom = Atom(f"target{i} of {frame.key(e.func)} at {e.pos}", divergence, NO_DEPS)
         trace = (Choice(atom, other, trace, frame.module.path, e.pos, render(e.func), "dispatch"),)
     frame.terms.extend(trace)
     return join(results)

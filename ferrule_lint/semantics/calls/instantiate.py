@@ -121,7 +121,8 @@ def contexts_of(
             if not (value.deps and value.const is None and value.group is None):
                 out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))
         elif type(value.target) in (FunctionTarget, PartialTarget, ClassTarget):
-            out.append((parameter.name, Value(uniform=True, target=value.target)))
+            some = value.presence or value.divergence
+            out.append((parameter.name, Value(uniform=some is None, target=value.target, presence=some)))
         elif type(value.target) is ExternalTarget:
             model = models.call(value.target.dotted)
             if model is not None and model.event is not None:

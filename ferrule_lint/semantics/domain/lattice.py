@@ -39,6 +39,7 @@ REPLICATE: Axes = frozenset({"replicate"})
 COPIES: Axes = frozenset({"edp", "replicate"})
 
 _LONGEST_CHAIN = 6
+_FLAGS = ("True", "False", "None")
 
 #: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
 #: only whether it is there matters, or it is iterated (how many items, in which order), or only counted; or it is
@@ -71,6 +72,15 @@ def recast(deps: Deps, how: str, *whence: str) -> Deps:
 def only(deps: Deps, how: str, *whence: str) -> Deps:
     """Those of the kinds `whence` alone, as dependences of the kind `how`."""
     return (frozenset([(p, how) for p, known in deps if known in whence]) or NO_DEPS) if deps else NO_DEPS
+
+
+def member(name: str) -> str:
+    """How a member of an `Enum` is written as a constant: one that differs from all others."""
+    return f"<member {name}>"
+
+
+def is_member(const: str | None) -> bool:
+    return const is not None and const.startswith("<member ")
 
 
 class Divergence(NamedTuple):
@@ -242,9 +252,16 @@ class Value(NamedTuple):
         differs = self.divergence or self.presence or self.shape or self.padded or self.length
         return bool(differs or self.shape_deps or self.length_deps)
 
+    @property
+    def is_flag(self) -> bool:
+        """Whether it is one of the constants by which a function tells what has come of it."""
+        return self.const in _FLAGS
+
     def entry(self, key: str) -> Value | None:
-        """What a dict holds under a key (its text), or a record in a field, where that is known."""
-        return next((value for known, value in self.entries if known == key), None)
+        """What a dict holds under a key (its text), or a record in a field, where that is known: where any of it
+        tells something, or may be called. Flags alone may have been set again."""
+        found = next((value for known, value in self.entries if known == key), None)
+        return found if found and any(v.tells or v.target is not None for _, v in self.entries) else None
 
 
 def _replaced(self: Value, **changes: Any) -> Value:

@@ -20,8 +20,12 @@ from ferrule_lint.semantics.domain.lattice import (
     settled,
     worse,
 )
+from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget
 from ferrule_lint.semantics.gradients import participation, stage_values, surgery
 from ferrule_lint.semantics.sources import first_rank
+
+#: what is run when it is called
+_FUNCTIONS = {FunctionTarget, PartialTarget}
 
 
 def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
@@ -45,6 +49,9 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is not None:
         joined = _made_apart(joined, a, b, divergence)
+        if a.target != b.target and {type(a.target), type(b.target)} <= _FUNCTIONS:
+            differ = worse(joined.divergence, divergence)
+            return joined._replace(uniform=False, divergence=differ, target=SeveralTarget((a, b)))
     if divergence is None and (one := settled(a, b)) is not None:
         return one
     deps = NO_DEPS

@@ -98,7 +98,7 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_external(frame, e, target.dotted)
     if e.attr == "__class__" and len(base.types) == 1:
         return Value(uniform=True, target=ClassTarget(next(iter(base.types))))
-    if base.entries and base.types and (field := base.entry(e.attr)) is not None:
+    if base.entries and base.types and (field := base.entry(e.attr)) is not None and not field.is_flag:
         return field
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = _set_by_its_holder(frame, place, value if value is not None else _of_unknown(frame, e, base))

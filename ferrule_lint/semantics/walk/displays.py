@@ -97,7 +97,7 @@ def dict_display(frame: Frame, e: f.DictDisplay) -> Value:
     joined = contained(join(values)).plain()
     names = [k.text for k in e.keys if type(k) is f.Const]
     entries: tuple[tuple[str, Value], ...] = ()
-    if len(values) <= _MOST_ENTRIES and (any(v.tells for v in values) or is_table(values)):
+    if len(values) <= _MOST_ENTRIES and (any(v.tells or v.is_flag for v in values) or is_table(values)):
         entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
     return _holding(frame, values, joined)._replace(
         slots=frozenset(names) if len(names) == len(e.keys) else None,

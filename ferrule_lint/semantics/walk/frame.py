@@ -155,6 +155,7 @@ class Frame:
         "surely",
         "terms",
         "versions",
+        "waits",
         "wraps",
         "yielded_deps",
         "yielded_length",
@@ -226,6 +227,8 @@ class Frame:
         self.of_one_size = 0
         #: the enclosing `for` loops
         self.rounds: list[Round] = []
+        #: why the enclosing `while` loops take as many rounds as a clock or a queue of this process says
+        self.waits: list[Divergence] = []
         #: the enclosing `try` statements, and the exceptions that leave the function on some ranks
         self.attempts: list[OpenTry] = []
         self.escapes: dict[tuple[str, int], Escape] = {}
@@ -360,7 +363,8 @@ class Frame:
 
     def round_divergence(self) -> Divergence | None:
         """Why the number of rounds of an enclosing loop differs."""
-        return next((d for r in self.rounds if (d := rounds_of(r.walked)) is not None), None)
+        found = next((d for r in self.rounds if (d := rounds_of(r.walked)) is not None), None)
+        return found or (self.waits[0].at_most(Confidence.MEDIUM) if self.waits else None)
 
     def round_deps(self) -> Deps:
         """The parameters that decide the number of rounds of the enclosing loops."""

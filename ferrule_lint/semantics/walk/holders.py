@@ -13,7 +13,17 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.calls import constructed
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Divergence, Value, join, reach_of
+from ferrule_lint.semantics.domain.lattice import (
+    NO_DEPS,
+    UNKNOWN,
+    WORLD,
+    Divergence,
+    Value,
+    is_member,
+    join,
+    member,
+    reach_of,
+)
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
@@ -85,7 +95,7 @@ class Holders:
         length = value.length
         if length is not None and (value.agreed or length.assumed):
             length = None
-        if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()):
+        if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()) or is_member(const):
             const = None  # set again from outside, more often than not
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
@@ -118,6 +128,8 @@ class Holders:
                 value = frame.eval(statement.value)
                 # a text says which of several things is meant, and is not set again
                 const = value.const if name.isupper() and (value.const or "")[:1] in ("'", '"') else None
+                if any(b.startswith("enum.") for b in self._analysis.names.external_bases(info)):
+                    return Value(uniform=True, const=member(f"{c.id}.{name}"))
                 return value._replace(deps=NO_DEPS, const=const)
         return None
 

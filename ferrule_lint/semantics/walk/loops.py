@@ -95,9 +95,12 @@ def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> Non
 
 def while_loop(frame: Frame, s: f.While) -> None:
     formulas: list[Formula] = [TRUE]
+    waits = len(frame.waits)
 
     def enter() -> None:
         formulas[0], _ = condition(frame, s.test)
+        divergence = divergence_of(formulas[0])
+        frame.waits[waits:] = [divergence] if divergence is not None and divergence.kind == "host" else []
 
     formula_first, _ = condition(frame, s.test)
     if formula_first == FALSE:
@@ -105,6 +108,7 @@ def while_loop(frame: Frame, s: f.While) -> None:
     once = formula_first == TRUE and not any(type(node) in (f.Break, f.Continue) for node in statements(s.body))
     body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]), once)
     formula = formulas[0]
+    del frame.waits[waits:]
     _filled_up(frame, s)
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     divergence = divergence_of(formula)

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Divergence,
     Value,
     computed,
+    is_member,
     join,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -210,11 +211,14 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
     if a.const is None or b.const is None or a.divergence or b.divergence or a.deps or b.deps:
         if b.const == "None" and op in ("is", "is not", "==", "!=") and a.const not in (None, "None"):
             return op in ("is not", "!=")
-        if b.const == "None" and op in ("is", "is not") and type(a.target) in (FunctionTarget, ClassTarget):
+        known = type(a.target) in (FunctionTarget, ClassTarget) and a.presence is None
+        if b.const == "None" and op in ("is", "is not") and known:
             return op == "is not"
         return None
     if "<given>" in (a.const, b.const):
         return (op in ("is not", "!=")) if "None" in (a.const, b.const) else None
+    if is_member(a.const) is not is_member(b.const):
+        return None  # `IntEnum`
     if op in ("==", "is"):
         return a.const == b.const
     if op in ("!=", "is not"):

@@ -87,7 +87,8 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         )
     if old.container:
         joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
-    if divergence is not None and divergence.kind != "rank" and joined.divergence is None and old.uniform:
+    known = old.uniform or _is_step(s, old, new)
+    if divergence is not None and divergence.kind != "rank" and joined.divergence is None and known:
         note = f"`{shown(s.target)}` is changed on some ranks only"
         step = frame.step("flow", position(s.target), note)
         if old.container or old.element_types:
@@ -98,6 +99,12 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         attributes.store_item(frame, s.target, joined, grouped=True)
     else:
         bind(frame, s.target, joined)
+
+
+def _is_step(s: f.AugAssign, old: Value, new: Value) -> bool:
+    """`self.skipped += 1`: a counter, whatever it was before. What the ranks agree on is no count of their own."""
+    number = new.const is not None and new.const.isdigit()
+    return number and s.op in ("Add", "Sub") and type(s.target) is f.Attr and not (old.agreed or old.deps or old.data)
 
 
 def _return(frame: Frame, s: f.Return) -> None:

@@ -34,7 +34,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
         return entry
     if base.entries and type(e.index) is not f.Const and is_table(v for _, v in base.entries):
-        return Value(target=SeveralTarget(tuple(v for _, v in base.entries)))
+        return Value(target=SeveralTarget(tuple(v for _, v in base.entries)), divergence=index.divergence)
     environment = attributes.environment_value(frame, e.base, e.index, e.pos)
     if environment is not None:
         return environment

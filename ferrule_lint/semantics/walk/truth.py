@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Deps,
     Divergence,
     Value,
+    is_member,
     recast,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
@@ -55,12 +56,13 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
     if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
         return Known(True), Value(uniform=True, const="True")
-    if value.const is not None and value.divergence is None and not value.deps:
+    if value.const is not None and value.divergence is None and not value.deps and not is_member(value.const):
         truth = value.const not in ("None", "False", "0", "0.0", "''", '""', "b''")
         if value.const in ("<given>",):
             truth = True
         return Known(truth), Value(uniform=True, const=repr(truth))
-    if value.target is not None and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
+    surely = value.presence is None and value.divergence is None
+    if surely and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
         return Known(True), Value(uniform=True, const="True")
     asked = first_rank.truth(value)
     if asked is not None:
