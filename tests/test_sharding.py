@@ -9,7 +9,7 @@ from pipeline import project
 
 from ferrule_lint.engine import lint
 from ferrule_lint.project.config import load_settings
-from ferrule_lint.semantics.project.sharding import MOST_CANDIDATES
+from ferrule_lint.semantics.project.sharding import MOST_CANDIDATES, MOST_MEANT
 
 MODEL = """
 from torch import nn
@@ -56,6 +56,8 @@ SHARDED = ("torch", "torch.distributed.fsdp.fully_shard(model)")
         (CONFIGURED, MOST_CANDIDATES, []),
         # the code itself shards, and so a model of the library
         (SHARDED, MOST_CANDIDATES, ["FER107"]),
+        (SHARDED, MOST_MEANT - 1, ["FER107"]),
+        (SHARDED, MOST_MEANT, []),
     ],
 )
 def test_what_a_configuration_shards_is_one_of_few_modules(
@@ -67,6 +69,25 @@ def test_what_a_configuration_shards_is_one_of_few_modules(
         "models/captioner.py": MODEL,
         "models/layers.py": "from torch import nn\n" + "".join(LAYER.format(number=i) for i in range(layers)),
         "models/train.py": TRAIN.format(library=library, shard=call),
+    }
+    project(tmp_path, files)
+    report = lint([tmp_path], load_settings(tmp_path), use_cache=False)
+    assert [finding.code for finding in report.findings] == found
+
+
+@pytest.mark.parametrize(("models", "found"), [(MOST_MEANT - 1, ["FER107"]), (MOST_MEANT, [])])
+def test_a_base_of_all_models_of_a_library_tells_no_class(tmp_path: Path, models: int, found: list[str]) -> None:
+    """`fully_shard(model)` where `model: Base`: of a class with few below it, and of a library's."""
+    base = "from torch import nn\n\n\nclass Base(nn.Module):\n    pass\n"
+    layer = LAYER.replace("nn.Module", "Base")
+    files = {
+        "models/__init__.py": "",
+        "models/base.py": base,
+        "models/captioner.py": "from models.base import Base\n" + MODEL.replace("(nn.Module)", "(Base)"),
+        "models/layers.py": "from torch import nn\nfrom models.base import Base\n"
+        + "".join(layer.format(number=i) for i in range(models)),
+        "models/train.py": "from models.base import Base\n"
+        + TRAIN.format(library="torch", shard=SHARDED[1]).replace("(model,", "(model: Base,"),
     }
     project(tmp_path, files)
     report = lint([tmp_path], load_settings(tmp_path), use_cache=False)

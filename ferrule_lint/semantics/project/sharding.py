@@ -36,6 +36,8 @@ _HINT = re.compile(
 _DEEPEST_SUBMODULE = 4
 #: classes of modules among which one of unknown class is looked for, where a configuration decides that it is sharded
 MOST_CANDIDATES = 100
+#: the same where the code itself shards something of unknown class, or of a class with as many below it
+MOST_MEANT = 1000
 
 
 class Sharding:
@@ -220,6 +222,7 @@ class Sharding:
                         if last_name(call.func) in wrapping:
                             serves = not trained and training.without_gradients(module, owner)
                             self._consider(module, owner, call, serves)
+        self._weigh_unknown()
         self._weigh_configured()
 
     def evidence(self) -> list[str]:
@@ -282,6 +285,14 @@ class Sharding:
                 self._generic_in.add(path)
                 self._generic = Confidence.MEDIUM
 
+    def _weigh_unknown(self) -> None:
+        """Take what the code shards for a guess where any of a whole library's models can be meant."""
+        modules = self._modules_of_project() if self._generic is not None and self._generic > Confidence.LOW else []
+        if len(modules) > MOST_MEANT:
+            near = nearness.Nearness(self._analysis, self._generic_in)
+            if sum(info.module.path in near for info in modules) > MOST_MEANT:
+                self._generic = Confidence.LOW
+
     def _modules_of_project(self) -> list[ClassInfo]:
         files = self._analysis.names.modules
         classes = (info for path in sorted(files) if not is_test(path) for info in files[path].classes.values())
@@ -292,7 +303,9 @@ class Sharding:
     ) -> None:
         assert self._classes is not None
         shards = model.wraps == "shards"
-        classes = self._analysis.classes_of(module, owner, expr)
+        told = self._analysis.classes_of(module, owner, expr)
+        # `model: PreTrainedModel`, from which all models of a library inherit, tells no class
+        classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= MOST_MEANT]
         if not classes and shards:
             if not self._is_of_library(module, expr):
                 self._any_module(module, serves, model.configured)
