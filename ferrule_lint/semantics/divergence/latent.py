@@ -142,6 +142,12 @@ def _function_of(value: Value) -> FunctionTarget | None:
     return target if type(target) is FunctionTarget else None
 
 
+def _is_dealt_out(length: Divergence) -> bool:
+    """Whether all that is said of a number of items is that they are, or were made of, the rank's own batch: nothing
+    was read, left out or put aside on the way. A loader deals out as many to every rank."""
+    return length.kind == "data" and not any(step.role == "flow" for step in length.why)
+
+
 def _is_needed(frame: Frame, call: f.Call | None, name: str, summary: Summary) -> bool:
     """Whether the caller takes for granted what it passes: without it, it would not get far after the call."""
     function = summary.function
@@ -189,6 +195,8 @@ def raise_or_pass_on(
                     continue  # how much a rank sends and how much the next one receives follow from their places
                 if latent.needs == "trips" and found.empty and rounds_of(value) is None:
                     found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
+                if latent.needs == "trips" and found is value.length and _is_dealt_out(found):
+                    found = found.at_most(Confidence.LOW)
                 if how == PRESENT and found.kind == "rank" and latent.event.op == "forward":
                     found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them
                 if overlap(found.axes, latent.event.axes) and latent.event.axes != UNKNOWN_GROUP:

@@ -79,7 +79,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     if e.kind == "set":
         unordered = None if numbers(e) else no_order(frame, e.pos)
     length = next((d for i in iterables if (d := rounds_of(i)) is not None), None)
-    length = worse(length, filtered)
+    length = worse(filtered, length)  # what is left out says more than how many there were
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
