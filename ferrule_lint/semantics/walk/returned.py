@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join, settled, worse
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, PRESENT, Value, join, settled, worse
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -43,13 +44,14 @@ def result_of(frame: Frame) -> Value:
         return result
     return result._replace(
         items=tuple(
-            [_told_apart(part, [(items[i], cs) for items, cs in parts_of]) for i, part in enumerate(result.items)]
+            [_told_apart(part, [(items[i], cs) for items, cs in parts_of], True) for i, part in enumerate(result.items)]
         )
     )
 
 
-def _told_apart(result: Value, returns: Sequence[tuple[Value, tuple[Formula, ...]]]) -> Value:
-    """What is returned in several places, or a part of it, with what the conditions say of which place it is."""
+def _told_apart(result: Value, returns: Sequence[tuple[Value, tuple[Formula, ...]]], of_tuple: bool = False) -> Value:
+    """What is returned in several places, or a part of it, with what the conditions say of which place it is; a part
+    that names which inputs there are (`return images, "images"`) is for callers that have chosen them."""
     values = [v for v, _ in returns]
     consts = {v.const for v in values}
     if len(consts) > 1:
@@ -59,15 +61,15 @@ def _told_apart(result: Value, returns: Sequence[tuple[Value, tuple[Formula, ...
                 for atom in atoms(formula):
                     if atom.divergence is not None and not all(v.uniform and v.const is None for v in values):
                         if value.const is not None:
-                            result = result._replace(
-                                uniform=False,
-                                divergence=worse(result.divergence, atom.divergence),
-                                presence=worse(result.presence, atom.divergence)
-                                if atom.key in absent
-                                else result.presence,
-                            )
+                            why = atom.divergence
+                            if of_tuple and why.kind == "structure":
+                                why = why.at_most(Confidence.LOW)
+                            presence = worse(result.presence, why) if atom.key in absent else result.presence
+                            divergence = worse(result.divergence, why)
+                            result = result._replace(uniform=False, divergence=divergence, presence=presence)
                     elif atom.deps and value.const is not None:
-                        result = result._replace(uniform=False, deps=result.deps | atom.deps)
+                        deps = frozenset([d for d in atom.deps if d[1] != PRESENT]) if of_tuple else atom.deps
+                        result = result._replace(uniform=False, deps=result.deps | deps)
     if result.uniform:
         same = all(v == values[0] for v in values)
         if not same and any(conditions for _, conditions in returns):
