@@ -634,7 +634,7 @@ class Analysis:
 def _written(frame: Frame, summary: Summary, call: f.Call | None, receiver: bool) -> None:
     """At a call: the files that the callee writes, by its arguments."""
     function = summary.function
-    if call is None or function is None or summary.written == (NOTHING, NOTHING):
+    if call is None or function is None or not any(summary.written):
         return
     one, every = (
         [e for name in sorted(names) if (e := given.passed(call, function, receiver, name)) is not None]
