@@ -354,12 +354,13 @@ def serialised(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _isinstance(frame: Frame, arguments: Arguments) -> Value:
-    """`isinstance(x, C)`: what is None is an instance of nothing that is asked for."""
+    """`isinstance(x, C)`: None is an instance of nothing else than its own class and `object`."""
     asked, expr = arguments.positional[:1], arguments.expr
     nothing = asked and asked[0].const == "None" and not (asked[0].divergence or asked[0].presence or asked[0].deps)
-    if not nothing or len(expr.args) != 2 or re.search(r"\b(None|NoneType|object)\b", render(expr.args[1])):
+    if not nothing or len(expr.args) != 2:
         return UNIFORM
-    return Value(uniform=True, const="False")
+    its_own = re.search(r"\b(None|NoneType|Optional|object)\b", render(expr.args[1])) is not None
+    return Value(uniform=True, const=repr(its_own))
 
 
 _Handler = Callable[["Frame", "Arguments"], Value]

@@ -50,8 +50,8 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     if divergence is not None:
         joined = _made_apart(joined, a, b, divergence)
         if a.target != b.target and {type(a.target), type(b.target)} <= _FUNCTIONS:
-            differ = worse(joined.divergence, divergence)
-            return joined._replace(uniform=False, divergence=differ, target=SeveralTarget((a, b)))
+            apart = worse(joined.divergence, divergence)
+            return joined._replace(uniform=False, divergence=apart, target=SeveralTarget((a, b)))
     if divergence is None and (one := settled(a, b)) is not None:
         return one
     deps = NO_DEPS
