@@ -68,7 +68,7 @@ def test_statements_are_those_of_a_walk_in_its_order() -> None:
 def test_a_walk_yields_every_name_and_no_position() -> None:
     nodes = list(walk(extract(b"x = f(a.b[c], *d, e=g if h else {i: j for i in k})").body))
     assert {n.id for n in nodes if type(n) is f.Name} == set("xfacdghijk")
-    assert not [n for n in nodes if type(n) is tuple and n and type(n[0]) is int]  # type: ignore[misc]
+    assert not [n for n in nodes if type(n) is tuple and n and type(n[0]) is int]
 
 
 def test_an_outline_is_made_once() -> None:

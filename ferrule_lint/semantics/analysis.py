@@ -11,7 +11,7 @@ from __future__ import annotations
 import collections
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
@@ -77,6 +77,10 @@ _LISTS = frozenset(
 Context = tuple[tuple[str, Value], ...]
 
 
+#: a call for an attribute layer: the function, the class of its receiver, the layer, the depth, what it is nested in
+LightKey: TypeAlias = tuple[str, str, int, int, Frame | None]
+
+
 class LightResult(NamedTuple):
     """What a call returns, for an attribute layer."""
 
@@ -130,11 +134,11 @@ class Analysis:
         self._read: dict[object, int] = {}
         self._modules: Memo[str, bool] = Memo(reads)
         self._axes: dict[str, Axes | None] = {}
-        self._light: Memo[tuple[object, ...], LightResult] = Memo(reads)
+        self._light: Memo[LightKey, LightResult] = Memo(reads)
         #: how far down calls for attribute layers have gone, and whether they have read a layer, in what is being done
         self.light_reach = 0
         self.reads_layer = False
-        self._light_open: set[tuple[object, ...]] = set()
+        self._light_open: set[LightKey] = set()
         #: what parameters hold as far as their functions tell, by its id, their names and whether it is a module's
         self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
         #: what functions reduce or gather, by their id; see `admissions`
@@ -412,7 +416,7 @@ class Analysis:
             self.light_reach = frame.depth
         if frame.depth >= DEEPEST_LIGHT_CALL:
             return UNKNOWN
-        key = (function.id, info.id if info else "", frame.light, frame.depth, closure)
+        key: LightKey = (function.id, info.id if info else "", frame.light, frame.depth, closure)
         known = self._light_known(key)
         if known is not None:
             self.light_reach = max(self.light_reach, frame.depth + known.span)
@@ -440,24 +444,24 @@ class Analysis:
             self.light_reach = max(reach, self.light_reach)
             self.reads_layer = layer or self.reads_layer
 
-    def _light_known(self, key: tuple[object, ...]) -> LightResult | None:
+    def _light_known(self, key: LightKey) -> LightResult | None:
         """The result of a call that was made before: in the same layer as deep down, or where neither is seen in it."""
         if key in self._light:
             return self._light[key]
         function, info, light, depth, closure = key
-        for layer in (light, 3 - light):  # type: ignore[operator]
+        for layer in (light, 3 - light):
             for other in range(DEEPEST_LIGHT_CALL):
-                same = (function, info, layer, other, closure)
+                same: LightKey = (function, info, layer, other, closure)
                 if same not in self._light or (other == depth and layer == light):
                     continue
                 known = self._light.look(same)
-                if (layer != light and known.reads_layer) or max(other, depth) + known.span >= DEEPEST_LIGHT_CALL:  # type: ignore[call-overload]
+                if (layer != light and known.reads_layer) or max(other, depth) + known.span >= DEEPEST_LIGHT_CALL:
                     continue
                 return self._light[same]
         return None
 
     def _light_result(
-        self, frame: Frame, inner: Frame, key: tuple[object, ...], annotated: ClassInfo | None, bound: dict[str, Value]
+        self, frame: Frame, inner: Frame, key: LightKey, annotated: ClassInfo | None, bound: dict[str, Value]
     ) -> Value:
         """What is returned, by the summary alone; it is kept if that does not depend on who calls."""
         result = returned.result_of(inner)
