@@ -26,6 +26,7 @@ import sys
 import tarfile
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -48,7 +49,9 @@ class CannotRun(Exception):
 @dataclass(frozen=True, slots=True)
 class Repository:
     name: str
+    #: 40 hex digits; "" where the record names the version of a wheel instead
     commit: str
+    wheel: str = ""
 
     @property
     def folder(self) -> str:
@@ -125,10 +128,15 @@ def load(text: str) -> tuple[list[Repository], list[Entry]]:
     repositories: list[Repository] = []
     where = "record: repository"
     for item in get({"repository": [], **data}, "repository", list, "record"):
-        repository = Repository(get(item, "name", str, where), get(item, "commit", str, where))
+        is_wheel = isinstance(item, dict) and "wheel" in item
+        state = get(item, "wheel" if is_wheel else "commit", str, where)
+        name = get(item, "name", str, where)
+        repository = Repository(name, "", state) if is_wheel else Repository(name, state)
         if not re.fullmatch(r"[\w.-]+/[\w.-]+", repository.name):
             raise CannotRun(f"record: repository {repository.name!r} is not owner/name")
-        if not re.fullmatch(r"[0-9a-f]{40}", repository.commit):
+        if is_wheel and not re.fullmatch(r"[\w.+!]+", state):
+            raise CannotRun(f"record: {repository.name}: wheel {state!r} is no version")
+        if not is_wheel and not re.fullmatch(r"[0-9a-f]{40}", repository.commit):
             raise CannotRun(f"record: {repository.name}: commit {repository.commit!r} is not 40 hex digits")
         repositories.append(repository)
     names = [r.name for r in repositories]
@@ -180,7 +188,8 @@ def dump(repositories: Sequence[Repository], entries: Iterable[Entry]) -> str:
     order = {r.name: i for i, r in enumerate(repositories)}
     parts = [HEADER]
     for repository in repositories:
-        parts.append(f"\n[[repository]]\nname = {quote(repository.name)}\ncommit = {quote(repository.commit)}\n")
+        state = f"wheel = {quote(repository.wheel)}" if repository.wheel else f"commit = {quote(repository.commit)}"
+        parts.append(f"\n[[repository]]\nname = {quote(repository.name)}\n{state}\n")
     for e in sorted(entries, key=lambda e: (order[e.repo], e.path, e.line, e.code, e.fingerprint)):
         parts.append(
             f"\n[[finding]]\nrepo = {quote(e.repo)}\ncode = {quote(e.code)}\npath = {quote(e.path)}\nline = {e.line}\n"
@@ -234,6 +243,16 @@ def extract(repo: pathlib.Path, commit: str, to: pathlib.Path) -> None:
             target = to.joinpath(*name.parts)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(source.read())
+
+
+def unpack(folder: pathlib.Path, version: str, to: pathlib.Path) -> None:
+    """The same files as `extract`, from the one wheel of this version in a folder."""
+    wheels = sorted(folder.glob(f"*-{version}-*.whl"))
+    if len(wheels) != 1:
+        raise CannotRun(f"{folder}: {len(wheels) or 'no'} wheels of version {version}")
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        # `extract` leaves out what would lead out of the folder
+        wheel.extractall(to, [name for name in wheel.namelist() if is_wanted(name)])
 
 
 def copy(tree: pathlib.Path, to: pathlib.Path) -> None:
@@ -397,7 +416,8 @@ def show(results: Mapping[str, tuple[Repository, Result, Comparison]]) -> Compar
     for repository, result, comparison in results.values():
         every.add(comparison)
         print(
-            f"{repository.name} @ {repository.commit[:12]}: {len(result.findings)} findings in {result.files} files, "
+            f"{repository.name} @ {repository.wheel or repository.commit[:12]}: "
+            f"{len(result.findings)} findings in {result.files} files, "
             f"{result.lines} lines ({result.seconds:.1f} s, ferrule-lint {result.version})"
         )
         by_rule = judged(comparison)
@@ -455,6 +475,8 @@ def run_one(repository: Repository, args: argparse.Namespace, tree: pathlib.Path
         root.mkdir()
         if tree is not None:
             copy(tree, root)
+        elif args.mirror is not None and repository.wheel:
+            unpack(args.mirror / repository.folder, repository.wheel, root)
         elif args.mirror is not None:
             extract(args.mirror / repository.folder / "repo", repository.commit, root)
         else:

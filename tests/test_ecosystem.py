@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -245,6 +246,25 @@ def test_a_missing_commit_or_clone_cannot_be_run_and_keeps_its_record(
     assert "no clone at" in capsys.readouterr().err
 
 
+def test_a_wheel_is_read_at_the_version_of_the_record(
+    run: Run, record: pathlib.Path, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "mirror" / "own+proj"
+    folder.mkdir(parents=True)
+    for version in ("1.2.0", "1.3.0"):
+        with zipfile.ZipFile(folder / f"proj-{version}-py3-none-any.whl", "w") as wheel:
+            wheel.writestr("proj/a.py", f"barrier()  # FER102\nx = '{version}'\n")
+            wheel.writestr("proj/notes.txt", "gather()  # FER201\n")
+    record.write_text(RECORD.replace(f'commit = "{COMMIT}"', 'wheel = "1.2.0"'))
+    assert run("--mirror", str(folder.parent), "--update", tree=None) == 0
+    assert [f["path"] for f in findings_of(record)] == ["proj/a.py"]
+    assert 'wheel = "1.2.0"' in record.read_text()
+    assert "own/proj @ 1.2.0" in capsys.readouterr().out
+    (folder / "proj-1.2.0-py3-none-any.whl").unlink()
+    assert run("--mirror", str(folder.parent), tree=None) == 2
+    assert "no wheels of version 1.2.0" in capsys.readouterr().err
+
+
 def test_repositories_that_were_not_run_keep_their_findings(run: Run, record: pathlib.Path) -> None:
     other = (
         f'[[repository]]\nname = "own/other"\ncommit = "{COMMIT}"\n[[finding]]\nrepo = "own/other"\ncode = "FER101"\n'
@@ -309,6 +329,7 @@ def finding(**changes: object) -> str:
         ("repository = 1", "`repository` must be of type list"),
         (RECORD.replace(COMMIT, "main"), "not 40 hex digits"),
         (RECORD.replace("own/", ""), "is not owner/name"),
+        (RECORD.replace(f'commit = "{COMMIT}"', 'wheel = "*"'), "is no version"),
         (RECORD * 2, "twice"),
         (finding(line="3"), "`line` must be of type int"),
         (finding(repo="a/b"), "no [[repository]] is called 'a/b'"),
