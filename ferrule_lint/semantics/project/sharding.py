@@ -17,6 +17,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.project import nearness, parameters, training
+from ferrule_lint.semantics.project.buffers import Buffers
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.reads import Memo
@@ -61,10 +62,10 @@ class Sharding:
         self._configured_in: set[str] = set()
         #: all files that wrap something, or tell a library to
         self._wraps_in: set[str] = set()
-        self._near: nearness.Nearness | None = None
-        self._near_wraps: nearness.Nearness | None = None
-        #: what is known of classes: whether instances have buffers; whether DDP is told to leave them alone
-        self._buffered: Memo[str, bool] = Memo(analysis.names.reads)
+        #: the files that can have to do with either, by the question
+        self._near: dict[str, nearness.Nearness] = {}
+        #: which modules have buffers; whether DDP is told to leave them alone
+        self._buffers = Buffers(analysis)
         self._keeps_buffers = False
         #: whether classes have no parameters, once they have been asked for
         self._bare: Memo[str, bool] = Memo(analysis.names.reads)
@@ -107,34 +108,7 @@ class Sharding:
         https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
         """
         self._gather()
-        return not self._keeps_buffers and any(self._has_buffers(info, 0) for info in classes)
-
-    def _has_buffers(self, info: ClassInfo, depth: int) -> bool:
-        """Whether a module registers buffers, or one of its parts does, or makes a layer of running statistics."""
-        if info.id not in self._buffered and depth > _DEEPEST_SUBMODULE:
-            return False
-        return self._buffered.find(info.id, lambda: self._registers_buffers(info, depth), False)
-
-    def _registers_buffers(self, info: ClassInfo, depth: int) -> bool:
-        for c in self._analysis.names.mro(info):
-            for call in (call for m in c.methods.values() for call in m.calls):
-                part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
-                if _makes_buffer(call) or (type(part) is ClassInfo and self._has_buffers(part, depth + 1)):
-                    return True
-            if any(self._has_buffers(part, depth + 1) for part in self._parts_given(c)):
-                return True
-        return False
-
-    def _parts_given(self, info: ClassInfo) -> list[ClassInfo]:
-        """The classes of modules that an instance is made with and keeps, by their annotations: `self.body = body`."""
-        made = info.methods.get("__init__")
-        if made is None:
-            return []
-        kept = {
-            s.value.id for s in made.body if type(s) is f.Assign and type(s.value) is f.Name and _of_self(s.targets)
-        }
-        given = (self._analysis.annotated_class(p.annotation, info.module) for p in made.parameters if p.name in kept)
-        return [part for part in given if part is not None and self._analysis.is_module(part)]
+        return not self._keeps_buffers and any(self._buffers.has(info) for info in classes)
 
     @property
     def unknown(self) -> Confidence | None:
@@ -168,33 +142,27 @@ class Sharding:
 
     def is_near(self, path: str) -> bool:
         """Whether a module of this file may be the one of unknown class that is sharded."""
-        if self._setting != "auto":
-            return True
-        self._gather()
-        if self._gathering:
-            return True  # asked for while the evidence is being gathered
-        reads = self._analysis.names.reads
-        reads.ask("near", path)
-        with reads.apart():
-            if self._near is None:
-                self._near = nearness.Nearness(self._analysis, self._generic_in)
-            return path in self._near
+        return self._is_near_to(path, "near", self._generic_in)
 
     def is_near_wraps(self, path: str) -> bool:
         """Whether what runs in this file can be a module that any file wraps, of a class that is known or is not: of a
         repository of examples, a program that wraps nothing runs in one process, whatever the others do with the same
         layers."""
+        return self._is_near_to(path, "near_wraps", self._wraps_in)
+
+    def _is_near_to(self, path: str, question: str, wrapping: set[str]) -> bool:
+        """`wrapping`: the files, once all evidence has been gathered."""
         if self._setting != "auto":
             return True
         self._gather()
         if self._gathering:
             return True  # asked for while the evidence is being gathered
         reads = self._analysis.names.reads
-        reads.ask("near_wraps", path)
+        reads.ask(question, path)
         with reads.apart():
-            if self._near_wraps is None:
-                self._near_wraps = nearness.Nearness(self._analysis, self._wraps_in)
-            return path in self._near_wraps
+            if question not in self._near:
+                self._near[question] = nearness.Nearness(self._analysis, wrapping)
+            return path in self._near[question]
 
     def _mro(self, info: ClassInfo) -> list[ClassInfo]:
         return list(self._analysis.names.mro(info))
@@ -376,19 +344,3 @@ def _mentions_sharding(module: ModuleInfo) -> bool:
     if any(_HINT.search(dotted) for dotted, _ in module.imports.values()):
         return True
     return any(_HINT.search(name) for name in module.functions)
-
-
-#: layers that keep running statistics
-_STATISTICS = re.compile(r"(Lazy)?(Sync)?BatchNorm(\dd)?")
-
-
-def _of_self(targets: tuple[f.Expr, ...]) -> bool:
-    return any(type(t) is f.Attr and type(t.base) is f.Name and t.base.id == "self" for t in targets)
-
-
-def _makes_buffer(call: f.Call) -> bool:
-    """`self.register_buffer(name, tensor)`; a buffer of None is none."""
-    name = last_name(call.func)
-    if name == "register_buffer":
-        return len(call.args) < 2 or call.args[1] != f.Const("None")
-    return _STATISTICS.fullmatch(name) is not None

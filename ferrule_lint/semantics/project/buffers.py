@@ -1,0 +1,67 @@
+"""Which modules have buffers: DDP's forward sends those of the first rank to the others."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.entities import ClassInfo
+from ferrule_lint.semantics.project.reads import Memo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+_DEEPEST_PART = 4
+
+
+class Buffers:
+    """What is known of the classes of modules that somebody has asked for."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._known: Memo[str, bool] = Memo(analysis.names.reads)
+
+    def has(self, info: ClassInfo, depth: int = 0) -> bool:
+        """Whether a module registers buffers, or one of its parts does, or makes a layer of running statistics."""
+        if info.id not in self._known and depth > _DEEPEST_PART:
+            return False
+        return self._known.find(info.id, lambda: self._registers(info, depth), False)
+
+    def _registers(self, info: ClassInfo, depth: int) -> bool:
+        for c in self._analysis.names.mro(info):
+            for call in (call for m in c.methods.values() for call in m.calls):
+                part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
+                if _makes_buffer(call) or (type(part) is ClassInfo and self.has(part, depth + 1)):
+                    return True
+            if any(self.has(part, depth + 1) for part in self._parts_given(c)):
+                return True
+        return False
+
+    def _parts_given(self, info: ClassInfo) -> list[ClassInfo]:
+        """The classes of modules that an instance is made with and keeps, by their annotations: `self.body = body`."""
+        made = info.methods.get("__init__")
+        if made is None:
+            return []
+        kept = {
+            s.value.id for s in made.body if type(s) is f.Assign and type(s.value) is f.Name and _of_self(s.targets)
+        }
+        given = (self._analysis.annotated_class(p.annotation, info.module) for p in made.parameters if p.name in kept)
+        return [part for part in given if part is not None and self._analysis.is_module(part)]
+
+
+#: layers that keep running statistics
+_STATISTICS = re.compile(r"(Lazy)?(Sync)?BatchNorm(\dd)?")
+
+
+def _of_self(targets: tuple[f.Expr, ...]) -> bool:
+    return any(type(t) is f.Attr and type(t.base) is f.Name and t.base.id == "self" for t in targets)
+
+
+def _makes_buffer(call: f.Call) -> bool:
+    """`self.register_buffer(name, tensor)`; a buffer of None is none."""
+    name = last_name(call.func)
+    if name == "register_buffer":
+        return len(call.args) < 2 or call.args[1] != f.Const("None")
+    return _STATISTICS.fullmatch(name) is not None
