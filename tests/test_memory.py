@@ -20,6 +20,7 @@ from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
 from ferrule_lint.project.config import load_settings
 from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.hierarchy import MOST_HEIRS
 
 BASE = """\
 import torch.distributed as dist
@@ -129,6 +130,11 @@ def test_only_what_an_edit_concerns_is_checked_again(root: Path, checked: list[s
     assert checked == ["pkg/alone.py"]
 
 
+def heirs(number: int) -> str:
+    """Further classes that inherit from `Base`, beside the two that do."""
+    return "from pkg.base import Base\n" + "".join(f"class Heir{i}(Base):\n    pass\n" for i in range(number))
+
+
 @pytest.mark.parametrize(
     ("name", "text", "found"),
     [
@@ -139,6 +145,8 @@ def test_only_what_an_edit_concerns_is_checked_again(root: Path, checked: list[s
         ("settings.py", "import torch.distributed as dist\nMAIN = dist.get_rank()\n", 0),
         ("manager.py", FINISHING, 3),
         ("new.py", SUBCLASS, 3),
+        ("heirs.py", heirs(MOST_HEIRS - 2), 2),
+        ("heirs.py", heirs(MOST_HEIRS), 0),
     ],
 )
 def test_what_an_edit_concerns_is_checked_again(root: Path, name: str, text: str, found: int) -> None:

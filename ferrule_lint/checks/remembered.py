@@ -166,6 +166,7 @@ _QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
     "method": lambda analysis, name: analysis.names.with_method(name),
     "mention": lambda analysis, name: [module.path for module in analysis.names.mentioning(name)],
     "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
+    "heirs": lambda analysis, cls: [str(analysis.hierarchy.has_many_heirs(cls))],
     "feed": lambda analysis, name: [str(analysis.threads.feed(name))],
     "handled": lambda analysis, name: [str(analysis.exceptions.handled(name))],
     "back end": lambda analysis, path: [str(analysis.back_ends.may_shard(path))],

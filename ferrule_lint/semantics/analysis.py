@@ -380,7 +380,7 @@ class Analysis:
                 return receiver.target.info
             for info in sorted(receiver.types, key=lambda c: c.id):
                 if owner in self.names.mro(info):
-                    return info
+                    return owner if self.hierarchy.has_many_heirs(owner.id) else info
         return owner
 
     def _left_behind(self, frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
@@ -641,7 +641,7 @@ def _written(frame: Frame, summary: Summary, call: f.Call | None, receiver: bool
     if call is None or function is None or not any(summary.written):
         return
     one, every = (
-        [e for name in sorted(names) if (e := given.passed(call, function, receiver, name)) is not None]
+        [e for name in sorted(names) if (e := passed(call, function, receiver, name)) is not None]
         for names in summary.written
     )
     guard = frame.path_divergence()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: subclasses for which one inherited method is analysed
 MOST_SUBCLASSES = 4
+#: classes that inherit from one; the methods of one with more are analysed for none of them by itself when called on it
+MOST_HEIRS = 100
 #: implementations of one abstract method; one with more is no interface for communication
 MOST_IMPLEMENTATIONS = 6
 _DEEPEST = 6
@@ -46,6 +48,7 @@ class Hierarchy:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._below: Memo[str, list[ClassInfo]] = Memo(analysis.names.reads)
+        self._has_heirs: dict[str, bool] = {}
         #: last name of a base -> (class that has it, file); names -> what imports make of them
         self._by_base: dict[str, list[tuple[str, str]]] | None = None
         self._renamed: dict[str, set[str]] = {}
@@ -55,6 +58,19 @@ class Hierarchy:
     def below(self, info: ClassInfo) -> list[ClassInfo]:
         """The classes of the project that inherit from a class, in the order of their files."""
         return self._below.find(info.id, lambda: self._found_below(info), [])
+
+    def has_many_heirs(self, cls: str) -> bool:
+        """Whether a whole library of classes inherits from one, by its id: what its methods do for each of them would
+        be looked at hundreds of times, and hardly ever differs."""
+        reads = self._analysis.names.reads
+        reads.ask("heirs", cls)
+        if cls not in self._has_heirs:
+            path, _, name = cls.rpartition(":")
+            with reads.apart():
+                module = self._analysis.names.modules.get(path)
+                info = module.classes.get(name) if module is not None else None
+                self._has_heirs[cls] = info is not None and len(self.below(info)) > MOST_HEIRS
+        return self._has_heirs[cls]
 
     def _found_below(self, info: ClassInfo) -> list[ClassInfo]:
         names = self._analysis.names
