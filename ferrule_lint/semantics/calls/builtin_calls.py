@@ -315,6 +315,12 @@ def _getenv(frame: Frame, arguments: Arguments) -> Value:
     return environment.variable(frame, const, arguments.expr.pos)
 
 
+def _of_sets(frame: Frame, arguments: Arguments) -> Value | None:
+    """`set.union(*gathered)`: of what the ranks have agreed on, the same everywhere."""
+    given = arguments.values
+    return join(given)._replace(const=None, items=None, target=None) if given and all(v.agreed for v in given) else None
+
+
 def _empty(frame: Frame, arguments: Arguments) -> Value:
     """`defaultdict(list)`: filled from here on."""
     return Value(uniform=True, container=True)
@@ -371,6 +377,8 @@ _FUNCTIONS: dict[str, _Handler] = {
     "itertools.islice": _islice,
     "set": _unordered,
     "frozenset": _unordered,
+    "set.union": _of_sets,
+    "set.intersection": _of_sets,
     "sorted": _sorted,
     "zip": _zip,
     "next": _next,

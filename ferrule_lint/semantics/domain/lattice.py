@@ -400,8 +400,10 @@ def settled(a: Value, b: Value) -> Value | None:
         left = one.divergence
         if left is not None and not (other.divergence is not None and _spans_more(other.divergence.axes, left.axes)):
             continue
-        if other.divergence or other.data or other.deps:
-            return join2(one, other)._replace(uniform=False, divergence=left, data=None, deps=one.deps)
+        if other.divergence or other.data or other.deps or other.length:
+            return join2(one, other)._replace(
+                uniform=False, divergence=left, data=None, deps=one.deps, length=one.length, emptiness=one.emptiness
+            )
     return None
 
 
