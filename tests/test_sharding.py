@@ -44,6 +44,25 @@ class Layer{number}(nn.Module):
     def forward(self, x):
         return self.linear(x)
 """
+DETECTOR = """
+import torch
+from torch import nn
+
+
+class Detector(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.classes = nn.Linear(8, 1)
+        self.boxes = nn.Linear(8, 1)
+
+    def forward(self, features: torch.Tensor, mask: torch.Tensor):
+        boxes = self.boxes(features)
+        if mask.any():
+            loss = boxes[mask].mean()
+        else:
+            loss = torch.tensor(0.0)
+        return self.classes(features).mean() + loss
+"""
 CONFIGURED = ("accelerate", "accelerator.prepare(model)")
 SHARDED = ("torch", "torch.distributed.fsdp.fully_shard(model)")
 
@@ -88,6 +107,19 @@ def test_a_base_of_all_models_of_a_library_tells_no_class(tmp_path: Path, models
         + "".join(layer.format(number=i) for i in range(models)),
         "models/train.py": "from models.base import Base\n"
         + TRAIN.format(library="torch", shard=SHARDED[1]).replace("(model,", "(model: Base,"),
+    }
+    project(tmp_path, files)
+    report = lint([tmp_path], load_settings(tmp_path), use_cache=False)
+    assert [finding.code for finding in report.findings] == found
+
+
+@pytest.mark.parametrize(("layers", "found"), [(MOST_MEANT - 1, ["FER304"]), (MOST_MEANT, [])])
+def test_what_ddp_wraps_is_one_of_a_thousand_modules(tmp_path: Path, layers: int, found: list[str]) -> None:
+    files = {
+        "models/__init__.py": "",
+        "models/detector.py": DETECTOR,
+        "models/layers.py": "from torch import nn\n" + "".join(LAYER.format(number=i) for i in range(layers)),
+        "models/train.py": TRAIN.format(library="torch", shard="torch.nn.parallel.DistributedDataParallel(model)"),
     }
     project(tmp_path, files)
     report = lint([tmp_path], load_settings(tmp_path), use_cache=False)

@@ -142,6 +142,8 @@ class Hierarchy:
         owner = function.module.classes.get(function.owner) if function.owner else None
         if owner is None or function.is_static or function.is_class_method or function.parent is not None:
             return []
+        if self.has_many_heirs(owner.id):
+            return []
         found: list[ClassInfo] = []
         seen: set[frozenset[str]] = set()
         for sub in self.below(owner):

@@ -254,12 +254,18 @@ class Sharding:
                 self._generic = Confidence.MEDIUM
 
     def _weigh_unknown(self) -> None:
-        """Take what the code shards for a guess where any of a whole library's models can be meant."""
-        modules = self._modules_of_project() if self._generic is not None and self._generic > Confidence.LOW else []
-        if len(modules) > MOST_MEANT:
-            near = nearness.Nearness(self._analysis, self._generic_in)
-            if sum(info.module.path in near for info in modules) > MOST_MEANT:
-                self._generic = Confidence.LOW
+        """Take what the code shards or hands to DDP for a guess where any of a whole library's models can be meant."""
+        modules = self._modules_of_project()
+        if len(modules) <= MOST_MEANT:
+            return
+        if self._generic is not None and self._is_lost_among(modules, self._generic_in):
+            self._generic = Confidence.LOW
+        if self._reduces_any and self._is_lost_among(modules, self._wraps_in):
+            self._reduces_any = False
+
+    def _is_lost_among(self, modules: list[ClassInfo], wrapping: set[str]) -> bool:
+        near = nearness.Nearness(self._analysis, wrapping)
+        return sum(info.module.path in near for info in modules) > MOST_MEANT
 
     def _modules_of_project(self) -> list[ClassInfo]:
         files = self._analysis.names.modules
