@@ -315,10 +315,11 @@ def _getenv(frame: Frame, arguments: Arguments) -> Value:
     return environment.variable(frame, const, arguments.expr.pos)
 
 
-def _of_sets(frame: Frame, arguments: Arguments) -> Value | None:
+def _of_sets(frame: Frame, arguments: Arguments) -> Value:
     """`set.union(*gathered)`: of what the ranks have agreed on, the same everywhere."""
     given = arguments.values
-    return join(given)._replace(const=None, items=None, target=None) if given and all(v.agreed for v in given) else None
+    agreed = bool(given) and all(v.agreed for v in given)
+    return join(given)._replace(const=None, items=None, target=None) if agreed else computed(given)
 
 
 def _empty(frame: Frame, arguments: Arguments) -> Value:
