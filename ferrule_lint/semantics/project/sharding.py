@@ -85,10 +85,11 @@ class Sharding:
             return False
         if self._reduces_any or (info is None and self._reduced):
             return True
-        if info is None:
-            return self.unknown is not None
         # a loss without parameters of its own decides on those of others
-        return self.of_class(info, bare=True) is not None or self._reduced.of(self._mro(info)) is not None
+        sharded = self.unknown if info is None else self.of_class(info, bare=True)
+        if sharded is not None and sharded > Confidence.LOW:
+            return True
+        return info is not None and self._reduced.of(self._mro(info)) is not None
 
     def is_surely_wrapped(self, info: ClassInfo) -> bool:
         """Whether instances of this very class are seen to be sharded or passed to DDP, and not just some module."""
