@@ -49,18 +49,25 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
     divergence = source.then(frame.step("flow", e.pos, note)).at_most(most)
     if own_file is None:
         _told_by_failing(frame, divergence, 0)
-    for handler in attempt.handlers if attempt is not None else ():
+    if attempt is None:
+        return
+    for handler in attempt.handlers:
         about_files = own_file is not None and "FileNotFoundError" in names_of(handler)
-        if (
-            attempt is not None
-            and handler.line in attempt.swallows
-            and (is_broad(handler) or about_files or _expects_failure(frame, handler, e))
+        if handler.line in attempt.swallows and (
+            is_broad(handler) or about_files or _expects_failure(frame, handler, e)
         ):
             attempt.fallible, attempt.guessed = not made_up, True
-            attempt.reached.add(handler.line)
-            atom = emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
-            attempt.alone.setdefault(handler.line, atom)
+            _comes_alone(frame, attempt, handler, divergence, e, before)
             return
+
+
+def _comes_alone(
+    frame: Frame, attempt: OpenTry, handler: f.Handler, divergence: Divergence, e: f.Call, before: int
+) -> None:
+    """Some rank comes to a handler by a call that only fails there."""
+    attempt.reached.add(handler.line)
+    atom = emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
+    attempt.alone.setdefault(handler.line, atom)
 
 
 def _told_by_failing(frame: Frame, divergence: Divergence, depth: int) -> None:
@@ -87,12 +94,12 @@ def _in_callee(frame: Frame, attempt: OpenTry | None, e: f.Call, before: int) ->
         return
     divergence = divergence.then(frame.step("call", e.pos, f"`{shown(e.func)}` does that"))
     _told_by_failing(frame, divergence, depth + 1)
-    for handler in attempt.handlers if attempt is not None and frame.loop_depth else ():
-        if attempt is not None and handler.line in attempt.swallows and _is_for_all(handler):
+    if attempt is None or not frame.loop_depth:
+        return
+    for handler in attempt.handlers:
+        if handler.line in attempt.swallows and _is_for_all(handler):
             attempt.fallible = attempt.guessed = True
-            attempt.reached.add(handler.line)
-            atom = emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
-            attempt.alone.setdefault(handler.line, atom)
+            _comes_alone(frame, attempt, handler, divergence, e, before)
             return
 
 

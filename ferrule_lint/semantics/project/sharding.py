@@ -249,24 +249,26 @@ class Sharding:
         """Take what a configuration decides for decided where few modules can be meant."""
         modules = self._modules_of_project() if self._configured_in else []
         for path in sorted(self._configured_in):
-            near = nearness.Nearness(self._analysis, [path])
-            if sum(info.module.path in near for info in modules) <= MOST_CANDIDATES:
+            if self._number_near(modules, [path]) <= MOST_CANDIDATES:
                 self._generic_in.add(path)
                 self._generic = Confidence.MEDIUM
 
     def _weigh_unknown(self) -> None:
         """Take what the code shards or hands to DDP for a guess where any of a whole library's models can be meant."""
-        modules = self._modules_of_project()
-        if len(modules) <= MOST_MEANT:
+        shards_any = self._generic is not None and self._generic > Confidence.LOW
+        # which classes are modules is asked of every file; that there are few of any kind, the outlines tell
+        classes = sum(len(module.outline.classes) for module in self._analysis.names.modules.values())
+        if classes <= MOST_MEANT or not (shards_any or self._reduces_any):
             return
-        if self._generic is not None and self._is_lost_among(modules, self._generic_in):
+        modules = self._modules_of_project()
+        if shards_any and self._number_near(modules, self._generic_in) > MOST_MEANT:
             self._generic = Confidence.LOW
-        if self._reduces_any and self._is_lost_among(modules, self._wraps_in):
+        if self._reduces_any and self._number_near(modules, self._wraps_in) > MOST_MEANT:
             self._reduces_any = False
 
-    def _is_lost_among(self, modules: list[ClassInfo], wrapping: set[str]) -> bool:
+    def _number_near(self, modules: list[ClassInfo], wrapping: Iterable[str]) -> int:
         near = nearness.Nearness(self._analysis, wrapping)
-        return sum(info.module.path in near for info in modules) > MOST_MEANT
+        return sum(info.module.path in near for info in modules)
 
     def _modules_of_project(self) -> list[ClassInfo]:
         files = self._analysis.names.modules

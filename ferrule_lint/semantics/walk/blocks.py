@@ -115,14 +115,14 @@ def _raised_here(
     if not name and exceptions.is_broad(handler):
         call = services.asked(frame.module, s.body)
         name = f"`{call}` asks a service" if call else ""
-    if not name and (alone is None or alone.divergence is None):
+    here, note = (handler.line, 1, handler.line, 1), "set where this rank had the exception"
+    if name:
+        least = Confidence.LOW if of_memory and failing.allocates_alike(frame, s.body) else Confidence.MEDIUM
+        divergence = frame.source(WORLD, "host", here, f"{note}: {name}", least)
+    elif alone is not None and alone.divergence is not None:
+        divergence = alone.divergence.then(frame.step("flow", here, note))
+    else:
         return env
-    least = Confidence.LOW if of_memory and failing.allocates_alike(frame, s.body) else Confidence.MEDIUM
-    note = f"set where this rank had the exception: {name}"
-    divergence = frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, least)
-    if not name and alone is not None and alone.divergence is not None:
-        here = (handler.line, 1, handler.line, 1)
-        divergence = alone.divergence.then(frame.step("flow", here, "set where this rank had the exception"))
     changed = dict(env)
     for place, value in env.items():
         if value is not before.get(place) and (value.const is not None or value.uniform):
