@@ -1,0 +1,13 @@
+"""The same program in other words: rewrites of Python that change nothing but the form.
+
+Each is a function from a module's syntax tree to another that does the same, or to the same tree where it does not
+apply. `metamorphic.py` asks that the linter says the same of both.
+"""
+
+from __future__ import annotations
+
+from rewrites import control
+from rewrites.base import Rewrite
+
+#: every rewrite, by its name
+ALL: dict[str, Rewrite] = {rewrite.name: rewrite for rewrite in control.REWRITES}

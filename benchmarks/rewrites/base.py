@@ -1,0 +1,92 @@
+"""What a rewrite is, and what several of them share."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """A change of form: what it is called, what it does in a line, and the change of one module."""
+
+    name: str
+    says: str
+    apply: Callable[[cst.Module], cst.Module]
+
+
+def by(transformer: Callable[[], cst.CSTTransformer]) -> Callable[[cst.Module], cst.Module]:
+    """The change that a fresh transformer makes."""
+    return lambda module: module.visit(transformer())
+
+
+def statement(code: str) -> cst.BaseStatement:
+    """One statement from its text."""
+    return cst.parse_statement(code)
+
+
+def code_of(node: cst.CSTNode) -> str:
+    """The text of a node."""
+    return cst.Module([]).code_for_node(node)
+
+
+def block_of(body: Iterable[cst.BaseStatement]) -> cst.IndentedBlock:
+    """An indented block; never an empty one."""
+    return cst.IndentedBlock(list(body) or [statement("pass\n")])
+
+
+def statements_of(body: cst.BaseSuite) -> list[cst.BaseStatement]:
+    """The statements of a suite, also of one on the line of its head."""
+    if isinstance(body, cst.IndentedBlock):
+        return list(body.body)
+    assert isinstance(body, cst.SimpleStatementSuite)
+    return [cst.SimpleStatementLine(list(body.body))]
+
+
+def negated(test: cst.BaseExpression) -> cst.BaseExpression:
+    """`not (test)`."""
+    return cst.parse_expression(f"not ({code_of(test)})")
+
+
+def names_read(nodes: Iterable[cst.CSTNode]) -> list[str]:
+    """The names that code reads, in the order in which they come, without built-in ones."""
+    tree = ast.parse(_dedented(nodes))
+    found = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    return [name for name in dict.fromkeys(found) if not hasattr(builtins, name)]
+
+
+def names_bound(nodes: Iterable[cst.CSTNode]) -> set[str]:
+    """The names that code assigns."""
+    tree = ast.parse(_dedented(nodes))
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+
+
+def leaves(nodes: Sequence[cst.CSTNode]) -> bool:
+    """Whether code leaves the block that it is in, or hands something out of the function while it runs."""
+    tree = ast.parse("while True:\n    def f():\n        pass\n" + _indented(_dedented(nodes)))
+    kinds = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.Nonlocal, ast.Global)
+    return any(isinstance(n, kinds) for n in ast.walk(tree))
+
+
+def _dedented(nodes: Iterable[cst.CSTNode]) -> str:
+    return "".join(code_of(node).rstrip("\n") + "\n" for node in nodes)
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
+def local_names(function: cst.FunctionDef) -> set[str]:
+    """The names that are a function's own: parameters and what it assigns, but not what it imports or defines."""
+    tree = ast.parse(_dedented([function]))
+    own: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            own.add(node.arg)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+    return own
