@@ -23,15 +23,16 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "benchmarks"))
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests"))
 
 import rewrites
 from support import lint_source
 from test_dataflow import SECTIONS
 
 from ferrule_lint.rulebook import load_rules
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 #: how many findings of each rule
 Codes = Counter[str]
