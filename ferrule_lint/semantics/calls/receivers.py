@@ -78,7 +78,7 @@ def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) ->
     if named is None:
         return None
     info, method = named
-    known = analysis.summary(method, (), info, None, frame.depth + 1)
+    known = analysis.summaries.of(method, (), info, None, frame.depth + 1)
     surely = known is not None and (issues_anyway(known[0].trace) or only_method(frame, target.name) is method)
     return analysis.call_function(
         frame, method, receiver._replace(types=frozenset({info})), arguments.positional, arguments.keywords,

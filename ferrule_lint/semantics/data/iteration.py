@@ -43,7 +43,7 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
     """An instance of a project class with what its `__iter__` tells of the number of rounds."""
     if not value.types or value.length is not None or value.items is not None:
         return value
-    frame.analysis.reads_layer = True
+    frame.analysis.light.reads_layer = True
     if frame.light == 1:
         return value
     length, deps = value.length, value.length_deps

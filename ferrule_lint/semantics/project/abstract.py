@@ -58,5 +58,5 @@ def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | 
 
 
 def _communicates(frame: Frame, sub: ClassInfo, method: FunctionInfo) -> bool:
-    known = frame.analysis.summary(method, (), sub, None, frame.depth + 1)
+    known = frame.analysis.summaries.of(method, (), sub, None, frame.depth + 1)
     return known is not None and any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in known[0].events)

@@ -47,7 +47,9 @@ class Buffers:
         kept = {
             s.value.id for s in made.body if type(s) is f.Assign and type(s.value) is f.Name and _of_self(s.targets)
         }
-        given = (self._analysis.annotated_class(p.annotation, info.module) for p in made.parameters if p.name in kept)
+        given = (
+            self._analysis.annotations.class_of(p.annotation, info.module) for p in made.parameters if p.name in kept
+        )
         return [part for part in given if part is not None and self._analysis.is_module(part)]
 
 

@@ -195,5 +195,5 @@ class Hierarchy:
         return known
 
     def _communicates(self, method: FunctionInfo, sub: ClassInfo) -> bool:
-        known = self._analysis.summary(method, (), sub, None, 0)
+        known = self._analysis.summaries.of(method, (), sub, None, 0)
         return known is not None and any(e.confidence >= Confidence.MEDIUM for e in known[0].events)

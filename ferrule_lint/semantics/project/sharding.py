@@ -302,7 +302,7 @@ class Sharding:
             return
         mro = [c for c in self._mro(info) if self._analysis.is_module(c)]
         if found.add(mro, confidence):
-            for submodule in self._analysis.attribute_classes(info):
+            for submodule in self._analysis.holders.classes(info):
                 self._add(found, submodule, confidence, depth + 1)
 
 

@@ -196,7 +196,7 @@ def _of_class(frame: Frame, e: f.Attr, base: Value, info: ClassInfo) -> Value:
             return Value(target=PartialTarget(Value(target=FunctionTarget(forward)), (UNKNOWN,), ()))
     if e.attr in FACTORIES and frame.analysis.is_module(info):
         return Value(uniform=True, target=ClassTarget(info))
-    value = frame.analysis.class_attribute(info, e.attr, frame.light)
+    value = frame.analysis.holders.class_attribute(info, e.attr)
     return value if value is not None else _by_name(frame, e) or UNKNOWN
 
 
@@ -229,7 +229,7 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
         elif method is not None:
             found.append(Value(uniform=True, target=FunctionTarget(method, receiver)))
         else:
-            held = frame.analysis.instance_attribute(info, e.attr, frame.light)
+            held = frame.analysis.holders.attribute(info, e.attr, frame.light)
             if held is not None:
                 found.append(held)
             elif (model := _base_attribute(frame, info, e.attr)) is not None:
@@ -526,13 +526,13 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     deps = frozenset({(name, "flows")})
     pos = (function_line, 1, function_line, 1)
     annotation = render(parameter.annotation) if parameter.annotation is not None else ""
-    info = frame.analysis.annotated_class(parameter.annotation, frame.module)
+    info = frame.analysis.annotations.class_of(parameter.annotation, frame.module)
     if info is not None:
         data = None
         if frame.models.convention("batch", name) is not None and not frame.analysis.is_module(info):
             data = frame.source(DP, "data", pos, f"`{name}` is the rank's own batch", Confidence.MEDIUM)
         return Value(deps=deps, types=frozenset({info}), data=data)
-    external = frame.analysis.annotated_external(parameter.annotation, frame.module)
+    external = frame.analysis.annotations.external_of(parameter.annotation, frame.module)
     role = frame.models.class_(external) if external else None
     if role is not None and role.role in ("module", "sharded", "ddp"):
         return Value(deps=deps, module=True, external=external)
@@ -549,7 +549,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
         divergence = frame.source(axes, "rank", pos, rank_names.of_parameter(name), Confidence.MEDIUM)
         return first_rank.named(Value(deps=deps, divergence=divergence), name)
-    items = frame.analysis.annotated_elements(parameter.annotation, frame.module)
+    items = frame.analysis.annotations.elements_of(parameter.annotation, frame.module)
     value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items)
     if is_set(parameter.annotation):
         value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))

@@ -100,7 +100,7 @@ def entity_value(frame: Frame, entity: ClassInfo | FunctionInfo | ModuleInfo | E
         return Value(uniform=True, target=ModuleTarget(entity))
     if isinstance(entity, External):
         return Value(uniform=True, target=ExternalTarget(entity.dotted))
-    return frame.analysis.global_variable(entity)
+    return frame.analysis.holders.global_variable(entity)
 
 
 def _const(frame: Frame, e: f.Const) -> Value:

@@ -55,7 +55,7 @@ class Holders:
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
-        self._analysis.reads_layer = True
+        self._analysis.light.reads_layer = True
         layer = 2 if reading_layer == FULL else reading_layer - 1
         if layer <= 0:
             return self._annotated(info, name)
@@ -111,13 +111,29 @@ class Holders:
         for c in self._analysis.names.mro(info):
             statement = c.attributes.get(name)
             if statement is not None and statement.annotation is not None:
-                annotated = self._analysis.annotated_class(statement.annotation, c.module)
+                annotated = self._analysis.annotations.class_of(statement.annotation, c.module)
                 if annotated is not None:
                     return Value(types=frozenset({annotated}))
-                items = self._analysis.annotated_elements(statement.annotation, c.module)
+                items = self._analysis.annotations.elements_of(statement.annotation, c.module)
                 if items:
                     return Value(element_types=items)
         return None
+
+    def classes(self, info: ClassInfo) -> list[ClassInfo]:
+        """Classes of the attributes of an instance."""
+        found: dict[str, ClassInfo] = {}
+        names = {
+            n
+            for c in self._analysis.names.mro(info)
+            for m in c.methods.values()
+            for n in self._stored_in(m)
+            if "." not in n
+        }
+        for name in sorted(names):
+            value = self.attribute(info, name, FULL)
+            for c in sorted((value.types | value.element_types) if value else (), key=lambda c: c.id):
+                found[c.id] = c
+        return list(found.values())
 
     def class_attribute(self, info: ClassInfo, name: str) -> Value | None:
         """What `Class.name` holds."""

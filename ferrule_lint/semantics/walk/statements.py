@@ -51,11 +51,11 @@ def _assign(frame: Frame, s: f.Assign) -> None:
         return
     value = frame.eval(s.value)
     if s.annotation is not None and not value.types:
-        info = frame.analysis.annotated_class(s.annotation, frame.module)
+        info = frame.analysis.annotations.class_of(s.annotation, frame.module)
         if info is not None:
             value = value._replace(types=frozenset({info}))
         elif not value.element_types:
-            value = value._replace(element_types=frame.analysis.annotated_elements(s.annotation, frame.module))
+            value = value._replace(element_types=frame.analysis.annotations.elements_of(s.annotation, frame.module))
     if is_set(s.annotation) and value.unordered is None:
         value = value._replace(unordered=no_order(frame, position(s.targets[0])))
     if frame.gradients:

@@ -1,0 +1,151 @@
+"""Calls of the project's own functions: their events, what they return, and what they leave behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import constructed, decorators, forwards
+from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed
+from ferrule_lint.semantics.calls.summaries import Context
+from ferrule_lint.semantics.control import exceptions
+from ferrule_lint.semantics.divergence import latent
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, root_of
+from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.targets import ClassTarget
+from ferrule_lint.semantics.domain.trace import CallTerm
+from ferrule_lint.semantics.gradients import gradient_order, participation
+from ferrule_lint.semantics.groups import group_use
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.walk import given, state
+from ferrule_lint.semantics.walk.frame import Frame
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+
+def call_function(
+    frame: Frame,
+    function: FunctionInfo,
+    receiver: Value | None,
+    positional: tuple[Value, ...],
+    keywords: Mapping[str, Value],
+    pos: f.Pos,
+    *,
+    call: f.Call | None = None,
+    closure: Frame | None = None,
+    raw: bool = False,
+    confidence: Confidence = Confidence.HIGH,
+) -> Value:
+    """The value of a call of a project function; its events go to the caller's trace as one term."""
+    if function.decorators and not raw:
+        wrapped = decorators.replaced(frame, function, closure)
+        if wrapped is not None:
+            return call_function(
+                frame, wrapped.function, None,
+                (*((receiver,) if receiver is not None and not function.is_static else ()), *positional),
+                keywords, pos, call=None, closure=wrapped.closure, raw=True, confidence=confidence,
+            )  # fmt: skip
+    analysis = frame.analysis
+    bound = bind_arguments(function, receiver, positional, keywords, call)
+    info = _receiver_class(analysis, function, receiver)
+    if frame.light:
+        return analysis.light.call(frame, function, info, bound, closure)
+    context = (*contexts_of(function, bound, call, analysis.models), *_classes_passed(analysis, function, bound))
+    known = analysis.summaries.of(function, context, info, closure, frame.depth + 1)
+    if known is None:
+        return UNKNOWN
+    summary, _ = known
+    if summary.busy:
+        group_use.forwarded(frame, function, bound, call)
+        return UNKNOWN
+    own = forwards.own_name(call, summary.events)
+    if summary.events:
+        best = max(e.confidence for e in summary.events)
+        if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
+            best = confidence = Confidence.LOW
+        of_some = any(v.absent is not None for v in bound.values())
+        if of_some and all(e.op == "forward" and e.hidden for e in summary.events):
+            best = Confidence.LOW  # what only some ranks have is no model that the others have parts of
+        dummy = call is not None and (forwards.stands_in(call) or forwards.runs_stand_in(call, summary.events))
+        frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy, own))
+    group_use.forwarded(frame, function, bound, call)
+    bound = constructed.bind(frame, summary, receiver, bound)
+    bound = given.bind(frame, summary, call, receiver is not None, bound)
+    exceptions.at_call(frame, summary, pos)
+    latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)
+    if not function.is_context_manager:  # what one does on leaving comes after the block
+        gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
+    _left_behind(frame, summary, call, receiver)
+    _written(frame, summary, call, receiver is not None)
+    given.after_call(frame, summary, call, receiver is not None, bound)
+    state.after_call(frame, summary, call, bound)
+    return participation.under_name(frame, instantiate(frame, summary, bound, pos), own)
+
+
+def _classes_passed(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
+    """The classes of arguments on which the function calls methods of theirs, where no annotation tells them, and
+    of modules whose forward broadcasts buffers."""
+    out: list[tuple[str, Value]] = []
+    for i, parameter in enumerate(function.parameters):
+        value = bound.get(parameter.name)
+        if value is None or len(value.types) != 1 or value.const is not None or value.target is not None:
+            continue
+        if i == 0 and function.owner is not None and not function.is_static:
+            continue
+        (info,) = value.types
+        if forwards.shares_buffers(analysis, value):
+            out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
+            continue
+        annotated = analysis.annotations.class_of(parameter.annotation, function.module)
+        if annotated is info or (annotated is not None and annotated not in analysis.names.mro(info)):
+            continue
+        if any(analysis.names.method(info, name) is not None for name in function.calls_on(parameter.name)):
+            out.append((parameter.name, Value(types=value.types)))
+    return tuple(out)
+
+
+def _receiver_class(analysis: Analysis, function: FunctionInfo, receiver: Value | None) -> ClassInfo | None:
+    owner = function.module.classes.get(function.owner) if function.owner else None
+    if receiver is not None and owner is not None:
+        if type(receiver.target) is ClassTarget:
+            return receiver.target.info
+        for info in sorted(receiver.types, key=lambda c: c.id):
+            if owner in analysis.names.mro(info):
+                return owner if analysis.hierarchy.has_many_heirs(owner.id) else info
+    return owner
+
+
+def _left_behind(frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
+    """What a call does to the variables that are passed to it."""
+    from ferrule_lint.semantics.calls.agreement import make_uniform
+    from ferrule_lint.semantics.calls.dispatch import seen_by_others
+
+    function = summary.function
+    if call is None or function is None:
+        return
+
+    def argument(name: str) -> f.Expr | None:
+        return passed(call, function, receiver is not None, name)
+
+    for name in summary.wraps:
+        seen_by_others(frame, argument(name))
+    for place, axes in summary.made_uniform.items():
+        root = root_of(place)
+        if (expr := argument(root)) is not None:
+            make_uniform(frame, given.part_of(expr, place[len(root) :]), axes)
+
+
+def _written(frame: Frame, summary: Summary, call: f.Call | None, receiver: bool) -> None:
+    """At a call: the files that the callee writes, by its arguments."""
+    function = summary.function
+    if call is None or function is None or not any(summary.written):
+        return
+    one, every = (
+        [e for name in sorted(names) if (e := passed(call, function, receiver, name)) is not None]
+        for names in summary.written
+    )
+    guard = frame.path_divergence()
+    frame.files.after_call(one, every, guard is not None and guard.kind == "rank")

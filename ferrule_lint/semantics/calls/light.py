@@ -1,0 +1,130 @@
+"""Calls for the layers of attributes: what a function returns, without events and only to a small depth."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.calls.instantiate import wrapped_classes
+from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, UNKNOWN, Value
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.walk import returned
+from ferrule_lint.semantics.walk.body import execute
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.holders import enter
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+DEEPEST_LIGHT_CALL = 3
+#: how far down calls have gone where that cannot be told
+_WITHOUT_END = 1_000
+
+#: a call for an attribute layer: the function, the class of its receiver, the layer, the depth, what it is nested in
+LightKey: TypeAlias = tuple[str, str, int, int, Frame | None]
+
+
+class LightResult(NamedTuple):
+    """What a call returns, for an attribute layer."""
+
+    value: Value
+    #: how much further down calls have gone for it
+    span: int
+    #: whether any attribute was asked for, of which another layer says something else
+    reads_layer: bool
+
+
+class LightCalls:
+    """Results of calls for attribute layers."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._known: Memo[LightKey, LightResult] = Memo(analysis.names.reads)
+        self._open: set[LightKey] = set()
+        #: how far down calls have gone, and whether they have read a layer, in what is being done
+        self._reach = 0
+        self.reads_layer = False
+
+    def call(
+        self, frame: Frame, function: FunctionInfo, info: ClassInfo | None, bound: dict[str, Value],
+        closure: Frame | None,
+    ) -> Value:  # fmt: skip
+        """A call's result for an attribute layer: no events, and only to a small depth."""
+        if function.name == "__init__" or function.is_generator:
+            return UNKNOWN
+        annotated = self._analysis.annotations.class_of(function.returns, function.module)
+        if annotated is not None and not self._tells_ranks_apart(function.returns, annotated):
+            return Value(types=frozenset({annotated}))
+        if frame.depth > self._reach:
+            self._reach = frame.depth
+        if frame.depth >= DEEPEST_LIGHT_CALL:
+            return UNKNOWN
+        key: LightKey = (function.id, info.id if info else "", frame.light, frame.depth, closure)
+        known = self._look_up(key)
+        if known is not None:
+            self._reach = max(self._reach, frame.depth + known.span)
+            self.reads_layer = self.reads_layer or known.reads_layer
+            return known.value
+        reads = self._analysis.names.reads
+        if key in self._open:
+            reads.lean(key)
+            return UNKNOWN
+        before, leans = reads.begin(), reads.leans
+        reach, layer = self._reach, self.reads_layer
+        self._reach, self.reads_layer = frame.depth, False
+        self._open.add(key)
+        try:
+            inner = Frame(
+                self._analysis, function.module, function, depth=frame.depth + 1, light=frame.light, closure=closure
+            )
+            enter(inner, function, info, {}, None)
+            execute(inner, function.body)
+            if reads.leans != leans:
+                self._reach = _WITHOUT_END  # anew, it may have the answer that was not there
+            return self._result(frame, inner, key, annotated, bound)
+        finally:
+            self._open.discard(key)
+            reads.settle(key)
+            reads.end(before)
+            self._reach = max(reach, self._reach)
+            self.reads_layer = layer or self.reads_layer
+
+    def _look_up(self, key: LightKey) -> LightResult | None:
+        """The result of a call that was made before: in the same layer as deep down, or where neither is seen in it."""
+        if key in self._known:
+            return self._known[key]
+        function, info, light, depth, closure = key
+        for layer in (light, 3 - light):
+            for other in range(DEEPEST_LIGHT_CALL):
+                same: LightKey = (function, info, layer, other, closure)
+                if same not in self._known or (other == depth and layer == light):
+                    continue
+                known = self._known.look(same)
+                if (layer != light and known.reads_layer) or max(other, depth) + known.span >= DEEPEST_LIGHT_CALL:
+                    continue
+                return self._known[same]
+        return None
+
+    def _result(
+        self, frame: Frame, inner: Frame, key: LightKey, annotated: ClassInfo | None, bound: dict[str, Value]
+    ) -> Value:
+        """What is returned, by the summary alone; it is kept if that does not depend on who calls."""
+        result = returned.result_of(inner)
+        given = [bound[name] for name, how in sorted(result.deps) if how == FLOWS and name in bound]
+        result = result._replace(deps=NO_DEPS)
+        if annotated is not None and not result.types:
+            result = result._replace(types=frozenset({annotated}))
+        wrapped: frozenset[ClassInfo] = frozenset().union(*(wrapped_classes(frame, result, v) for v in given))
+        if wrapped:
+            return result._replace(types=result.types | wrapped)  # what is wrapped elsewhere is of another class
+        self._known[key] = LightResult(result, self._reach - frame.depth, self.reads_layer)
+        return result
+
+    def _tells_ranks_apart(self, annotation: f.Expr | None, info: ClassInfo) -> bool:
+        """Whether a result of this class may be another on each rank: one that may be None, or an `Enum`'s member."""
+        quoted = type(annotation) is f.Const and not re.search(r"Optional|\|", annotation.text)
+        if type(annotation) not in (f.Name, f.Attr) and not quoted:
+            return True
+        return any(base.startswith("enum.") for base in self._analysis.names.external_bases(info))

@@ -1,0 +1,226 @@
+"""Summaries of functions, on demand and bottom-up over the call graph.
+
+A function is analysed once for each *context*: what its arguments fix of it (None / True / False, "a group is given",
+callables). Recursion is silent: a summary that is still being computed has no events and an unknown result. A summary
+that was computed while one further down the stack was open is thrown away with its cycle's root, so that what is kept
+does not depend on where the analysis began (the strongly connected components of the call graph, found on the way).
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from ferrule_lint.semantics.calls import decorators
+from ferrule_lint.semantics.control import exceptions
+from ferrule_lint.semantics.divergence import inference, latent
+from ferrule_lint.semantics.domain.lattice import NOTHING, Value
+from ferrule_lint.semantics.domain.summary import Summary
+from ferrule_lint.semantics.domain.targets import MethodTarget
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
+from ferrule_lint.semantics.gradients import gradient_order, participation, stage_values
+from ferrule_lint.semantics.project.annotations import leaves_no_none
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.walk import given, returned, sizing, state
+from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.holders import enter
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+DEEPEST_CALL = 24
+#: contexts of one function (of one class, in one closure). Real code stays below: were they to run out, it would depend
+#: on the order of the files which of them are told apart
+MOST_CONTEXTS = 256
+#: how often a summary that leans on unfinished ones is computed anew
+MOST_ATTEMPTS = 48
+#: summaries of one function, in all contexts, classes and closures
+MOST_SUMMARIES = 2048
+MOST_EVENTS = 16
+MOST_ESCAPES = 4
+
+Context: TypeAlias = tuple[tuple[str, Value], ...]
+#: a function's id, its context, the class of its receiver, what it is nested in
+Key: TypeAlias = tuple[str, Context, str, Frame | None]
+
+
+class Summaries:
+    """What functions do, seen from their callers."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._known: dict[Key, tuple[Summary, Frame | None]] = {}
+        self._open: dict[Key, int] = {}
+        #: lowest open frame that the frame at each depth has leant on
+        self._leans: list[int] = []
+        #: open functions that call themselves, as far as one has seen
+        self._again: set[Key] = set()
+        #: how many contexts of a function there are, attempts at a summary, and summaries of a function
+        self._contexts: collections.Counter[tuple[object, ...]] = collections.Counter()
+        self._attempts: collections.Counter[Key] = collections.Counter()
+        self._of_function: collections.Counter[str] = collections.Counter()
+        #: what was read for each summary
+        self._read: dict[object, int] = {}
+
+    def of(
+        self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
+    ) -> tuple[Summary, Frame | None] | None:
+        """The summary of a function in a context, and the frame it was read off, which is kept for constructors and
+        without a context only; None when a budget ended."""
+        key: Key = (function.id, context, info.id if info else "", closure)
+        known = self._known.get(key)
+        reads = self._analysis.names.reads
+        if known is not None:
+            if known[0].busy and self._leans:
+                self._leans[-1] = min(self._leans[-1], self._open[key])
+                self._again.add(key)
+                reads.lean(key)
+            reads.bits |= self._read.get(key, 0)
+            return known
+        if depth > DEEPEST_CALL:
+            self._analysis.count("calls nested too deeply")
+            return None
+        if not self._attempts[key]:
+            variant = (function.id, key[2], closure)
+            if context and self._contexts[variant] >= MOST_CONTEXTS:
+                self._analysis.count("contexts of a function")
+                return self.of(function, (), info, closure, depth)
+            self._contexts[variant] += bool(context)
+            self._of_function[function.id] += 1
+        self._attempts[key] += 1
+        if self._attempts[key] > MOST_ATTEMPTS or self._of_function[function.id] > MOST_SUMMARIES:
+            self._analysis.count("summaries of a function")
+            return None
+        place = len(self._leans)
+        before = reads.begin()
+        try:
+            known, leans = self._computed(key, (), function, context, info, closure, depth)
+            if key in self._again:
+                self._again.discard(key)
+                if leans == place and known[0].events:
+                    # what a call of itself does is what was found without such calls: one level of them is seen
+                    known, leans = self._computed(key, known, function, context, info, closure, depth)
+            reads.remember(self._read, key)
+        finally:
+            reads.settle(key)
+            reads.end(before)
+        if leans < place:
+            del self._known[key]
+            if self._leans:
+                self._leans[-1] = min(self._leans[-1], leans)
+        return known
+
+    def _computed(
+        self,
+        key: Key,
+        before: tuple[Summary, Frame | None] | tuple[()],
+        function: FunctionInfo,
+        context: Context,
+        info: ClassInfo | None,
+        closure: Frame | None,
+        depth: int,
+    ) -> tuple[tuple[Summary, Frame | None], int]:
+        """A function's summary and frame, and the lowest open frame that they lean on; `before` is what calls of itself
+        find, nothing if they are to be silent."""
+        summary = Summary(function)
+        frame = Frame(self._analysis, function.module, function, depth=depth, closure=closure)
+        known: tuple[Summary, Frame | None] = (summary, frame)
+        place = len(self._leans)
+        self._open[key] = place
+        self._known[key] = before or known
+        self._leans.append(place)
+        try:
+            enter(frame, function, info, dict(context), None)
+            decorators.run(frame, function)
+        except RecursionError:
+            self._analysis.count("too deep for Python's stack")
+            frame.terms.clear()
+        finally:
+            leans = self._leans.pop()
+            del self._open[key]
+            summary.busy = False
+        self._known[key] = known
+        self._finish(summary, frame)
+        stage_values.finish(frame)
+        summary.in_context = (
+            latent.of_context(summary.trace, dict(context), self._analysis.count) if summary.events else ()
+        )
+        if function.qualname not in function.module.outer:
+            # nobody looks names up in it any more
+            for held in (frame.env, frame.versions, frame.terms, frame.returns, frame.definitions):
+                held.clear()
+            if function.name != "__init__":  # what that has fixed is asked for by `with` blocks
+                frame.self_writes.clear()
+                frame.left_in.clear()
+                if context:
+                    self._known[key] = (summary, None)
+            frame.put_away()
+        return known, leans
+
+    def _finish(self, summary: Summary, frame: Frame) -> None:
+        assert summary.function is not None
+        summary.trace = frame.trace()
+        if inference.infers(summary.function):
+            summary.trace = inference.in_evaluation(summary.trace, lambda t: tuple(_events(t, self._analysis.count)))
+        summary.result = sizing.given_back(frame, state.in_its_place(frame, returned.result_of(frame)))
+        if frame.gradients:
+            summary.result = participation.returned(frame, summary.result)
+            participation.at_return(frame, summary.result)
+        annotated = self._analysis.annotations.class_of(summary.function.returns, summary.function.module)
+        if annotated is not None and not summary.result.types and _tells_nothing(summary.result):
+            summary.result = summary.result._replace(types=frozenset({annotated}), target=None)
+        if summary.result.presence is None and leaves_no_none(summary.function.returns):
+            summary.result = summary.result._replace(there=True)
+        parameters = {p.name for p in summary.function.parameters}
+        summary.made_uniform = given.agreed(frame)
+        summary.left_in, summary.surely = given.left(frame)
+        summary.self_writes, summary.self_uniform = state.left(frame)
+        summary.gradient_kinds = gradient_order.shown(frame)
+        summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
+        summary.written = frame.files.told_to_callers(parameters)
+        summary.events = tuple(_events(summary.trace, self._analysis.count))
+        summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])
+        summary.fallible = frame.fallible
+        if len(frame.latents) >= latent.MOST_LATENTS:
+            self._analysis.count("latent findings of a function")
+        own = latent.of_summary(summary.trace, self._analysis.count) if summary.events else ()
+        summary.latents = (*frame.latents[: latent.MOST_LATENTS], *own)
+        summary.fields = given.asked(summary)
+
+
+def _tells_nothing(value: Value) -> bool:
+    """Whether the text says less of what a value may be called or asked for than an annotation does: it refers to
+    nothing, or is an attribute of something unknown (`return self._trainer`)."""
+    return value.target is None or type(value.target) is MethodTarget
+
+
+def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
+    """One event of each kind in a trace and in the calls it makes: the surest, of those the first."""
+    found: dict[tuple[object, ...], Event] = {}
+    stack = list(reversed(trace))
+    while stack:
+        if len(found) >= MOST_EVENTS:
+            count("kinds of events of a function")
+            break
+        term = stack.pop()
+        if type(term) is Event:
+            _keep(found, term)
+        elif type(term) is CallTerm:
+            for event in term.summary.events:
+                if event.confidence > term.confidence:
+                    event = event._replace(confidence=term.confidence)
+                _keep(found, event._replace(dummy=event.dummy or term.dummy))
+        else:
+            stack.extend(reversed(parts(term)))
+    return list(found.values())
+
+
+def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
+    kind = (event.op, event.axes, event.hidden, event.channel)
+    known = found.get(kind)
+    dummy = event.dummy and (known is None or known.dummy)  # one of a real input is enough
+    if known is None or event.confidence > known.confidence:
+        found[kind] = event._replace(dummy=dummy)
+    elif known.dummy and not dummy:
+        found[kind] = known._replace(dummy=False)
