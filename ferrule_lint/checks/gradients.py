@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.domain.lattice import DP, OWN, overlap
-from ferrule_lint.semantics.gradients import gradient_order, participation
+from ferrule_lint.semantics.gradients import gradient_order, partly_used
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -87,7 +87,7 @@ def _partly_used(
         least = Confidence.LOW if nothing and some_module and used.calls and base != OWN else Confidence.MEDIUM
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")
-        steps = [decides, *participation.steps(used, path)]
+        steps = [decides, *partly_used.steps(used, path)]
         yield Finding(
             code="FER304",
             name=NAMES["FER304"],

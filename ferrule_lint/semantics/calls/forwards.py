@@ -11,7 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import DP, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, Event
-from ferrule_lint.semantics.gradients import leaves, participation
+from ferrule_lint.semantics.gradients import leaves, participation, partly_used
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_only_to_infer, only_infers
 
@@ -200,7 +200,7 @@ def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
         return
     if not frame.analysis.sharding.reduces_gradients:
         return
-    participation.at_backward(frame, loss, arguments.expr.pos)
+    partly_used.at_backward(frame, loss, arguments.expr.pos)
     note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
     own = frame.function is not None and leaves.only(frame.function.body)

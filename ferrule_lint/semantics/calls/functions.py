@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, root_of
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget
 from ferrule_lint.semantics.domain.trace import CallTerm
-from ferrule_lint.semantics.gradients import gradient_order, participation
+from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.walk import given, state
@@ -82,7 +82,7 @@ def call_function(
     _written(frame, summary, call, receiver is not None)
     given.after_call(frame, summary, call, receiver is not None, bound)
     state.after_call(frame, summary, call, bound)
-    return participation.under_name(frame, instantiate(frame, summary, bound, pos), own)
+    return through_calls.under_name(frame, instantiate(frame, summary, bound, pos), own)
 
 
 def _classes_passed(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:

@@ -32,7 +32,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
-from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.gradients import through_calls
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import environment, rank_names
 from ferrule_lint.semantics.walk.frame import Frame
@@ -169,7 +169,7 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
         return value
     reach = None
     if result.reach is not None:
-        reach = participation.instantiated(frame, result.reach, summary, bound, pos)
+        reach = through_calls.instantiated(frame, result.reach, summary, bound, pos)
     return value._replace(reach=reach)
 
 

@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.lattice import NOTHING, Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
-from ferrule_lint.semantics.gradients import gradient_order, participation, stage_values
+from ferrule_lint.semantics.gradients import gradient_order, meeting, partly_used, stage_values
 from ferrule_lint.semantics.project.annotations import leaves_no_none
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.walk import given, returned, sizing, state
@@ -165,8 +165,8 @@ class Summaries:
             summary.trace = inference.in_evaluation(summary.trace, lambda t: tuple(_events(t, self._analysis.count)))
         summary.result = sizing.given_back(frame, state.in_its_place(frame, returned.result_of(frame)))
         if frame.gradients:
-            summary.result = participation.returned(frame, summary.result)
-            participation.at_return(frame, summary.result)
+            summary.result = meeting.returned(frame, summary.result)
+            partly_used.at_return(frame, summary.result)
         annotated = self._analysis.annotations.class_of(summary.function.returns, summary.function.module)
         if annotated is not None and not summary.result.types and _tells_nothing(summary.result):
             summary.result = summary.result._replace(types=frozenset({annotated}), target=None)

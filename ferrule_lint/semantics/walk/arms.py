@@ -21,7 +21,7 @@ from ferrule_lint.semantics.domain.lattice import (
     worse,
 )
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget
-from ferrule_lint.semantics.gradients import participation, stage_values, surgery
+from ferrule_lint.semantics.gradients import meeting, stage_values, surgery
 from ferrule_lint.semantics.sources import first_rank
 
 #: what is run when it is called
@@ -35,7 +35,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     a, b = with_outcome(a, implied(formula, True)), with_outcome(b, implied(formula, False))
     joined = join2(a, b)
     if a.reach is not None or b.reach is not None:
-        joined = joined._replace(reach=participation.met(formula, a, b))
+        joined = joined._replace(reach=meeting.met(formula, a, b))
     if a.filled is not b.filled:
         # filled up to a length in one arm: in the other it has that length already
         if a.shape is None and b.shape is None:  # a list; of a tensor another dimension may have been filled up

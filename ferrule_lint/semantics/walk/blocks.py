@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNIFORM, UNKNOWN, WOR
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
-from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
 from ferrule_lint.semantics.walk import left_early
 from ferrule_lint.semantics.walk.binding import bind
@@ -73,7 +73,7 @@ def try_block(frame: Frame, s: f.Try) -> None:
                 any_rounds(after, _raised_here(frame, s, handler, before, frame.env, attempt.alone.get(handler.line))),
             )
             if frame.gradients:
-                participation.with_handler(frame, handler, before, tried, entered, after)
+                meeting.with_handler(frame, handler, before, tried, entered, after)
     if attempt.reached and (inner or any(handled for _, handled in handlers)):
         frame.emit(Attempt(body, tuple(handlers)))
     frame.env = after

@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, eva
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
-from ferrule_lint.semantics.gradients import participation, stage_values
+from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.walk import counters, left_early
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
@@ -233,7 +233,7 @@ def _merge(
         if place not in a:
             merged[place] = _set_in_one_arm(frame, formula, place, value)
     if frame.gradients:
-        participation.collected(formula, a, b, merged)
+        meeting.collected(formula, a, b, merged)
     return merged
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.control.exceptions import Escape, OpenTry
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.gradients.gradient_order import Mark
-    from ferrule_lint.semantics.gradients.participation import PartlyUsed
+    from ferrule_lint.semantics.gradients.partly_used import PartlyUsed
     from ferrule_lint.semantics.walk.left_early import Rounds
 
 

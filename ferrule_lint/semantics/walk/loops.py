@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula,
 from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
-from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.walk import counters, divisible, left_early, same_modules
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
@@ -175,7 +175,7 @@ def _rounds(
             attempt.fallible, attempt.guessed = fallible, guessed
         left_early.join(frame, frame.loops[-1].ways, "continue")
         frame.loops[-1].ways.clear()
-        participation.after_round(frame.env, frame.skipped.pop())
+        meeting.after_round(frame.env, frame.skipped.pop())
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
         del frame.gradient_marks[marks:]
         frame.env = any_rounds(saved, frame.env)
@@ -186,7 +186,7 @@ def _rounds(
         execute(frame, statements)
     ways = frame.loops.pop().ways
     left_early.join(frame, ways, "continue")
-    participation.after_round(frame.env, frame.skipped.pop())
+    meeting.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
     after = dict(frame.env) if once else any_rounds(saved, frame.env)
     if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):

@@ -1,0 +1,172 @@
+"""Where two ways meet: what a place reaches on some ranks only, after a branch, a round, a `try` or several returns.
+
+See `participation` for what outputs and their names are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of
+from ferrule_lint.semantics.domain.lattice import (
+    DETACHED,
+    DP,
+    EVERY,
+    NO_DEPS,
+    NOTHING,
+    Partly,
+    Reach,
+    Value,
+    covered,
+    reaching,
+)
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.gradients.participation import combined
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: kinds of conditions that differ between ranks which reduce their gradients together
+_KINDS = ("data", "structure", "host")
+#: exceptions that a rank's own data can raise
+_OF_DATA = frozenset({"Exception", "BaseException", "RuntimeError", "ValueError", "IndexError", "AssertionError"})
+
+
+def met(formula: Formula, a: Value, b: Value) -> Reach | None:
+    """What a place reaches where two arms meet: under a divergent condition, some of it on some ranks only. What an arm
+    reaches on some ranks only stays so, whatever the other one does: which of them is taken is a setting."""
+    one, other = a.reach, b.reach
+    union = reaching(one, other)
+    if union is None or one is None or other is None or not union.outputs:
+        return union
+    divergence, deps = divergence_of(formula), deps_of(formula)
+    partly = set(one.partly | other.partly)
+    if (divergence is None and deps) or (divergence is not None and divergence.kind in _KINDS):
+        for mine, value, theirs in ((one, b, other), (other, a, one)):
+            nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
+            failing = {p.output for p in mine.partly if p.divergence is not None and p.divergence.kind == "host"}
+            for output in mine.outputs | failing:
+                if output == EVERY and theirs.outputs:
+                    continue  # all parameters stand in there for what goes the usual way here
+                if output.startswith("=") and not value.uniform and _asks_for_items(formula, output[1:]):
+                    continue  # `if q.numel() == 0: return torch.zeros_like(q)`: without items there is no gradient
+                if not covered(output, theirs.outputs) and (not output.startswith("=") or nothing):
+                    partly.add(Partly(output, divergence, deps, theirs.at))
+    gone = {p.output for p in partly}
+    return Reach(frozenset(o for o in union.outputs if o not in gone) or NOTHING, frozenset(partly) or NOTHING)
+
+
+#: the text of a test whether a tensor has items
+_FOR_ITEMS = re.compile(r"(\.(numel|nelement|size)|\blen)\(.*\) == 0$|\.shape\[\d+\] == 0$")
+
+
+def _asks_for_items(formula: Formula, name: str) -> bool:
+    """Whether a test asks if a parameter, or what is made of it, has items."""
+    asked = (atom for atom in atoms(formula) if _FOR_ITEMS.search(atom.key))
+    return any(name in _NAMES.findall(atom.key) or name in {p for p, _ in atom.deps} for atom in asked)
+
+
+_NAMES = re.compile(r"[A-Za-z_]\w*")
+
+
+def collected(formula: Formula, a: Mapping[str, Value], b: Mapping[str, Value], merged: dict[str, Value]) -> None:
+    """Lists to which one of two arms adds the output of a module that has run before both."""
+    divergence, deps = divergence_of(formula), deps_of(formula)
+    if not deps if divergence is None else divergence.kind not in _KINDS:
+        return
+    for place, value in a.items():
+        other = b.get(place)
+        if other is None or other is value or not (value.container and other.container):
+            continue
+        mine, theirs = (value.reach or DETACHED).outputs, (other.reach or DETACHED).outputs
+        of_one_arm = {o for o in mine ^ theirs if not o.startswith("=") and not covered(o, mine & theirs)}
+        if of_one_arm:
+            before = _of_both(a, b)
+            reach = merged[place].reach or DETACHED
+            partly = {Partly(o, divergence, deps, None) for o in of_one_arm if covered(o, before)}
+            outputs = reach.outputs - {p.output for p in partly}
+            merged[place] = merged[place]._replace(reach=Reach(outputs, reach.partly | partly))
+
+
+def _of_both(a: Mapping[str, Value], b: Mapping[str, Value]) -> frozenset[str]:
+    """What the places reach that neither of two arms has changed."""
+    found = (v.reach.outputs for place, v in a.items() if v.reach is not None and b.get(place) is v)
+    return NOTHING.union(*found)
+
+
+def after_round(env: dict[str, Value], skipped: Iterable[tuple[Formula, Mapping[str, Value]]]) -> None:
+    """What places reach at the end of a round, some of whose ways have left it early (`continue`)."""
+    for formula, left in skipped:
+        for place, value in env.items():
+            other = left.get(place)
+            if other is not None and other is not value and value.reach != other.reach:
+                env[place] = value._replace(reach=met(formula, value, other))
+
+
+def with_handler(
+    frame: Frame,
+    handler: f.Handler,
+    before: Mapping[str, Value],
+    tried: Mapping[str, Value],
+    entered: Mapping[str, Value],
+    joined: dict[str, Value],
+) -> None:
+    """What places reach after a `try` whose handler goes on, on the ranks that had the exception alone: what the
+    handler puts there, else what was there before. Exceptions of local data are: of shapes and indices, and all that
+    are not told apart. `entered`: the state in which the handler began; the frame's is the one in which it ended."""
+    types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
+    if not any(t is None or last_name(t) in _OF_DATA for t in types):
+        return
+    note = "an exception in this `try` may be one rank's own"
+    divergence = frame.source(DP, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
+    set_there = [v for place, v in frame.env.items() if v is not entered.get(place)]
+    kept = combined(set_there) or DETACHED
+    for place, value in tried.items():
+        left = frame.env.get(place)
+        other = before.get(place) if left is entered.get(place) else left
+        if other is None or other is value or value.reach is None or place not in joined:
+            continue
+        reached = (other.reach or DETACHED).outputs | kept.outputs
+        missing = {o for o in value.reach.outputs if not o.startswith("=") and not covered(o, reached)}
+        if missing:
+            at = other.reach.at if other.reach is not None else None
+            partly = value.reach.partly | {Partly(o, divergence, NO_DEPS, at) for o in missing}
+            outputs = (joined[place].reach or DETACHED).outputs - missing
+            joined[place] = joined[place]._replace(reach=Reach(outputs, partly))
+
+
+def returned(frame: Frame, result: Value) -> Value:
+    """The result of a function with several returns: what some of them reach under a divergent condition only."""
+    returns = [r for r in frame.returns if not any(_is_evaluation(c) for c in r[1])]
+    if len(returns) < 2:
+        return result
+    values = [v for v, _ in returns]
+    items = result.items
+    if items is not None and all(v.items is not None and len(v.items) == len(items) for v in values):
+        items = tuple(
+            [
+                item._replace(reach=_over_returns([(v.items or ())[i] for v in values], returns))
+                for i, item in enumerate(items)
+            ]
+        )
+    return result._replace(reach=_over_returns(values, returns), items=items)
+
+
+def _is_evaluation(formula: Formula) -> bool:
+    """`not self.training`: there is no backward."""
+    return type(formula) is Negation and type(formula.operand) is Atom and formula.operand.key.endswith(".training")
+
+
+def _over_returns(values: list[Value], returns: list[tuple[Value, tuple[Formula, ...]]]) -> Reach | None:
+    """The first of the returns against each later one, under the condition of the one that comes first."""
+    reach: Reach | None = values[-1].reach
+    last = values[-1]
+    for value, (_, conditions) in zip(reversed(values[:-1]), reversed(returns[:-1]), strict=True):
+        formula = next((c for c in reversed(conditions) if divergence_of(c) is not None or deps_of(c)), None)
+        reach = met(formula or TRUE, value, last._replace(reach=reach))
+        last = value
+    return reach

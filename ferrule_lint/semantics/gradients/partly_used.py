@@ -1,0 +1,111 @@
+"""Outputs that reach a loss, or what a function returns, on some ranks only: what is reported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Step
+from ferrule_lint.semantics.domain.lattice import (
+    EVERY,
+    Divergence,
+    Partly,
+    Value,
+    covered,
+)
+from ferrule_lint.semantics.gradients.participation import combined
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
+#: parameters of a loss that, by their names, nothing is trained through
+_NOT_TRAINED = re.compile(
+    r"(^=|_)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices|"
+    r"strides?|anchors?|grids?|priors?|shifts?)(_|$)"
+)
+_IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
+
+
+class PartlyUsed(NamedTuple):
+    """An output that reaches what a function returns, or a loss, on some ranks only."""
+
+    output: str
+    divergence: Divergence
+    #: where the way without it gets something else, if that is known
+    at: f.Pos | None
+    #: where it ends up: the function that returns it, or the `backward`
+    end: f.Pos
+    returned: bool
+    #: calls that run the module in this function, those on stand-ins first
+    calls: tuple[f.Pos, ...]
+    #: whether there are any on stand-ins
+    has_stand_in: bool
+
+
+def at_return(frame: Frame, result: Value) -> None:
+    """Outputs that reach what this function returns on some ranks only."""
+    function = frame.function
+    if function is None or not frame.returns or frame.no_gradient or _NO_TRAINING.search(function.name):
+        return
+    of_loss = frame.in_module and _IS_LOSS.search(function.qualname) is not None
+    end = (function.line, 1, function.line, 1)
+    everything = combined([result])
+    if everything is None:
+        return
+    stand_ins = frozenset(
+        o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o and o != EVERY
+    )
+    for entry in sorted(everything.partly, key=_order_of):
+        if entry.divergence is None or covered(entry.output, everything.outputs):
+            continue
+        if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
+            continue  # a stand-in is for an input that is not there, and not for what went wrong
+        if not entry.output.startswith("=") or (of_loss and _may_be_trained(frame, entry.output)):
+            frame.partly_used.append(_used(frame, entry, end, True))
+
+
+def _may_be_trained(frame: Frame, output: str) -> bool:
+    """Whether a parameter of a loss may be what a module put out: no target, and no input of the batch, by its name."""
+    return not _NOT_TRAINED.search(output) and frame.models.convention("optional", output[1:]) is None
+
+
+def _order_of(entry: Partly) -> tuple[bool, str, bool, f.Pos]:
+    """Which of several reasons for one module is told: what went wrong is the last, a known place comes first, and of
+    two of them the one further up."""
+    of_host = entry.divergence is not None and entry.divergence.kind == "host"
+    return of_host, entry.output, entry.at is None, entry.at or (0, 0, 0, 0)
+
+
+def at_backward(frame: Frame, loss: Value, pos: f.Pos) -> None:
+    """Outputs that reach a loss on some ranks only."""
+    reach = combined([loss])
+    if reach is None:
+        return
+    for entry in sorted(reach.partly, key=_order_of):
+        part = entry.output.startswith("=") or covered(entry.output, reach.outputs)
+        if not part and entry.divergence is not None:
+            frame.partly_used.append(_used(frame, entry, pos, False))
+
+
+def _used(frame: Frame, entry: Partly, end: f.Pos, is_returned: bool) -> PartlyUsed:
+    assert entry.divergence is not None
+    base = entry.output.partition("#")[0].rstrip("~")
+    # a stand-in has nothing to do with what a handler leaves out
+    of_handler = entry.divergence.kind == "host"
+    found = dict.fromkeys(
+        (real, pos) for name, pos, real in frame.forwards if name == base and (real or not of_handler)
+    )
+    calls = tuple(pos for _, pos in sorted(found, key=lambda c: c[0]))
+    has_stand_in = any(not real for real, _ in found)
+    return PartlyUsed(entry.output, entry.divergence, entry.at, end, is_returned, calls, has_stand_in)
+
+
+def steps(used: PartlyUsed, path: str) -> Iterator[Step]:
+    """The places of a witness after the source."""
+    if used.at is not None:
+        yield Step("flow", path, used.at[0], used.at[1], "this has no gradient")
+    for pos in used.calls:
+        yield Step("call", path, pos[0], pos[1], f"an output of `{used.output.partition('#')[0]}`")

@@ -1,0 +1,100 @@
+"""What the results of calls reach: the outputs of a callee, in terms of what it was passed and under its name here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Step
+from ferrule_lint.semantics.domain.lattice import (
+    DETACHED,
+    NO_DEPS,
+    NOTHING,
+    Partly,
+    Reach,
+    Value,
+    covered,
+    reach_of,
+)
+from ferrule_lint.semantics.domain.trace import ITSELF
+from ferrule_lint.semantics.gradients.participation import is_input
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.domain.summary import Summary
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Reach:
+    """What a call's result reaches: parameters replaced by what the arguments reach.
+
+    What the callee itself reports is not passed on.
+    """
+    from ferrule_lint.semantics.calls.instantiate import divergence_through
+
+    step = frame.step("call", pos, f"calls `{summary.display}`")
+    real = any(is_input(v) for v in bound.values())
+    outputs: set[str] = set()
+    partly: set[Partly] = set()
+    for output in reach.outputs:
+        passed = _passed(output, bound)
+        if not output.startswith("="):
+            name, mark, part = output.partition("#")
+            frame.forwards.append((name.rstrip("~"), pos, real))
+            outputs.add(output if real or "~" in name else f"{name}~{mark}{part}")
+            continue
+        outputs |= passed.outputs
+        partly |= passed.partly
+    for entry in reach.partly:
+        divergence, deps = entry.divergence, NO_DEPS
+        for name, how in entry.deps if divergence is None else ():
+            value = bound.get(name)
+            if value is not None:
+                divergence = divergence or divergence_through(value, how)
+                deps |= frozenset((p, how) for p, _ in value.deps)
+        if entry.output.startswith("="):
+            partly |= _passed(entry.output, bound).partly
+        if divergence is None and not deps:
+            continue
+        if divergence is not None and entry.at is not None and summary.function is not None:
+            place = Step("condition", summary.function.module.path, entry.at[0], entry.at[1], "goes on without it here")
+            divergence = divergence.then(place)
+        divergence = divergence.then(step) if divergence is not None else None
+        if not entry.output.startswith("="):
+            if entry.divergence is None:
+                partly.add(entry._replace(divergence=divergence, deps=deps))
+            continue
+        for output in _passed(entry.output, bound).outputs:
+            partly.add(Partly(output, divergence, deps, None))
+    return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
+
+
+def under_name(frame: Frame, value: Value, name: str) -> Value:
+    """What a method of a module has returned, with the outputs of that module (`self(x)`) under its name here."""
+    if not name or not frame.gradients:
+        return value
+    frame.forwards = [(name if known == ITSELF else known, pos, real) for known, pos, real in frame.forwards]
+    if value.items is not None:
+        value = value._replace(items=tuple([under_name(frame, v, name) for v in value.items]))
+    if value.reach is None:
+        return value
+    outputs = frozenset(_named(o, name) for o in value.reach.outputs) or NOTHING
+    partly = frozenset(p._replace(output=_named(p.output, name)) for p in value.reach.partly) or NOTHING
+    return value._replace(reach=value.reach._replace(outputs=outputs, partly=partly))
+
+
+def _named(output: str, name: str) -> str:
+    return name + output[len(ITSELF) :] if re.match(rf"{ITSELF}(~|#|$)", output) else output
+
+
+def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
+    """What an output of a callee is to the caller: a module that is passed stands for its own output."""
+    if not output.startswith("="):
+        return reach_of(output)
+    argument = bound.get(output[1:])
+    if argument is None:
+        return DETACHED
+    if argument.reach is None and argument.module:
+        return reach_of(output[1:])
+    return argument.reach or DETACHED
