@@ -10,7 +10,7 @@ from ferrule_lint.findings import EventSite
 from ferrule_lint.fixes.movable import may_move
 from ferrule_lint.fixes.names import below, local_names, mentioned_later, parameters, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 
 #: pairs with what another rank does, or gives a value away: not for all ranks alike
 _NOT_FOR_ALL = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv", "scatter", "scatter_object_list"})

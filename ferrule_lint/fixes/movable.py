@@ -9,12 +9,17 @@ import libcst as cst
 
 from ferrule_lint.findings import EventSite
 from ferrule_lint.fixes.definitions import definitions
+from ferrule_lint.fixes.flags import resolved
 from ferrule_lint.fixes.site import Site, callee
 from ferrule_lint.fixes.tree import Tree
 
 _MAIN = re.compile(r"is_\w*(main|master|root|zero|rank_?0)|main_process$|rank_zero$", re.IGNORECASE)
 _FIRST = re.compile(
     r"\brank\w*(\(\w*\))? == 0|_rank\(\) == 0|\bis_(global_)?(main|master|rank_?0|rank_zero|root)|\bis_global_zero"
+)
+_RANK = re.compile(r"rank|process_index|\bpid\b")
+_MAKES = frozenset(
+    "join len int float str dict list format sorted tensor as_tensor zeros ones full empty zeros_like ones_like".split()
 )
 _STAGE = re.compile(r"stage|pp_|pipeline", re.IGNORECASE)
 #: hidden ones that their libraries ask every rank to call
@@ -59,16 +64,31 @@ def one_rank(tree: Tree, test: cst.BaseExpression, *, local: bool = False) -> bo
 
     The first of each host counts if `local` is set.
     """
+    test = test if _MAIN.search(tree.text(test)) else resolved(tree, test)
     if "local" in tree.text(test) and not local:
         return False
     if isinstance(test, cst.Comparison):
-        only = test.comparisons[0]
-        zero = isinstance(only.comparator, cst.Integer) and only.comparator.evaluated_value == 0
-        plain = isinstance(test.left, cst.Name | cst.Attribute | cst.Call)
-        return plain and len(test.comparisons) == 1 and isinstance(only.operator, cst.Equal) and zero
+        return _with_zero(test, cst.Equal)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return tree.text(test.expression).endswith("rank")
     return _MAIN.search(tree.text(test)) is not None and not _STAGE.search(tree.text(test))
+
+
+def another_rank(tree: Tree, test: cst.BaseExpression) -> bool:
+    """Whether a test is one of not being the first, or the main, process: `rank != 0`, `not is_main`."""
+    test = resolved(tree, test)
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return one_rank(tree, test.expression)
+    if "local" in tree.text(test) or not _RANK.search(tree.text(test)):
+        return False
+    return isinstance(test, cst.Comparison) and _with_zero(test, cst.NotEqual, cst.GreaterThan)
+
+
+def _with_zero(test: cst.Comparison, *operators: type[cst.BaseCompOp]) -> bool:
+    only = test.comparisons[0]
+    zero = isinstance(only.comparator, cst.Integer) and only.comparator.evaluated_value == 0
+    plain = isinstance(test.left, cst.Name | cst.Attribute | cst.Call)
+    return plain and len(test.comparisons) == 1 and isinstance(only.operator, operators) and zero
 
 
 def may_move(site: Site, event: EventSite, call: cst.Call) -> bool:
@@ -148,16 +168,6 @@ def is_plain(tree: Tree, statement: cst.BaseStatement) -> bool:
 
 
 def makes_only(call: cst.Call) -> bool:
-    """A call of a class by the convention of its name, or one that computes a number or text."""
+    """A call of a class by the convention of its name, or one that computes a number, a text or a small tensor."""
     name = callee(call)
-    return (name[:1].isupper() and not name.isupper()) or name in (
-        "join",
-        "len",
-        "int",
-        "float",
-        "str",
-        "dict",
-        "list",
-        "format",
-        "sorted",
-    )
+    return (name[:1].isupper() and not name.isupper()) or name in _MAKES

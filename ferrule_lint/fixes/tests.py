@@ -46,15 +46,24 @@ def asks(tree: Tree, test: cst.BaseExpression) -> Asks:
 
 
 def says_done(tree: Tree, test: cst.BaseExpression) -> bool:
-    """Whether a test is true of what has nothing left to do: `mask.sum() == 0`, `not mask.any()`, `reached.all()`."""
+    """Whether a test is true of what has nothing left to do: `mask.sum() == 0`, `not mask.any()`, `not (left > 0)`,
+    `reached.all()`."""
     test = without_bool(test)
-    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
-        only = test.comparisons[0]
-        zero = isinstance(only.comparator, cst.Integer) and only.comparator.evaluated_value == 0
-        return zero and isinstance(only.operator, cst.Equal)
+    if isinstance(test, cst.Comparison):
+        return _with_zero(test, cst.Equal)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return re.search(r"\bany\(.*\)$", tree.text(test.expression)) is not None
+        inner = without_bool(test.expression)
+        if isinstance(inner, cst.Comparison):
+            return _with_zero(inner, cst.GreaterThan, cst.NotEqual)
+        return re.search(r"\bany\(.*\)$", tree.text(inner)) is not None
     return re.search(r"\ball\(.*\)$", tree.text(test)) is not None
+
+
+def _with_zero(test: cst.Comparison, *operators: type[cst.BaseCompOp]) -> bool:
+    """Whether a test compares with zero, in one of these ways."""
+    only = test.comparisons[0]
+    zero = isinstance(only.comparator, cst.Integer) and only.comparator.evaluated_value == 0
+    return len(test.comparisons) == 1 and zero and isinstance(only.operator, operators)
 
 
 def _is_bool_of_name(test: cst.BaseExpression) -> bool:

@@ -19,7 +19,7 @@ from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import flags_of
 from ferrule_lint.fixes.names import below, is_label, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 
 FORM = "contribute-nothing"
 #: join the lists that they are given

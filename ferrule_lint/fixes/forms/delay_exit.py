@@ -1,7 +1,8 @@
 """Delay the exit: ranks that have nothing to do leave below the last collective that needs all of them.
 
 For an early `return` (or `continue`, `break`) in front of the creation of groups, or of barriers, where what stands
-between costs nothing and changes nothing that lives on.
+between costs nothing and changes nothing that lives on; and for one that all but the first rank take (`if rank != 0:
+return`) in front of any collective that all can issue alike, as where the guard is lifted.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.blocks import whole_lines
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.flags import is_pure
-from ferrule_lint.fixes.movable import makes_only
+from ferrule_lint.fixes.guards import answered_elsewhere, assumptions, for_all
+from ferrule_lint.fixes.movable import another_rank, makes_only
 from ferrule_lint.fixes.names import below, binds, reads
 from ferrule_lint.fixes.site import Site, callee
 from ferrule_lint.fixes.tree import Tree
@@ -32,9 +34,7 @@ def propose(site: Site) -> Fix | None:
     leave = _exit(owner)
     calls = site.event_calls()
     block = list(tree.block(owner))
-    if leave is None or owner not in block or not calls or any(callee(call) not in _TAKE_NOTHING for call in calls):
-        return None
-    if any(event.through for event in site.finding.events):
+    if leave is None or owner not in block or not calls or not (_takes_nothing(site, calls) or _can_stay(site, calls)):
         return None
     behind = block[block.index(owner) + 1 :]
     places = [next((at for at, one in enumerate(behind) if call in list(tree.walk(one))), -1) for call in calls]
@@ -54,8 +54,23 @@ def propose(site: Site) -> Fix | None:
         old = Span(old.line, 1, old.end_line + 1, 1)
         text = "\n" + text
     edits = in_order([Edit(old, ""), insertion(end, text)])
-    message = "ranks leave below the collectives that need all of them"
-    return Fix(FORM, f"{message}; assumes that what stands above may run on them", Safety.UNSAFE, edits)
+    own = [one for call in calls for one in assumptions(site, owner, call)]
+    assumed = " and that ".join(dict.fromkeys(["what stands above may run on them", *own]))
+    message = f"ranks leave below the collectives that need all of them; assumes that {assumed}"
+    return Fix(FORM, message, Safety.UNSAFE, edits)
+
+
+def _takes_nothing(site: Site, calls: Sequence[cst.Call]) -> bool:
+    """Whether the collectives only let the ranks meet."""
+    return all(callee(call) in _TAKE_NOTHING for call in calls) and not any(e.through for e in site.finding.events)
+
+
+def _can_stay(site: Site, calls: Sequence[cst.Call]) -> bool:
+    """Whether the ranks leave for being another than the first, and can issue the collectives as that does."""
+    owner, rank = site.owner, site.finding.kind == "rank" and "world" in site.finding.axes
+    if not rank or not isinstance(owner, cst.If) or answered_elsewhere(site, owner, calls):
+        return False
+    return another_rank(site.tree, owner.test) and for_all(site, calls)
 
 
 def _exit(owner: cst.If) -> cst.BaseSmallStatement | None:

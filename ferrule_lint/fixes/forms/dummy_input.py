@@ -12,7 +12,7 @@ from ferrule_lint.findings import Fix, Safety
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.names import below, fresh, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 
 FORM = "dummy-input"
 #: longer lines are broken

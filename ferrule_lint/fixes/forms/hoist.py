@@ -21,7 +21,8 @@ from ferrule_lint.fixes.flags import is_pure, resolved
 from ferrule_lint.fixes.movable import no_backward
 from ferrule_lint.fixes.names import below, binds, fresh, local_names, mentioned_later, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
-from ferrule_lint.fixes.tests import Asks, asks
+from ferrule_lint.fixes.terms import asks
+from ferrule_lint.fixes.tests import Asks
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "hoist"

@@ -17,7 +17,7 @@ from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.movable import one_rank
 from ferrule_lint.fixes.names import below, fresh
 from ferrule_lint.fixes.site import Site, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "leave-together"

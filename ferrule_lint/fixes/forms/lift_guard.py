@@ -18,7 +18,7 @@ from ferrule_lint.fixes.guards import answered_elsewhere, assumptions, for_all, 
 from ferrule_lint.fixes.movable import is_output, is_plain, one_rank, without_gradients
 from ferrule_lint.fixes.names import binds, fresh, mentioned_later, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "lift-guard"

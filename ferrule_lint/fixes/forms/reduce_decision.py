@@ -16,10 +16,11 @@ from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.divisors import kept_from_zero
 from ferrule_lint.fixes.edits import in_order
-from ferrule_lint.fixes.flags import Flag, flags_of
+from ferrule_lint.fixes.flags import Flag, flags_of, resolved
 from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.site import Group, Site, conjuncts
-from ferrule_lint.fixes.tests import Asks, asks, says_done
+from ferrule_lint.fixes.terms import asks
+from ferrule_lint.fixes.tests import Asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
@@ -43,15 +44,16 @@ def propose(site: Site) -> Fix | None:
         return None
     if not does:
         return _file(site, owner, group) or _time_is_up(site, owner) if finding.code == "FER102" else None
-    answers = {asks(tree, term) for term in _terms(owner.test)}
-    if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(owner.test)):
+    test = resolved(tree, owner.test)
+    answers = {asks(tree, term) for term in _terms(test)}
+    if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(test)):
         return None
-    known = _agreement(answers, does, _negated(owner.test))
-    if answers <= {"value", "size", "other"} and says_done(tree, owner.test):
+    known = _agreement(answers, does, _negated(test))
+    if answers <= {"value", "size", "other"} and says_done(tree, test):
         known = True, ["going on with nothing left does no harm"]
-    if does == "breaks" and all(_is_end(tree.text(term)) for term in _terms(owner.test)):
+    if does == "breaks" and all(_is_end(tree.text(term)) for term in _terms(test)):
         known = False, [_ONE_IS_ENOUGH]
-    if known is None and does == "breaks" and finding.kind == "data" and _is_limit(tree, owner.test):
+    if known is None and does == "breaks" and finding.kind == "data" and _is_limit(tree, test):
         known = False, [_ONE_IS_ENOUGH]
     if known is None:
         return _time_is_up(site, owner)

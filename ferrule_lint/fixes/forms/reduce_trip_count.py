@@ -15,7 +15,7 @@ from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.helpers import LARGEST
 from ferrule_lint.fixes.site import Site, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 
 FORM = "reduce-trip-count"
 

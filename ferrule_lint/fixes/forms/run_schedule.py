@@ -12,7 +12,7 @@ from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.guards import same_everywhere
 from ferrule_lint.fixes.names import reads
 from ferrule_lint.fixes.site import Site, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 
 FORM = "run-schedule"
 _SCHEDULES = frozenset({"forward_backward", "pipeline_step"})

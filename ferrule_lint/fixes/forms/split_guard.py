@@ -29,7 +29,7 @@ from ferrule_lint.fixes.guards import (
 from ferrule_lint.fixes.movable import is_output, is_plain, one_rank
 from ferrule_lint.fixes.names import below, binds, local_names, mentioned_later, reads
 from ferrule_lint.fixes.site import Site, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "split-guard"

@@ -20,7 +20,7 @@ from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.helpers import INPUTS_OF_ANY_RANK, SUM_OF
 from ferrule_lint.fixes.names import below, binds, fresh, local_names, mentioned_later, parameters, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 
 FORM = "stand-in"
 #: which of several merged names is the tensor: the others are masks, labels and positions

@@ -16,11 +16,12 @@ from ferrule_lint.findings import Edit, Finding, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.blocks import call_of
 from ferrule_lint.fixes.edits import in_order, insertion
-from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, leaves_early, resolved, unchanged
+from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, leaves_early, unchanged
 from ferrule_lint.fixes.helpers import ANY_RANK
 from ferrule_lint.fixes.names import fresh, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts, owner_of
-from ferrule_lint.fixes.tests import Asks, asks, says_done
+from ferrule_lint.fixes.terms import asks
+from ferrule_lint.fixes.tests import Asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "uniform-predicate"
@@ -85,7 +86,7 @@ def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None
     if isinstance(owner, cst.If) and owner.orelse is not None and _is_elif(tree, owner):
         return None
     terms = conjuncts(test)
-    answers = [asks(tree, resolved(tree, term)) for term in terms]
+    answers = [asks(tree, term) for term in terms]
     decisive = tuple(answer for answer in answers if answer in _DECISIVE)
     if not decisive or not all(answer in _DECISIVE | _GUARD for answer in answers):
         return None

@@ -13,7 +13,7 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.names import below
 from ferrule_lint.fixes.site import Site, conjuncts
-from ferrule_lint.fixes.tests import asks
+from ferrule_lint.fixes.terms import asks
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "widen-guard"

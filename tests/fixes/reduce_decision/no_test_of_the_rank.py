@@ -6,7 +6,7 @@ import torch.distributed as dist
 
 def prepare(ranks: list[int], total: torch.Tensor) -> object:
     group = dist.new_group(ranks)
-    if dist.get_rank() != 0:
+    if dist.get_rank() % 2:
         return None
     dist.all_reduce(total)
     return group
