@@ -507,7 +507,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
     frame.env[place] = merged
     if type(target.index) is f.Const:
         frame.env[f"{place}[{target.index.text}]"] = value
-    frame.versions[place] = frame.versions.get(place, 0) + 1
+    frame.renew(place)
     if passed and type(target.index) is f.Const:
         frame.leave(f"{place}[{target.index.text}]", value)
     elif passed:

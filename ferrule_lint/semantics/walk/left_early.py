@@ -59,4 +59,4 @@ def join(frame: Frame, ways: Sequence[Way], kind: str) -> None:
             other = frame.env.get(place)
             if other is not None and other is not value:
                 frame.env[place] = merge_arms(way.formula, value, other)
-                frame.versions[place] = frame.versions.get(place, 0) + 1
+                frame.renew(place)

@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rou
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.walk import counters, divisible, left_early, same_modules
+from ferrule_lint.semantics.walk import counters, divisible, kept_tests, left_early, same_modules
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -160,6 +160,7 @@ def _rounds(
     not after the loop (temporal divergence, as in LLVM's uniformity analysis).
     """
     before = saved = dict(frame.env)
+    versions = dict(frame.versions)
     frame.loop_depth += 1
     frame.loops.append(left_early.Rounds(len(frame.conditions)))
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
@@ -179,6 +180,7 @@ def _rounds(
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
         del frame.gradient_marks[marks:]
         frame.env = any_rounds(saved, frame.env)
+        kept_tests.forget(frame, versions)
         saved = dict(frame.env)
     frame.skipped.append([])
     with frame.recording() as terms:
@@ -194,6 +196,7 @@ def _rounds(
             if value.uniform and before.get(place) != value:
                 after[place] = value._replace(uniform=False)
     frame.env = after
+    kept_tests.forget(frame, versions)
     left_early.join(frame, ways, "break")
     return tuple(terms)
 

@@ -153,7 +153,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
         known = frame.read(place) or frame.eval(f.Attr(base, name, call.pos))
         merged = join2(known, now)._replace(const=None, items=None, uniform=False)
         frame.env[place] = merged
-        frame.versions[place] = frame.versions.get(place, 0) + 1
+        frame.renew(place)
         if owner == frame.self_name:
             before = frame.self_writes.get(name)
             frame.self_writes[name] = merged if before is None else join2(before, merged)
