@@ -55,13 +55,13 @@ def try_block(frame: Frame, s: f.Try) -> None:
             frame.env[handler.name] = UNKNOWN
         alone = exceptions.had_alone(frame, attempt, handler)
         frame.conditions += [alone] if alone is not None else []
-        versions = dict(frame.versions)
+        begun = frame.clock
         with frame.recording() as terms:
             execute(frame, handler.body)
         frame.conditions[len(frame.conditions) - (alone is not None) :] = []
         handled = tuple(terms)
         if alone is not None and ends(handled):
-            left_early.by_arm(frame, alone, handled, frame.env, versions)
+            left_early.by_arm(frame, alone, handled, frame.env, begun)
         handlers.append((handler.line, handled))
         if handled and not frame.light:
             cleanups.in_handler(frame, s, handler, tuple(inner), handled)

@@ -53,15 +53,16 @@ def if_statement(frame: Frame, s: f.If) -> None:
         execute(frame, s.body)
     frame.of_one_size -= about_sizes
     if ends(tuple(body_terms)):
-        left_early.by_arm(frame, formula, tuple(body_terms), frame.env, versions)
+        left_early.by_arm(frame, formula, tuple(body_terms), frame.env, begun)
     body_env, frame.env = frame.env, dict(saved)
     in_body_versions, frame.versions = frame.versions, dict(versions)
     frame.conditions[-1] = negate(formula)
+    middle = frame.clock
     in_else = after_test(frame, implied(formula, False), narrow(frame, s.test, False))
     with frame.recording() as else_terms:
         execute(frame, s.orelse)
     if ends(tuple(else_terms)):
-        left_early.by_arm(frame, negate(formula), tuple(else_terms), frame.env, versions)
+        left_early.by_arm(frame, negate(formula), tuple(else_terms), frame.env, middle)
     frame.conditions.pop()
     body, orelse = tuple(body_terms), tuple(else_terms)
     if not ends(body) and not ends(orelse):

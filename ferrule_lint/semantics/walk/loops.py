@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
-from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
+from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit, without_last
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.walk import counters, divisible, kept_tests, left_early, same_modules
 from ferrule_lint.semantics.walk.arms import is_uniform
@@ -198,7 +198,7 @@ def _rounds(
     frame.env = after
     kept_tests.forget(frame, versions)
     left_early.join(frame, ways, "break")
-    return tuple(terms)
+    return without_last(tuple(terms), "continue")
 
 
 def _left_together(term: Choice | Loop) -> bool:
