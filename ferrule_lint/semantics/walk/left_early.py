@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.trace import Trace, has_exit
+from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.walk.arms import merge_arms
 
 if TYPE_CHECKING:
@@ -62,9 +63,12 @@ def join(frame: Frame, ways: Sequence[Way], kind: str) -> None:
     for way in reversed(ways):
         if way.kind != kind:
             continue
+        now = dict(frame.env) if frame.gradients else {}
         skipped = {p: value for p, value in way.env.items() if last.get(p, 0) > way.clock}
         for place, value in {**skipped, **way.places}.items():
             other = frame.env.get(place)
             if other is not None and other is not value:
                 frame.env[place] = merge_arms(way.formula, value, other)
                 frame.renew(place)
+        if frame.gradients:
+            participation.collected(way.formula, way.env, now, frame.env)

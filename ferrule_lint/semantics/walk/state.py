@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import of_parameters
@@ -96,6 +97,7 @@ def _stands_in(frame: Frame) -> bool:
 
 def _last_two(body: f.Body) -> tuple[f.Compare, f.Expr, f.Expr] | None:
     """The test `x is None` by which a function returns one of two things at its end: without it, and with it."""
+    body = plain(body)
     for s, after in zip(body[-2:], (*body[-1:], None), strict=False):
         if type(s) is not f.If or type(s.test) is not f.Compare or s.test.rights != (_NONE,):
             continue
