@@ -52,6 +52,11 @@ def negated(test: cst.BaseExpression) -> cst.BaseExpression:
     return cst.parse_expression(f"not ({code_of(test)})")
 
 
+def is_entry(node: cst.If) -> bool:
+    """`if __name__ == "__main__":`, which everybody writes like that."""
+    return "__name__" in code_of(node.test)
+
+
 def names_read(nodes: Iterable[cst.CSTNode]) -> list[str]:
     """The names that code reads, in the order in which they come, without built-in ones."""
     tree = ast.parse(_dedented(nodes))

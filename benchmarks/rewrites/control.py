@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import libcst as cst
 
-from rewrites.base import Rewrite, block_of, by, code_of, negated, statement, statements_of
+from rewrites.base import Rewrite, block_of, by, code_of, is_entry, negated, statement, statements_of
 
 
 class SwapArms(cst.CSTTransformer):
     """`if c: A else: B` becomes `if not c: B else: A`."""
 
     def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If:
-        if isinstance(updated_node.orelse, cst.If):
-            return updated_node
-        other = statements_of(updated_node.orelse.body) if updated_node.orelse else []
+        if not isinstance(updated_node.orelse, cst.Else):
+            return updated_node  # nobody writes `if not c: pass`
         return updated_node.with_changes(
             test=negated(updated_node.test),
-            body=block_of(other),
+            body=block_of(statements_of(updated_node.orelse.body)),
             orelse=cst.Else(block_of(statements_of(updated_node.body))),
         )
 
@@ -33,7 +32,7 @@ class Flag(cst.CSTTransformer):
             self._elifs.add(node.orelse)
 
     def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If | cst.FlattenSentinel[cst.BaseStatement]:
-        if original_node in self._elifs:
+        if original_node in self._elifs or is_entry(updated_node):
             return updated_node
         self._number += 1
         name = f"flag_{self._number}"
@@ -71,7 +70,7 @@ class GuardClause(cst.CSTTransformer):
 def _guarded(body: cst.BaseSuite, leave: str) -> cst.BaseSuite:
     statements = statements_of(body)
     last = statements[-1]
-    if not isinstance(last, cst.If) or last.orelse is not None:
+    if not isinstance(last, cst.If) or last.orelse is not None or is_entry(last):
         return body
     guard = statement(f"if not ({code_of(last.test)}):\n    {leave}\n")
     return block_of([*statements[:-1], guard, *statements_of(last.body)])

@@ -15,17 +15,20 @@ from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
-from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import WORLD, Divergence
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Event, Exit, Trace
 from ferrule_lint.semantics.groups.group_members import assignments
+from ferrule_lint.semantics.sources import first_rank
 
 #: tests that hold on a single rank of a group
 _SINGLE = re.compile(
     r"(^|[._])is_(first|last|main|master)_(rank|stage|process)\b|is_pipeline_(first|last)_stage"
     r"|^[\w.()]*(rank|stage)(\(\w*\))? == "
 )
+#: what keys of tests have behind places that were assigned
+_NUMBER = re.compile(r"#\d+")
 _PEERS = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
 
 
@@ -71,12 +74,16 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
             if type(term) is Choice:
                 yield from _one_to_all(term, function, body, arm[i + 1 :])
     divergence = divergence_of(choice.formula)
-    if divergence is None or divergence.kind != "rank" or not _SINGLE.search(choice.text):
+    if divergence is None or divergence.kind != "rank":
         return
-    one, others = _only(choice.body), _only(choice.orelse)
-    if one is not None and not choice.orelse and type(choice.body[-1]) is Exit and choice.body[-1].kind == "return":
-        others = _only(after)
-    if one is None or others is None or {one.p2p, others.p2p} != {"send", "recv"}:
+    orelse = choice.orelse
+    if not orelse and choice.body and type(choice.body[-1]) is Exit and choice.body[-1].kind == "return":
+        orelse = after
+    one, others = _only(choice.body), _only(orelse)
+    text, single = choice.text, _of_one(choice.formula)
+    if single is None:
+        one, others, text, single = others, one, f"not {text}", _of_one(negate(choice.formula))
+    if single is None or one is None or others is None or {one.p2p, others.p2p} != {"send", "recv"}:
         return
     calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
     peer = _peer(calls.get(one.pos))
@@ -85,9 +92,17 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
     # a program for two ranks names the other one by its number
     confidence = Confidence.LOW if _is_other_of_two(_resolved(peer, body, ())) else Confidence.MEDIUM
     does, do = ("sends", "wait to receive") if one.p2p == "send" else ("receives", "send")
-    message = f"the rank with `{choice.text}` {does} once, to or from `{render(peer)}`, but all other ranks {do}"
+    message = f"the rank with `{text}` {does} once, to or from `{render(peer)}`, but all other ranks {do}"
     condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
     yield _finding(message, divergence, (others, one), (condition,), function, min(confidence, divergence.confidence))
+
+
+def _of_one(formula: Formula) -> str | None:
+    """The test that holds on a single rank of a group, if a formula is one, by its text; or None."""
+    if type(formula) is not Atom:
+        return None
+    text = _NUMBER.sub("", formula.key)
+    return text if first_rank.is_test(text) or _SINGLE.search(text) else None
 
 
 def _is_other_of_two(peer: f.Expr) -> bool:
@@ -153,9 +168,9 @@ def _resolved(expr: f.Expr, body: f.Body, siblings: f.Body) -> f.Expr:
     """The place in the ring that an expression tells: what a name or an attribute holds, if it is assigned once; of a
     rank in the job, the place in the group that it is looked up by."""
     if type(expr) in (f.Name, f.Attr):
-        found = [value for value, tests in assignments(body, place_name(expr), ()) if not tests]
+        found = _held(body, expr)
         if not found and type(expr) is f.Attr:
-            found = [value for value, tests in assignments(siblings, place_name(expr), ()) if not tests]
+            found = _held(siblings, expr)
         if len(found) == 1 and type(found[0]) is not type(expr):
             return _resolved(found[0], (), ())
     if type(expr) is f.Call and last_name(expr.func) == "get_global_rank" and len(expr.args) > 1:
@@ -163,6 +178,12 @@ def _resolved(expr: f.Expr, body: f.Body, siblings: f.Body) -> f.Expr:
     if type(expr) is f.Subscript:
         return expr.index
     return expr
+
+
+def _held(body: f.Body, place: f.Expr) -> list[f.Expr]:
+    """What a place is assigned once, or whatever the tests."""
+    known = list(assignments(body, place_name(place), ()))
+    return [value for value, tests in known if not tests or len(known) == 1]
 
 
 def _finding(

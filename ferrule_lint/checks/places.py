@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import held_tests, spelled_out
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import position
@@ -34,4 +35,4 @@ def tests_at(analysis: Analysis, path: str, line: int, column: int) -> Iterator[
     for _, body in module.bodies() if module is not None else ():
         for node in walk(body):
             if type(node) is f.If and (place := position(node.test)) is not None and place[:2] == (line, column):
-                yield node.test
+                yield spelled_out(node.test, held_tests(body))

@@ -73,7 +73,7 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
         return
     known = frame.read(place) or frame.eval(expr)
     frame.env[place] = cleanse(known, axes)._replace(reach=known.reach)
-    frame.versions[place] = frame.versions.get(place, 0) + 1
+    frame.renew(place)
     for part in [p for p in frame.env if p.startswith(place + "[")]:
         frame.env[part] = cleanse(frame.env[part], axes)  # what was put into it item by item went with it
     frame.made_uniform[place] = axes

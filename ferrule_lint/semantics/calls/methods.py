@@ -259,7 +259,7 @@ def filled(
     if evened:
         merged = filling.filled_up(merged)
     frame.env[place] = merged
-    frame.versions[place] = frame.versions.get(place, 0) + 1
+    frame.renew(place)
     if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
         name = place.partition(".")[2]
         before = frame.self_writes.get(name)

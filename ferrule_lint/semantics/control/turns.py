@@ -9,9 +9,9 @@ from __future__ import annotations
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
 from ferrule_lint.semantics.divergence.signatures import ALIKE
-from ferrule_lint.semantics.domain.conditions import divergence_of, negate
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import Divergence, overlap
-from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Term, Trace, choices_and_loops
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Term, Trace, choices_and_loops, ends
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
@@ -34,11 +34,17 @@ def _halves(call: CallTerm) -> Divergence | None:
     choices = [c for c in choices_and_loops(call.summary.trace) if type(c) is Choice]
     if len(choices) != 2:
         return None
-    asks, asks_back = (first_rank.of(formula) for formula in (choices[0].formula, negate(choices[1].formula)))
+    before, after = map(_of_those_who_act, choices)
+    asks, asks_back = first_rank.of(before), first_rank.of(negate(after))
     if not asks or asks != asks_back:
         return None
     divergence = divergence_of(choices[0].formula)
     return divergence if divergence is not None and divergence.kind == "rank" else None
+
+
+def _of_those_who_act(choice: Choice) -> Formula:
+    """What holds for the ranks that go on at a choice, where the others leave: `if not first: return`."""
+    return negate(choice.formula) if ends(choice.body) and not choice.orelse else choice.formula
 
 
 def check(frame: Frame, divergence: Divergence, block: list[Term]) -> None:

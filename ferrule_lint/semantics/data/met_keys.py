@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import MEASURES, walked
@@ -55,7 +56,7 @@ def count(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
 def _met(info: ClassInfo, attribute: str) -> f.Subscript | None:
     """Where a class enters a key that it meets in what a method of it was given."""
     for method in info.methods.values():
-        for test in statements(method.body):
+        for test in statements(plain(method.body)):
             key = _asked(test, method, attribute) if type(test) is f.If else None
             if type(test) is not f.If or key is None or numbers(key) or not _passed_in(method, key):
                 continue

@@ -19,6 +19,7 @@ from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alik
 from ferrule_lint.semantics.domain.conditions import Atom, atoms
 from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, Divergence
 from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit, parts
+from ferrule_lint.semantics.domain.trace import ends as always_leaves
 
 #: trace terms visited in all comparisons of one function
 MOST_EFFORT = 300_000
@@ -116,7 +117,9 @@ def _compared(
 
 def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     """The answers to tests which both ranks answer alike and which decide more than once, the choice being one."""
-    own = [o for o in choices_and_loops((choice,)) if type(o) is Choice]
+    # what comes behind an arm that leaves is the other one
+    rest = _behind(root, choice) or () if always_leaves(choice.body) or always_leaves(choice.orelse) else ()
+    own = [o for o in choices_and_loops((choice, *rest)) if type(o) is Choice]
     asked = _settings_of([choice])
     leaving = _settings_of([o for o in own if o is not choice and has_exit(o.body + o.orelse)])
     others: set[str] = set()
@@ -130,6 +133,21 @@ def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     # of a loop the settings that led here are what they were
     keys = sorted((asked & others) | (leaving & outside) | _settings_of(_around(root, choice) or ()))[:MOST_SETTINGS]
     return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+
+
+def _behind(trace: Trace, choice: Choice) -> Trace | None:
+    """What comes behind a choice in its block; None: it is not here."""
+    for i, term in enumerate(trace):
+        if term is choice:
+            return trace[i + 1 :]
+        if type(term) is Choice:
+            found = _behind(term.body, choice)
+            found = _behind(term.orelse, choice) if found is None else found
+        else:
+            found = _behind(parts(term), choice)
+        if found is not None:
+            return found
+    return None
 
 
 def _around(trace: Trace, choice: Choice) -> list[Choice] | None:

@@ -43,6 +43,10 @@ def explain(
     after = [o for o in differing if o.key in skipped]
     # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
     found = after or differing or _unique(rest) or _unique(first + second)
+    leaves = ends(choice.body) is not ends(choice.orelse)
+    if not differing and leaves and any(atom.key not in a for atom in atoms(choice.formula)):
+        # what comes behind is the other arm
+        found = _under_a_setting(root, choice, a, b, comparison, skipped)
     return Difference(tuple(found), True, comparison.axes) if found else None
 
 

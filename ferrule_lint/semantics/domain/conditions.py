@@ -103,6 +103,12 @@ def implied(formula: Formula, value: bool) -> dict[str, bool]:
     return {}
 
 
+def lets_others_in(formula: Formula) -> bool:
+    """Whether ranks on either side of the divergent tests in a formula may meet it: `rank == 0 or is_expert(p)`."""
+    differ = [a.key for a in atoms(formula) if a.divergence is not None]
+    return all(evaluate(formula, dict.fromkeys(differ, side)) is not False for side in (True, False))
+
+
 def divergence_of(formula: Formula) -> Divergence | None:
     if type(formula) is Atom:
         return formula.divergence

@@ -223,6 +223,22 @@ def not_the_last(body: Trace) -> dict[str, bool]:
     return {atom.key: False for test in tests for atom in atoms(test) if atom.key.startswith(LAST_ROUND)}
 
 
+def without_last(body: Trace, kind: str) -> Trace:
+    """The body of a loop without the exits of a kind with which it would end in any case."""
+    if not body:
+        return body
+    *before, last = body
+    if type(last) is Exit and last.kind == kind:
+        return without_last(tuple(before), kind)
+    if type(last) is Choice:
+        arms = without_last(last.body, kind), without_last(last.orelse, kind)
+        if not any(arms):
+            return tuple(before)
+        if arms != (last.body, last.orelse):
+            return (*before, last._replace(body=arms[0], orelse=arms[1]))
+    return body
+
+
 def stands_in(trace: Trace) -> bool:
     """Whether a trace runs something that only stands in for a real input."""
     return any((type(term) is Event or type(term) is CallTerm) and term.dummy for term in every_term(trace))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import held_tests, spelled_out
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _DEEPEST = 6
+_LEAVES = (f.Return, f.Continue, f.Break, f.Raise)
 #: what lists the members of a group
 _LISTING = ("get_process_group_ranks",)
 _LISTS = frozenset("list tuple sorted range set".split())
@@ -153,8 +155,9 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     """The same for what a name or attribute was set to in this function."""
     place = place_name(expr)
     body = frame.function.body if frame.function is not None else frame.module.body
+    held = held_tests(body)
     for value, tests in assignments(body, place, ()):
-        for test in tests:
+        for test in (spelled_out(asked, held) for asked in tests):
             if type(test) is f.Compare and test.ops == ("in",) and shown(test.rights[0]) == shown(value):
                 divergence = _by_rank(frame, test.left, frame.eval(test.left))
                 if divergence is not None:
@@ -177,7 +180,9 @@ def assignments(body: f.Body, place: str, tests: tuple[f.Expr, ...]) -> Iterator
                     yield from ((v, tests) for t, v in pairs if place_name(t) == place)
         elif type(s) is f.If:
             yield from assignments(s.body, place, (*tests, s.test))
-            yield from assignments(s.orelse, place, tests)
+            yield from assignments(s.orelse, place, (*tests, f.Not(s.test)))
+            if s.body and type(s.body[-1]) in _LEAVES:
+                tests = (*tests, f.Not(s.test))
         elif type(s) is f.For or type(s) is f.While:
             yield from assignments((*s.body, *s.orelse), place, tests)
         elif type(s) is f.With:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import last_name, render
@@ -60,7 +61,7 @@ def of_key(analysis: Analysis, name: str) -> Confidence:
 def _is_one_of_two(function: FunctionInfo, name: str) -> bool:
     """`if a is None: return text(b)`, `elif b is None: return image(a)`: callers choose one by what they pass."""
     own = {parameter.name for parameter in function.parameters}
-    found = {missing for missing in _left_for(function.body) if missing in own}
+    found = {missing for missing in _left_for(plain(function.body)) if missing in own}
     return name in found and len(found) > 1
 
 
@@ -126,7 +127,7 @@ def _is_filled(analysis: Analysis, name: str) -> bool:
 
 
 def _arms_without(body: f.Body, name: str) -> Iterator[f.Body]:
-    for node in walk(body):
+    for node in walk(plain(body)):
         if type(node) is f.If:
             if _tells_absence(node.test, name):
                 yield node.body

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import layout
-from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
 from ferrule_lint.semantics.domain.lattice import (
     FLOWS,
     ITEM,
@@ -44,11 +44,12 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     divergence = divergence_of(formula)
     if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
         filled = divergence
-        if divergence.kind == "rank" and any(s[:1] in "'\"" for s in a.slots ^ b.slots):
+        entered = formula if a.slots > b.slots else negate(formula)
+        if divergence.kind == "rank" and (any(s[:1] in "'\"" for s in a.slots ^ b.slots) or lets_others_in(entered)):
             filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is not None:
-        joined = _made_apart(joined, a, b, divergence)
+        joined = _made_apart(joined, a, b, formula, divergence)
         if a.target != b.target and {type(a.target), type(b.target)} <= _FUNCTIONS:
             apart = worse(joined.divergence, divergence)
             return joined._replace(uniform=False, divergence=apart, target=SeveralTarget((a, b)))
@@ -118,7 +119,7 @@ def _told(formula: Formula, a: Value, b: Value) -> Value | None:
     return None
 
 
-def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Value:
+def _made_apart(joined: Value, a: Value, b: Value, formula: Formula, divergence: Divergence) -> Value:
     """What two arms of a divergent test make, each for its own ranks: of one size, or not."""
     words = layout.conflict(a.layout, b.layout)
     if words:
@@ -127,9 +128,10 @@ def _made_apart(joined: Value, a: Value, b: Value, divergence: Divergence) -> Va
         return joined._replace(shape=divergence.then(step).at_most(Confidence.MEDIUM), uneven_last=False)
     if a.shape is not None and b.shape is not None and surgery.both(a.shape, b.shape, divergence):
         return joined._replace(shape=None)
-    for one, other in ((a, b), (b, a)):
+    for one, other, filled in ((a, b, negate(formula)), (b, a, formula)):
         if divergence.kind in ("rank", "structure") and _is_empty(one) and not _is_empty(other) and other.const is None:
-            joined = joined._replace(length=worse(joined.length, divergence.at_most(Confidence.MEDIUM)))
+            at_most = Confidence.LOW if divergence.kind == "rank" and lets_others_in(filled) else Confidence.MEDIUM
+            joined = joined._replace(length=worse(joined.length, divergence.at_most(at_most)))
         if divergence.kind == "rank" and one.shape is not None and other.shape is None and other.uniform:
             joined = joined._replace(shape=None)  # the receivers' buffer, of a size that they were told
     return joined

@@ -11,7 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import collators, grouping, loaders
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
-from ferrule_lint.semantics.domain.conditions import atoms, evaluate
+from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
     DP,
@@ -446,10 +446,7 @@ def _lets_others_in(frame: Frame) -> bool:
     """Whether the innermost divergent condition is met by ranks on either side of its tests, for the sake of what is at
     hand: `if rank == 0 or is_expert(p)`. What has a key of its own may well be what all come here for."""
     formula = frame.path_condition()
-    if formula is None:
-        return False
-    differ = [a.key for a in atoms(formula) if a.divergence is not None]
-    return all(evaluate(formula, dict.fromkeys(differ, side)) is not False for side in (True, False))
+    return formula is not None and lets_others_in(formula)
 
 
 def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False) -> None:
@@ -507,7 +504,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
     frame.env[place] = merged
     if type(target.index) is f.Const:
         frame.env[f"{place}[{target.index.text}]"] = value
-    frame.versions[place] = frame.versions.get(place, 0) + 1
+    frame.renew(place)
     if passed and type(target.index) is f.Const:
         frame.leave(f"{place}[{target.index.text}]", value)
     elif passed:

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, position,
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
-from ferrule_lint.semantics.walk import left_early
+from ferrule_lint.semantics.walk import kept_tests, left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -32,7 +32,7 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 
 
 def try_block(frame: Frame, s: f.Try) -> None:
-    before = dict(frame.env)
+    before, entered_with = dict(frame.env), dict(frame.versions)
     attempt = exceptions.open_try(s)
     # what only tidies up lets an exception through to the handlers around it
     through = not s.handlers and not _may_communicate(frame, s.final)
@@ -46,6 +46,8 @@ def try_block(frame: Frame, s: f.Try) -> None:
     if not attempt.reached:
         frame.terms.extend(body)
     after = frame.env
+    if s.handlers:
+        kept_tests.forget(frame, entered_with)
     for handler in s.handlers:
         frame.env = any_rounds(before, after)
         entered = dict(frame.env) if frame.gradients else {}
@@ -53,13 +55,13 @@ def try_block(frame: Frame, s: f.Try) -> None:
             frame.env[handler.name] = UNKNOWN
         alone = exceptions.had_alone(frame, attempt, handler)
         frame.conditions += [alone] if alone is not None else []
-        versions = dict(frame.versions)
+        begun = frame.clock
         with frame.recording() as terms:
             execute(frame, handler.body)
         frame.conditions[len(frame.conditions) - (alone is not None) :] = []
         handled = tuple(terms)
         if alone is not None and ends(handled):
-            left_early.by_arm(frame, alone, handled, frame.env, versions)
+            left_early.by_arm(frame, alone, handled, frame.env, begun)
         handlers.append((handler.line, handled))
         if handled and not frame.light:
             cleanups.in_handler(frame, s, handler, tuple(inner), handled)
@@ -77,6 +79,8 @@ def try_block(frame: Frame, s: f.Try) -> None:
     if attempt.reached and (inner or any(handled for _, handled in handlers)):
         frame.emit(Attempt(body, tuple(handlers)))
     frame.env = after
+    if s.handlers:
+        kept_tests.forget(frame, entered_with)
     with frame.recording() as final:
         execute(frame, s.final)
     if not frame.light:

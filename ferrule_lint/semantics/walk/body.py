@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.conditions import Formula, negate
-from ferrule_lint.semantics.domain.trace import Choice, Term, ends, has_exit
-from ferrule_lint.semantics.walk import unreachable
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, negate
+from ferrule_lint.semantics.domain.trace import Choice, Exit, Term, ends, has_exit
+from ferrule_lint.semantics.walk import left_early, unreachable
 from ferrule_lint.semantics.walk.frame import Frame
 
 
 def execute(frame: Frame, body: f.Body) -> None:
     """Run a body: an early exit under a condition makes what follows conditional, which the trace's exits express."""
-    guards = 0
+    guards: list[tuple[Formula, int]] = []
     for statement in body:
         frame.line = statement.line
         before = len(frame.terms)
@@ -22,9 +22,19 @@ def execute(frame: Frame, body: f.Body) -> None:
             guard = _exit_guard(frame.terms[-1])
             if guard is not None:
                 frame.conditions.append(guard)
-                guards += 1
+                guards.append((guard, frame.clock))
     if guards:
-        del frame.conditions[-guards:]
+        _leaves_behind(frame, guards)
+        del frame.conditions[-len(guards) :]
+
+
+def _leaves_behind(frame: Frame, guards: list[tuple[Formula, int]]) -> None:
+    """A block that leaves the round at its end, where a test before has let it: `if not found: continue`, `break`."""
+    last = frame.terms[-1:]
+    if not frame.loops or not last or type(last[0]) is not Exit or last[0].kind not in ("break", "continue"):
+        return
+    guard, begun = next((known for known in reversed(guards) if divergence_of(known[0]) is not None), guards[-1])
+    left_early.by_arm(frame, guard, tuple(last), frame.env, begun)
 
 
 def _exit_guard(last: Term) -> Formula | None:

@@ -18,6 +18,7 @@ from ferrule_lint.semantics.walk import counters, left_early
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
+from ferrule_lint.semantics.walk.kept_tests import set_under, spelled_out
 from ferrule_lint.semantics.walk.narrowing import after_test, narrow, widen
 from ferrule_lint.semantics.walk.predicates import condition, doubted, trusted_to_agree
 
@@ -29,6 +30,9 @@ _ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
 
 def if_statement(frame: Frame, s: f.If) -> None:
     formula, tested = condition(frame, s.test)
+    written = s
+    if (test := spelled_out(frame, s.test)) is not s.test:
+        s = s._replace(test=test)
     if _is_given_instead(frame, s):
         formula = doubted(formula)
     if _refuses(s.body):
@@ -37,8 +41,9 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if known is not None:
         execute(frame, s.body if known else s.orelse)
         return
-    about_sizes = (tested.agreed and _ABOUT_SIZES.search(shown(s.test)) is not None) or _is_number_test(s.test)
-    saved, versions = dict(frame.env), dict(frame.versions)
+    names_sizes = any(_ABOUT_SIZES.search(shown(x)) for x in (written.test, s.test))
+    about_sizes = (tested.agreed and names_sizes) or _is_number_test(s.test)
+    saved, versions, begun = dict(frame.env), dict(frame.versions), frame.clock
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     yielded = frame.yielded_length
     frame.conditions.append(formula)
@@ -48,10 +53,11 @@ def if_statement(frame: Frame, s: f.If) -> None:
         execute(frame, s.body)
     frame.of_one_size -= about_sizes
     if ends(tuple(body_terms)):
-        left_early.by_arm(frame, formula, tuple(body_terms), frame.env, versions)
+        left_early.by_arm(frame, formula, tuple(body_terms), frame.env, begun)
     body_env, frame.env = frame.env, dict(saved)
+    in_body_versions, frame.versions = frame.versions, dict(versions)
     frame.conditions[-1] = negate(formula)
-    middle = dict(frame.versions)
+    middle = frame.clock
     in_else = after_test(frame, implied(formula, False), narrow(frame, s.test, False))
     with frame.recording() as else_terms:
         execute(frame, s.orelse)
@@ -62,7 +68,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         widen(body_env, in_body, frame.env, in_else)
         widen(frame.env, in_else, body_env, in_body)
-    pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    pos = position(written.test) or (s.line, s.column, s.line, s.column)
     if stage_values.is_stage_test(formula):
         frame.stage_tests.add(pos[:2])
     if body and _made_on_first_use(frame, s):
@@ -74,15 +80,18 @@ def if_statement(frame: Frame, s: f.If) -> None:
         if all(_tells(trace) and _yields(arm) for arm, trace in ((s.body, body), (s.orelse, orelse))):
             frame.yielded_length = yielded  # as many as the sender has: the others are told of each
     if body or orelse:
-        frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(s.test), "if"))
+        frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(written.test), "if"))
     for place, version in guarded.items():
         # `x = f(x)` under `x is not None` leaves the answer to "is x there" as it was
         if (value := body_env.get(place)) is not None and value.const is None:
-            frame.versions[place] = version
+            in_body_versions[place] = version
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
         counters.keep_together(s, body_env, frame.env)
-    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded), versions)
+        _renew(frame, formula, s.test, begun, body_env, in_body_versions)
+    elif not ends(body):
+        frame.versions = in_body_versions
+    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
 
 
 def _yields(arm: f.Body) -> bool:
@@ -199,6 +208,22 @@ def _tested_for_presence(test: f.Expr) -> list[str]:
     return []
 
 
+def _renew(frame: Frame, formula: Formula, test: f.Expr, begun: int, a: Env, versions: dict[str, int]) -> None:
+    """What an arm has assigned holds something else after both; `begun`: the last number before them, `versions`: those
+    at the end of the body. What tests alone have told of a place leaves its tests as they were."""
+    for place in {**versions, **frame.versions}:
+        numbers = versions.get(place, 0), frame.versions.get(place, 0)
+        if numbers[0] == numbers[1]:
+            continue
+        one, other = a.get(place), frame.env.get(place)
+        kept = None
+        if one is not None and other is not None:
+            kept = set_under(frame, formula, test, begun, (one, numbers[0]), (other, numbers[1]))
+        number = frame.renew(place)
+        if kept is not None:
+            frame.tests[number] = kept
+
+
 def _merge(
     frame: Frame,
     formula: Formula,
@@ -207,10 +232,8 @@ def _merge(
     a_left: bool,
     b_left: bool,
     guarded: frozenset[str],
-    versions: dict[str, int],
 ) -> dict[str, Value]:
-    """The environment after two arms; an arm that left contributes nothing. What tests alone have told of a place
-    (`versions`: what has been assigned how often before them) leaves its tests as they were."""
+    """The environment after two arms; an arm that left contributes nothing."""
     if a_left:
         return b
     if b_left:
@@ -227,8 +250,6 @@ def _merge(
         merged[place] = merge_arms(formula, value, other)
         if place in guarded and value.const is None:
             merged[place] = merged[place]._replace(presence=other.presence)
-        elif frame.versions.get(place, 0) != versions.get(place, 0):
-            frame.versions[place] = frame.versions.get(place, 0) + 1
     for place, value in b.items():
         if place not in a:
             merged[place] = _set_in_one_arm(frame, formula, place, value)

@@ -11,7 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import of_operator, round_order
-from ferrule_lint.semantics.domain.conditions import Known, evaluate, negate
+from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
     DETACHED,
@@ -37,6 +37,7 @@ from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.comprehensions import comprehension
 from ferrule_lint.semantics.walk.displays import dict_display, sequence, set_display
 from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.kept_tests import spelled_out
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
 from ferrule_lint.semantics.walk.predicates import condition, is_empty_display
 from ferrule_lint.semantics.walk.subscripts import subscript
@@ -113,11 +114,19 @@ def _constant(text: str) -> Value:
 
 
 def _not(frame: Frame, e: f.Not) -> Value:
-    return condition(frame, e)[1]
+    formula, value = condition(frame, e)
+    frame.asked = (e, formula, value)
+    return value
 
 
 def _boolop(frame: Frame, e: f.BoolOp) -> Value:
-    formula, value = condition(frame, e)
+    formula, asked = condition(frame, e)
+    value = _of_boolop(frame, e, formula, asked)
+    frame.asked = (e, formula, asked)
+    return value
+
+
+def _of_boolop(frame: Frame, e: f.BoolOp, formula: Formula, value: Value) -> Value:
     if e.op == "or" and type(formula) is not Known:
         # `x = given or default`: the operands' structure lives on
         issues, latents = len(frame.issues), len(frame.latents)
@@ -142,7 +151,8 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
 
 
 def _compare(frame: Frame, e: f.Compare) -> Value:
-    value = condition(frame, e)[1]
+    formula, value = condition(frame, e)
+    frame.asked = (e, formula, value)
     if value.uniform or (value.divergence and not value.data):
         return value
     return value._replace(boolean=True, reach=DETACHED if frame.gradients else None)
@@ -224,13 +234,14 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
     known = evaluate(formula, {})
     if known is not None:
         return frame.eval(e.body if known else e.orelse)
+    test = spelled_out(frame, e.test)
     frame.conditions.append(formula)
-    narrowed = narrow(frame, e.test, True)
+    narrowed = narrow(frame, test, True)
     with frame.recording() as body_terms:
         body = frame.eval(e.body)
     widen(frame.env, narrowed)
     frame.conditions[-1] = negate(formula)
-    narrowed = narrow(frame, e.test, False)
+    narrowed = narrow(frame, test, False)
     with frame.recording() as else_terms:
         orelse = frame.eval(e.orelse)
     widen(frame.env, narrowed)

@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.control.exceptions import Escape, OpenTry
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.gradients.gradient_order import Mark
+<<<<<<< HEAD
     from ferrule_lint.semantics.gradients.partly_used import PartlyUsed
+=======
+    from ferrule_lint.semantics.gradients.partly_used import PartlyUsed
+    from ferrule_lint.semantics.walk.kept_tests import Kept
+>>>>>>> ma
     from ferrule_lint.semantics.walk.left_early import Rounds
 
 
@@ -46,8 +51,8 @@ _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING
 _COLLECTED = (
     "_set_under", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "forwards", "given",
     "gradient_marks", "issues", "latents", "layouts", "left_in", "made_uniform", "partly_used", "reduced_within_stages",
-    "returns", "revealed", "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "versions",
-    "wraps",
+    "returns", "revealed", "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "tests",
+    "versions", "wraps",
 )  # fmt: skip
 
 
@@ -110,7 +115,9 @@ class Frame:
         "_evaluators",
         "_set_under",
         "analysis",
+        "asked",
         "attempts",
+        "clock",
         "closure",
         "conditions",
         "decorated",
@@ -154,6 +161,7 @@ class Frame:
         "stage_tests",
         "surely",
         "terms",
+        "tests",
         "versions",
         "waits",
         "wraps",
@@ -183,7 +191,9 @@ class Frame:
         self.light = light
         self.closure = closure
         self.env: dict[str, Value] = {}
+        #: what each place holds now, by a number that nothing else in this frame has; 0: what it held to begin with
         self.versions: dict[str, int] = {}
+        self.clock = 0
         self.terms: list[Term] = []
         self.returns: list[tuple[Value, tuple[Formula, ...]]] = []
         self.conditions: list[Formula] = []
@@ -192,6 +202,10 @@ class Frame:
         self.wraps: set[str] = set()
         #: what names were last assigned, and their version then
         self.definitions: dict[str, tuple[f.Expr, int]] = {}
+        #: the tests that names hold, by the numbers of their versions: see `kept_tests`
+        self.tests: dict[int, Kept] = {}
+        #: the test that was evaluated last, as an expression
+        self.asked: tuple[f.Expr, Formula, Value] | None = None
         #: places whose own size was compared with one that the ranks agreed on; see `sizing`
         self.sized: set[str] = set()
         #: what is done to gradients, in its order; see `gradient_order`
@@ -271,7 +285,7 @@ class Frame:
         # where so many names are bound (a generated table), a new one is taken to have no parts yet
         fresh = len(self.env) > _MANY_PLACES and place not in self.env
         self.env[place] = value
-        self.versions[place] = self.versions.get(place, 0) + 1
+        self.renew(place)
         # searching one text is several times as fast as asking every place, and most have no parts
         if not fresh:
             places = "\0" + "\0".join(self.env)
@@ -289,6 +303,12 @@ class Frame:
             self.part_writes[name] = join2(self.part_writes.get(name, value), value)
         elif self.given:
             self.leave(place, value)
+
+    def renew(self, place: str) -> int:
+        """From here on a place holds something else; the number of what it holds now."""
+        self.clock += 1
+        self.versions[place] = self.clock
+        return self.clock
 
     def leave(self, place: str, value: Value) -> None:
         """Something is put into a place that may be a part of what was passed."""

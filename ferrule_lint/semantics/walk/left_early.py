@@ -1,8 +1,9 @@
 """What a round leaves behind that ends by `break` or `continue` under a test that differs between ranks.
 
 `if bad(batch): found = True; break`: the rest of the round is not run with what was set there, but what comes after the
-loop is (and, after a `continue`, the next round). Only what is set in the arm that leaves counts: of what was set
-before it, or is set after it, the other ways of the round tell.
+loop is (and, after a `continue`, the next round). Of what is set in the arm that leaves, this is told; and of what is
+set after a `continue`, that its rounds have left it as it was: `if not is_last: continue` and `total = ...` is
+`if is_last: total = ...`. Of what is set after a `break`, the other ways of the round tell.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.trace import Trace, has_exit
+from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.walk.arms import merge_arms
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ class Way:
     kind: str
     formula: Formula
     places: dict[str, Value]
+    #: of a `continue`: what all places held, and the last number of one
+    env: dict[str, Value]
+    clock: int
 
 
 @dataclass(slots=True)
@@ -38,8 +43,8 @@ class Rounds:
     ways: list[Way] = field(default_factory=list)
 
 
-def by_arm(frame: Frame, formula: Formula, arm: Trace, env: dict[str, Value], before: dict[str, int]) -> None:
-    """At the end of an arm that leaves the round; `before`: what had been assigned how often at its beginning."""
+def by_arm(frame: Frame, formula: Formula, arm: Trace, env: dict[str, Value], before: int) -> None:
+    """At the end of an arm that leaves the round; `before`: the last number of a place at its beginning."""
     kind = has_exit(arm)
     if not frame.loops or kind not in ("break", "continue"):
         return
@@ -47,16 +52,23 @@ def by_arm(frame: Frame, formula: Formula, arm: Trace, env: dict[str, Value], be
     divergent = next((c for c in around if divergence_of(c) is not None), None)
     if divergent is None:
         return
-    places = {p: value for p, value in env.items() if frame.versions.get(p, 0) != before.get(p, 0)}
-    if places:
-        frame.loops[-1].ways.append(Way(kind, divergent, places))
+    places = {p: value for p, value in env.items() if frame.versions.get(p, 0) > before}
+    if places or kind == "continue":
+        frame.loops[-1].ways.append(Way(kind, divergent, places, dict(env) if kind == "continue" else {}, frame.clock))
 
 
 def join(frame: Frame, ways: Sequence[Way], kind: str) -> None:
-    """Bring what the ways of one kind have set into what holds now."""
-    for way in ways:
-        for place, value in way.places.items() if way.kind == kind else ():
+    """Bring what the ways of one kind have set, or left as it was, into what holds now."""
+    last = dict(frame.versions)
+    for way in reversed(ways):
+        if way.kind != kind:
+            continue
+        now = dict(frame.env) if frame.gradients else {}
+        skipped = {p: value for p, value in way.env.items() if last.get(p, 0) > way.clock}
+        for place, value in {**skipped, **way.places}.items():
             other = frame.env.get(place)
             if other is not None and other is not value:
                 frame.env[place] = merge_arms(way.formula, value, other)
-                frame.versions[place] = frame.versions.get(place, 0) + 1
+                frame.renew(place)
+        if frame.gradients:
+            meeting.collected(way.formula, way.env, now, frame.env)

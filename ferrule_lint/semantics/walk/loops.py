@@ -15,9 +15,9 @@ from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
-from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit
+from ferrule_lint.semantics.domain.trace import Choice, Exit, Loop, Trace, choices_and_loops, has_exit, without_last
 from ferrule_lint.semantics.gradients import meeting
-from ferrule_lint.semantics.walk import counters, divisible, left_early, same_modules
+from ferrule_lint.semantics.walk import counters, divisible, kept_tests, left_early, same_modules
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -79,8 +79,12 @@ def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> Non
     """The else of a loop runs on ranks that did not leave it by `break`."""
     if not s.orelse:
         return
+    # behind `if not found: continue`, a `break` needs no test of its own
+    leaves = ("break", "continue") if any(type(t) is Exit and t.kind == "break" for t in body) else ("break",)
     breaks = [
-        c for c in choices_and_loops(body) if type(c) is Choice and "break" in (has_exit(c.body), has_exit(c.orelse))
+        c
+        for c in choices_and_loops(body)
+        if type(c) is Choice and (has_exit(c.body) in leaves or has_exit(c.orelse) in leaves)
     ]
     divergence = next((d for c in breaks if (d := divergence_of(c.formula)) is not None), None)
     with frame.recording() as terms:
@@ -160,6 +164,7 @@ def _rounds(
     not after the loop (temporal divergence, as in LLVM's uniformity analysis).
     """
     before = saved = dict(frame.env)
+    versions = dict(frame.versions)
     frame.loop_depth += 1
     frame.loops.append(left_early.Rounds(len(frame.conditions)))
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
@@ -179,6 +184,7 @@ def _rounds(
         del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
         del frame.gradient_marks[marks:]
         frame.env = any_rounds(saved, frame.env)
+        kept_tests.forget(frame, versions)
         saved = dict(frame.env)
     frame.skipped.append([])
     with frame.recording() as terms:
@@ -194,8 +200,9 @@ def _rounds(
             if value.uniform and before.get(place) != value:
                 after[place] = value._replace(uniform=False)
     frame.env = after
+    kept_tests.forget(frame, versions)
     left_early.join(frame, ways, "break")
-    return tuple(terms)
+    return without_last(tuple(terms), "continue")
 
 
 def _left_together(term: Choice | Loop) -> bool:

@@ -28,7 +28,7 @@ from ferrule_lint.semantics.domain.text import last_name, position, render, show
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank
-from ferrule_lint.semantics.walk import both_ends
+from ferrule_lint.semantics.walk import both_ends, kept_tests
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
@@ -37,6 +37,11 @@ from ferrule_lint.semantics.walk.truth import MEMBERSHIP, PREDICATES, atom_of, n
 
 def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
     """A test as a formula, and the value it has as an expression."""
+    if type(expr) is f.Name and (kept := kept_tests.held(frame, expr)) is not None:
+        if kept.formula is not None:
+            return kept.formula, _of_now(kept.formula, frame.eval(expr))
+        assert kept.test is not None
+        return truthiness(frame, kept.test, frame.eval(expr))
     if type(expr) is f.Not:
         formula, value = condition(frame, expr.operand)
         return negate(formula), _truth(negate(formula), value)
@@ -52,6 +57,11 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         value = frame.eval(expr)
         return truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
     return truthiness(frame, expr, frame.eval(expr))
+
+
+def _of_now(formula: Formula, value: Value) -> Value:
+    """The value of a variable that holds a test."""
+    return value if type(formula) is not Known else Value(uniform=True, const=repr(formula.value))
 
 
 def _truth(formula: Formula, value: Value) -> Value:
@@ -71,7 +81,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
             guard = connect(expr.op, list(formulas))
             guard = negate(guard) if decides else guard
             frame.conditions.append(guard)
-            narrowed = [narrow(frame, v, not decides) for v in expr.values[:i]]
+            narrowed = [narrow(frame, kept_tests.spelled_out(frame, v), not decides) for v in expr.values[:i]]
             with frame.recording() as terms:
                 formula, value = condition(frame, operand)
             for places in narrowed:

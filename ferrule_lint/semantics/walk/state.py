@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import of_parameters
@@ -96,6 +97,7 @@ def _stands_in(frame: Frame) -> bool:
 
 def _last_two(body: f.Body) -> tuple[f.Compare, f.Expr, f.Expr] | None:
     """The test `x is None` by which a function returns one of two things at its end: without it, and with it."""
+    body = plain(body)
     for s, after in zip(body[-2:], (*body[-1:], None), strict=False):
         if type(s) is not f.If or type(s.test) is not f.Compare or s.test.rights != (_NONE,):
             continue
@@ -153,7 +155,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
         known = frame.read(place) or frame.eval(f.Attr(base, name, call.pos))
         merged = join2(known, now)._replace(const=None, items=None, uniform=False)
         frame.env[place] = merged
-        frame.versions[place] = frame.versions.get(place, 0) + 1
+        frame.renew(place)
         if owner == frame.self_name:
             before = frame.self_writes.get(name)
             frame.self_writes[name] = merged if before is None else join2(before, merged)

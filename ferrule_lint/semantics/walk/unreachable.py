@@ -10,6 +10,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.trace import Exit, ends
 from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.kept_tests import spelled_out
 
 
 def rest_of_block(frame: Frame, statement: f.Stmt, before: int) -> bool:
@@ -17,7 +18,7 @@ def rest_of_block(frame: Frame, statement: f.Stmt, before: int) -> bool:
     if len(frame.terms) == before or frame.function is None:
         return False
     if type(statement) is f.If:
-        return _fixed(frame, statement.test) and ends(tuple(frame.terms[before:]))
+        return _fixed(frame, spelled_out(frame, statement.test)) and ends(tuple(frame.terms[before:]))
     if type(statement) in (f.ExprStmt, f.Assign, f.AugAssign):
         return any(type(term) is Exit for term in frame.terms[before:])
     return False
