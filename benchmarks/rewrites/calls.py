@@ -22,8 +22,8 @@ _DIST = m.SimpleStatementLine(
     ]
 )
 _COLLECTIVES = frozenset(
-    "all_reduce all_gather all_gather_object all_gather_into_tensor barrier broadcast broadcast_object_list gather reduce"
-    " reduce_scatter reduce_scatter_tensor scatter send recv isend irecv all_to_all all_to_all_single"
+    "all_reduce all_gather all_gather_object all_gather_into_tensor barrier broadcast broadcast_object_list gather"
+    " reduce reduce_scatter reduce_scatter_tensor scatter send recv isend irecv all_to_all all_to_all_single"
     " monitored_barrier gather_object".split()
 )
 
@@ -145,7 +145,7 @@ class Collective(cst.CSTTransformer):
 
 
 class LocalAlias(cst.CSTTransformer):
-    """`dist.all_reduce(x)` becomes `all_reduce_ = dist.all_reduce` at the head of the function, and `all_reduce_(x)`."""
+    """`dist.all_reduce(x)` becomes `all_reduce_(x)`, with `all_reduce_ = dist.all_reduce` before it."""
 
     def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
         call = m.Call(func=m.Attribute(value=m.Name("dist"), attr=m.OneOf(*map(m.Name, sorted(_COLLECTIVES)))))

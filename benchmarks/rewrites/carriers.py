@@ -120,14 +120,21 @@ class InHelper(CarriedInside):
         self._methods, self._only_self = methods, only_self
         self._functions: list[cst.FunctionDef] = []
         self._in_class: list[bool] = [False]
+        #: what goes in front of the method, and in front of the class or function that it is in
         self._added: list[str] = []
+        self._outside: list[str] = []
 
     def visit_ClassDef(self, node: cst.ClassDef) -> None:
         self._in_class.append(True)
 
-    def leave_ClassDef(self, original_node: cst.ClassDef, updated_node: cst.ClassDef) -> cst.ClassDef:
+    def leave_ClassDef(  # type: ignore[override]
+        self, original_node: cst.ClassDef, updated_node: cst.ClassDef
+    ) -> cst.ClassDef | cst.FlattenSentinel[cst.BaseStatement]:
         self._in_class.pop()
-        return updated_node
+        if len(self._in_class) > 1:
+            return updated_node
+        added, self._outside = self._outside, []
+        return cst.FlattenSentinel([*map(statement, added), updated_node])
 
     def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
         super().visit_FunctionDef(node)
@@ -143,6 +150,8 @@ class InHelper(CarriedInside):
         if self._functions:
             return updated_node
         added, self._added = self._added, []
+        if len(self._in_class) == 1:
+            added, self._outside = [*added, *self._outside], []
         return cst.FlattenSentinel([*map(statement, added), updated_node])
 
     def fits(self, test: cst.BaseExpression) -> bool:
@@ -181,7 +190,8 @@ class InHelper(CarriedInside):
         parameters = ", ".join(["self"] * ("self" in used) + given)
         head = "@property\n" if self._only_self else ""
         body = self._returned.format(f"({code})")
-        self._added.append(f"{head}def {name}({parameters}):\n    return {body}\n")
+        place = self._added if method else self._outside
+        place.append(f"{head}def {name}({parameters}):\n    return {body}\n")
         arguments = ", ".join(n for n in used if not (method and n == "self"))
         if not method and "self" in used:
             arguments = ", ".join(["self", *(n for n in used if n != "self")])
@@ -294,6 +304,9 @@ class RankOtherwise(cst.CSTTransformer):
     def __init__(self, asked: str, preamble: Sequence[str]) -> None:
         self._asked, self._preamble = asked, preamble
         self._changed = False
+
+    def visit_FormattedString(self, node: cst.FormattedString) -> bool:
+        return False  # where quotes would meet quotes
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
         if updated_node.args or code_of(updated_node.func) != "dist.get_rank":

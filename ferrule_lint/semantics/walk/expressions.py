@@ -41,6 +41,7 @@ from ferrule_lint.semantics.walk.narrowing import narrow, widen
 from ferrule_lint.semantics.walk.predicates import condition, is_empty_display
 from ferrule_lint.semantics.walk.subscripts import subscript
 from ferrule_lint.semantics.walk.truth import reads_content
+from ferrule_lint.semantics.walk.unfolded import unfolded
 
 
 def _name(frame: Frame, e: f.Name) -> Value:
@@ -220,17 +221,18 @@ def _yield(frame: Frame, e: f.Yield) -> Value:
 
 
 def _ifexp(frame: Frame, e: f.IfExp) -> Value:
-    formula, _ = condition(frame, e.test)
+    test = unfolded(frame, e.test)
+    formula, _ = condition(frame, test)
     known = evaluate(formula, {})
     if known is not None:
         return frame.eval(e.body if known else e.orelse)
     frame.conditions.append(formula)
-    narrowed = narrow(frame, e.test, True)
+    narrowed = narrow(frame, test, True)
     with frame.recording() as body_terms:
         body = frame.eval(e.body)
     widen(frame.env, narrowed)
     frame.conditions[-1] = negate(formula)
-    narrowed = narrow(frame, e.test, False)
+    narrowed = narrow(frame, test, False)
     with frame.recording() as else_terms:
         orelse = frame.eval(e.orelse)
     widen(frame.env, narrowed)
