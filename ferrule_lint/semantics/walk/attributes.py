@@ -11,6 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import collators, grouping, loaders
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
+from ferrule_lint.semantics.data.records import MOST_ENTRIES, NAMESPACE
 from ferrule_lint.semantics.domain.conditions import atoms, evaluate
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -73,7 +74,6 @@ _UNIFORM_ATTRIBUTES = frozenset(
 #: a parameter of this name asks for what rank 0 has, and is passed by all ranks alike
 _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
-_MOST_ENTRIES = 16
 #: class methods of library modules that make an instance
 FACTORIES = ("from_pretrained", "from_config", "_from_config")
 #: what `x.shape` is an instance of
@@ -98,7 +98,12 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_external(frame, e, target.dotted)
     if e.attr == "__class__" and len(base.types) == 1:
         return Value(uniform=True, target=ClassTarget(next(iter(base.types))))
-    if base.entries and base.types and (field := base.entry(e.attr)) is not None and not field.is_flag:
+    if (
+        base.entries
+        and (base.types or base.external == NAMESPACE)
+        and (field := base.entry(e.attr)) is not None
+        and not field.is_flag
+    ):
         return field
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = _set_by_its_holder(frame, place, value if value is not None else _of_unknown(frame, e, base))
@@ -488,7 +493,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
             entry = value._replace(presence=worse(value.presence, divergence))
         entries = (*((k, v) for k, v in entries if k != target.index.text), (target.index.text, entry))
     merged = base._replace(
-        entries=entries if len(entries) <= _MOST_ENTRIES else (),
+        entries=entries if len(entries) <= MOST_ENTRIES else (),
         unordered=base.unordered or stored_order(frame, target, place, base, index),
         in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,

@@ -33,7 +33,7 @@ ITEMS = "[]"
 
 def enter(frame: Frame, function: FunctionInfo) -> None:
     """The parameters of a function stand for what was passed."""
-    frame.given = {p.name for p in function.parameters if p.kind in ("normal", "keyword")}
+    frame.given = {p.name for p in function.parameters if p.kind != "*"}
 
 
 def stands_for_passed(frame: Frame, place: str) -> bool:
@@ -169,7 +169,7 @@ def bind(
         if argument is None:
             continue
         rest = name[len(root) :]
-        place = place_name(passed(call, summary.function, receiver, root))
+        place = place_name(passed(call, summary.function, receiver, root) or _spread(call, summary.function, root))
         value = frame.read(place + rest) if place else None
         if value is None and argument.entries:
             value = argument.entry(rest[1:-1] if rest[0] == "[" else rest[1:])
@@ -178,3 +178,9 @@ def bind(
         if value is not None:
             found[name] = value
     return bound | found if found else bound
+
+
+def _spread(call: f.Call, function: FunctionInfo, name: str) -> f.Expr | None:
+    """What `**options` of a call passes on to a parameter `**options`."""
+    takes = any(p.name == name and p.kind == "**" for p in function.parameters)
+    return next((value for key, value in call.keywords if key is None), None) if takes else None
