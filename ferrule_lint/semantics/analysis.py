@@ -320,7 +320,8 @@ class Analysis:
         bound = bind_arguments(function, receiver, positional, keywords, call)
         info = self._receiver_class(function, receiver)
         if frame.light:
-            return self._light_call(frame, function, info, bound, closure)
+            same = bound.get(returned.named_parameter(function))
+            return same if same is not None else self._light_call(frame, function, info, bound, closure)
         context = (*contexts_of(function, bound, call, self.models), *self._classes_passed(function, bound))
         known = self.summary(function, context, info, closure, frame.depth + 1)
         if known is None:
@@ -350,6 +351,9 @@ class Analysis:
         _written(frame, summary, call, receiver is not None)
         given.after_call(frame, summary, call, receiver is not None, bound)
         state.after_call(frame, summary, call, bound)
+        if summary.hands_back in bound:
+            same = bound[summary.hands_back]
+            return same._replace(unwrapped=False) if summary.hands_back in summary.wraps else same
         return participation.under_name(frame, instantiate(frame, summary, bound, pos), own)
 
     def _classes_passed(self, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
@@ -554,7 +558,11 @@ class Analysis:
         self._leans.append(place)
         try:
             enter(frame, function, info, dict(context), None)
+            passed_in = [
+                (p.name, frame.env.get(p.name)) for p in function.parameters if p.kind in ("normal", "keyword")
+            ]
             decorators.run(frame, function)
+            summary.hands_back = returned.handed_back(frame, passed_in)
         except RecursionError:
             self.count("too deep for Python's stack")
             frame.terms.clear()

@@ -47,7 +47,7 @@ from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import absent_inputs, environment, field_names, first_rank, rank_names
-from ferrule_lint.semantics.walk import given
+from ferrule_lint.semantics.walk import aliases, given
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -459,6 +459,15 @@ def _lets_others_in(frame: Frame) -> bool:
 
 def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False) -> None:
     """`place[key] = value`; `grouped`: the entry is one that others are added to (`place[key] += value`)."""
+    place = place_name(target.base)
+
+    def by_name(base: f.Expr) -> None:
+        _store(frame, target._replace(base=base), value, grouped)
+
+    aliases.shared(frame, place, by_name, lambda: by_name(target.base))
+
+
+def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> None:
     place = place_name(target.base)
     frame.eval(target.index)
     base = frame.eval(target.base)

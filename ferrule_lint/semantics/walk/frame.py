@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.gradients.gradient_order import Mark
     from ferrule_lint.semantics.gradients.participation import PartlyUsed
+    from ferrule_lint.semantics.walk.aliases import Alias
     from ferrule_lint.semantics.walk.left_early import Rounds
 
 
@@ -44,8 +45,9 @@ _MANY_PLACES = 500
 _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING}
 #: what is collected in a frame
 _COLLECTED = (
-    "_set_under", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "forwards", "given",
-    "gradient_marks", "issues", "latents", "layouts", "left_in", "made_uniform", "partly_used", "reduced_within_stages",
+    "_set_under", "aliases", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "forwards",
+    "given", "gradient_marks", "issues", "latents", "layouts", "left_in", "made_uniform", "partly_used",
+    "reduced_within_stages",
     "returns", "revealed", "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "versions",
     "wraps",
 )  # fmt: skip
@@ -109,6 +111,7 @@ class Frame:
     __slots__ = (
         "_evaluators",
         "_set_under",
+        "aliases",
         "analysis",
         "attempts",
         "closure",
@@ -192,6 +195,8 @@ class Frame:
         self.wraps: set[str] = set()
         #: what names were last assigned, and their version then
         self.definitions: dict[str, tuple[f.Expr, int]] = {}
+        #: variables that were assigned what another place holds
+        self.aliases: dict[str, Alias] = {}
         #: places whose own size was compared with one that the ranks agreed on; see `sizing`
         self.sized: set[str] = set()
         #: what is done to gradients, in its order; see `gradient_order`

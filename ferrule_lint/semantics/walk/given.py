@@ -18,7 +18,7 @@ from ferrule_lint.semantics.calls.instantiate import of_parameters, passed
 from ferrule_lint.semantics.domain.lattice import FLOWS, NOTHING, Axes, Value, join2, root_of
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import place_name
-from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk import aliases, attributes
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -81,7 +81,8 @@ def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call
         return
     target = part_of(expr, rest)
     if type(target) is not f.Subscript:
-        _set(frame, target, now, surely)
+        for name in (expr, *aliases.other_names(frame, place_name(expr))):
+            _set(frame, part_of(name, rest), now, surely)
     elif _tells(now) or (now.uniform and surely):
         attributes.store_item(frame, target, now)
 

@@ -122,7 +122,7 @@ def _of_item(frame: Frame, test: f.Subscript, depth: int) -> f.Expr:
 
 def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     """What a function of the project returns that does nothing else, in terms of what it is given here."""
-    target = _target(frame, call.func) if depth < _DEEPEST and not frame.light else None
+    target = _target(frame, call.func) if depth < _DEEPEST else None
     if target is None or target.closure not in (None, frame) or not _says_nothing_itself(frame, target.function):
         return None
     function = target.function
