@@ -89,8 +89,13 @@ def rewritten(files: Mapping[str, str], rewrite: rewrites.Rewrite) -> dict[str, 
     changed = dict(files)
     for path, source in files.items():
         if path.endswith(".py"):
-            changed[path] = rewrite.apply(cst.parse_module(source)).code
-            compile(changed[path], path, "exec")
+            module = cst.parse_module(source)
+            parts = (rewrite.moves(module) if rewrite.moves and len(files) == 1 else None) or {
+                "": rewrite.apply(module)
+            }
+            for name, part in parts.items():
+                changed[name or path] = part.code
+                compile(part.code, name or path, "exec")
     return changed if changed != dict(files) else None
 
 

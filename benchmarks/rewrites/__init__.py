@@ -6,8 +6,10 @@ apply. `metamorphic.py` asks that the linter says the same of both.
 
 from __future__ import annotations
 
-from rewrites import control
+from rewrites import calls, carriers, control
 from rewrites.base import Rewrite
 
 #: every rewrite, by its name
-ALL: dict[str, Rewrite] = {rewrite.name: rewrite for rewrite in control.REWRITES}
+ALL: dict[str, Rewrite] = {
+    rewrite.name: rewrite for rewrite in (*control.REWRITES, *carriers.REWRITES, *calls.REWRITES)
+}

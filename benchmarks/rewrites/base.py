@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -12,11 +12,13 @@ import libcst as cst
 
 @dataclass(frozen=True)
 class Rewrite:
-    """A change of form: what it is called, what it does in a line, and the change of one module."""
+    """A change of form: what it is called, what it does in a line, and the change of one module; `moves`: the files by
+    name that take its place instead, its own under the empty name, or none."""
 
     name: str
     says: str
     apply: Callable[[cst.Module], cst.Module]
+    moves: Callable[[cst.Module], Mapping[str, cst.Module]] | None = None
 
 
 def by(transformer: Callable[[], cst.CSTTransformer]) -> Callable[[cst.Module], cst.Module]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ferrule_lint.facts import types as f
 
@@ -62,3 +63,22 @@ def every_block(body: f.Body) -> Iterator[f.Body]:
     for statement in body:
         for block in blocks(statement):
             yield from every_block(block)
+
+
+def replaced(node: f.Expr, names: Mapping[str, f.Expr], pos: f.Pos) -> f.Expr:
+    """An expression with others in place of some names, as if it stood at `pos`; what is put in stays where it was."""
+    changed: f.Expr = _replaced(node, names, pos)
+    return changed
+
+
+def _replaced(node: Any, names: Mapping[str, f.Expr], pos: f.Pos) -> Any:
+    kind = type(node)
+    if kind is f.Name:
+        return names.get(node.id) or f.Name(node.id, pos)
+    if kind is f.Const or not isinstance(node, tuple):
+        return node
+    if kind is tuple:
+        return tuple([_replaced(part, names, pos) for part in node])
+    if kind in _PLACED:
+        return kind(*[_replaced(part, names, pos) for part in node[:-1]], pos)
+    return kind(*[_replaced(part, names, pos) for part in node])

@@ -28,6 +28,7 @@ from ferrule_lint.semantics.project.back_ends import BackEnds
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.import_graph import ImportGraph
+from ferrule_lint.semantics.project.mixins import Mixins
 from ferrule_lint.semantics.project.names import Names
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.project.seeding import Seeding
@@ -69,6 +70,7 @@ class Analysis:
         self.threads = Threads(self)
         self.accumulators = Accumulators()
         self.hierarchy = Hierarchy(self)
+        self.mixins = Mixins(self)
         self.guards = decorators.Guards(self)
         self.counters: collections.Counter[str] = collections.Counter()
         self._modules: Memo[str, bool] = Memo(reads)
@@ -161,11 +163,16 @@ class Analysis:
                 outer = self.frame_of(parent)
                 closure = outer[1] if outer is not None else None
         info = function.module.classes.get(function.owner) if function.owner else None
+        if info is not None and not function.is_static and (wholes := self.mixins.wholes(info)):
+            info = wholes[0]
         return _with_frame(self.summaries.of(function, (), info, closure, 0))
 
     def frames_of_subclasses(self, function: FunctionInfo) -> Iterator[tuple[Summary, Frame]]:
-        """An inherited method for the subclasses that override what it calls."""
-        for info in self.hierarchy.contexts(function):
+        """An inherited method for the subclasses that override what it calls, and a mixin's for what it is mixed into,
+        other than the first."""
+        owner = function.module.classes.get(function.owner) if function.owner else None
+        more = self.mixins.wholes(owner)[1:] if owner is not None and not function.is_static else ()
+        for info in (*self.hierarchy.contexts(function), *more):
             known = _with_frame(self.summaries.of(function, (), info, None, 0))
             if known is not None:
                 yield known

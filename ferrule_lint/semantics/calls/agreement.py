@@ -8,6 +8,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.lattice import COPIES, Axes, Divergence, Value
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.gradients import stage_values
+from ferrule_lint.semantics.walk import aliases
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -71,6 +72,13 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     place = place_name(expr)
     if not place:
         return
+    agreed = expr
+    aliases.shared(
+        frame, place, lambda other: make_uniform(frame, other, axes), lambda: _agree_on(frame, agreed, place, axes)
+    )
+
+
+def _agree_on(frame: Frame, expr: f.Expr, place: str, axes: Axes) -> None:
     known = frame.read(place) or frame.eval(expr)
     frame.env[place] = cleanse(known, axes)._replace(reach=known.reach)
     frame.renew(place)

@@ -13,6 +13,7 @@ from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
+from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
     COUNTED,
@@ -119,7 +120,7 @@ def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
     if dotted in _PASS_ON:
         values = arguments.positional[1:] if dotted == "typing.cast" else arguments.positional
         if dotted == "dict" and arguments.keywords:
-            return _pass_on(arguments.values)._replace(unordered=None, in_order=False)
+            return _dict(arguments)
         return _pass_on(values)
     return None
 
@@ -169,6 +170,20 @@ def _pass_on(values: tuple[Value, ...]) -> Value:
         return Value(uniform=True, container=True)
     first = values[0]
     return first._replace(const=None, target=None)
+
+
+def _dict(arguments: Arguments) -> Value:
+    """`dict(a=x, b=y)`"""
+    made = _pass_on(arguments.values)._replace(unordered=None, in_order=False)
+    if arguments.positional or arguments.is_open:
+        return made
+    return made._replace(entries=entries_of({repr(name): value for name, value in arguments.keywords.items()}))
+
+
+def _namespace(frame: Frame, arguments: Arguments) -> Value:
+    """`SimpleNamespace(a=x, b=y)`: a record of what it is given."""
+    entries = () if arguments.is_open else entries_of(arguments.keywords)
+    return Value(there=True, external=NAMESPACE, entries=entries)
 
 
 def _len(frame: Frame, arguments: Arguments) -> Value:
@@ -373,6 +388,8 @@ def _isinstance(frame: Frame, arguments: Arguments) -> Value:
 _Handler = Callable[["Frame", "Arguments"], Value]
 
 _FUNCTIONS: dict[str, _Handler] = {
+    "argparse.Namespace": _namespace,
+    "types.SimpleNamespace": _namespace,
     "len": _len,
     "range": _range,
     "itertools.islice": _islice,

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.calls.passing_on import handed_on
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, WORLD, Value
 from ferrule_lint.semantics.domain.targets import DECORATED, FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, render, shown
-from ferrule_lint.semantics.domain.trace import Choice
+from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.project.entities import External, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.sources import admissions
@@ -41,6 +42,8 @@ def replaced(frame: Frame, function: FunctionInfo, closure: Frame | None) -> Fun
             if type(made.target) is not FunctionTarget:
                 continue
             entity, inner = made.target.function, made.target.closure
+        if frame.analysis.guards.passes_on(entity, decorator, function):
+            continue
         result = _call_quietly(quiet, entity, value, inner)
         if type(result.target) is FunctionTarget and result.target.function is not function:
             value, changed = result, True
@@ -158,6 +161,7 @@ class Guards:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._known: Memo[tuple[str, str], Formula | None] = Memo(analysis.names.reads)
+        self._passing_on: Memo[tuple[str, str], bool] = Memo(analysis.names.reads)
 
     def of(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> Formula | None:
         """The test of the rank under which the wrapper calls the function; None if it does so otherwise, too."""
@@ -165,7 +169,26 @@ class Guards:
         # a decorator that is decorated by itself has none
         return self._known.find(key, lambda: self._find(decorator, expr, function))
 
+    def passes_on(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> bool:
+        """Whether the wrapper does nothing but call the function as it was called itself, as far as ranks can tell."""
+        key = (decorator.id, render(expr) if type(expr) is f.Call else "")
+        return self._passing_on.find(key, lambda: self._only_passes_on(decorator, expr, function), False)
+
+    def _only_passes_on(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> bool:
+        inner = self._wrapper(decorator, expr, function)
+        if inner is None or inner.function is None or inner.decorated != [()]:
+            return False
+        return handed_on(inner.function) is not None and all(type(term) is Exit for term in inner.terms)
+
     def _find(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> Formula | None:
+        inner = self._wrapper(decorator, expr, function)
+        tests = [_of_rank(conditions) for conditions in inner.decorated] if inner is not None else []
+        if not tests or any(t is None or negate(t) in tests for t in tests):
+            return None  # either way it is called
+        return tests[0]
+
+    def _wrapper(self, decorator: FunctionInfo, expr: f.Expr, function: FunctionInfo) -> Frame | None:
+        """What a decorator puts in a function's place, walked through."""
         if decorator is function or decorator.decorators or decorator.owner is not None:
             return None
         quiet = Frame(self._analysis, function.module)
@@ -181,10 +204,7 @@ class Guards:
         inner = Frame(self._analysis, wrapper.function.module, wrapper.function, closure=wrapper.closure)
         enter(inner, wrapper.function, None, {}, None)
         execute(inner, wrapper.function.body)
-        tests = [_of_rank(conditions) for conditions in inner.decorated]
-        if not tests or any(t is None or negate(t) in tests for t in tests):
-            return None  # either way it is called
-        return tests[0]
+        return inner
 
 
 def _of_rank(conditions: tuple[Formula, ...]) -> Formula | None:

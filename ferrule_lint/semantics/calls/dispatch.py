@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import constructed, forwards, methods, modelled
+from ferrule_lint.semantics.calls import constructed, forwards, methods, modelled, passing_on
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
@@ -240,6 +240,8 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         return Value(uniform=True, const="True")
     if is_world_size(function.name):
         return Value(uniform=True, world_size=True)
+    if (further := passing_on.call(frame, target, arguments)) is not None:
+        return dispatch(frame, *further)
     implemented = abstract.call(frame, target, arguments)
     value = implemented or frame.analysis.call_function(
         frame, function, target.receiver, arguments.positional, arguments.keywords, e.pos,

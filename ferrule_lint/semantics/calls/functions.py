@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.walk import given, state
+from ferrule_lint.semantics.walk import given, returned, state
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ def call_function(
     bound = bind_arguments(function, receiver, positional, keywords, call)
     info = _receiver_class(analysis, function, receiver)
     if frame.light:
-        return analysis.light.call(frame, function, info, bound, closure)
+        same = bound.get(returned.named_parameter(function))
+        return same if same is not None else analysis.light.call(frame, function, info, bound, closure)
     context = (*contexts_of(function, bound, call, analysis.models), *_classes_passed(analysis, function, bound))
     known = analysis.summaries.of(function, context, info, closure, frame.depth + 1)
     if known is None:
@@ -82,6 +83,9 @@ def call_function(
     _written(frame, summary, call, receiver is not None)
     given.after_call(frame, summary, call, receiver is not None, bound)
     state.after_call(frame, summary, call, bound)
+    if summary.hands_back in bound:
+        same = bound[summary.hands_back]
+        return same._replace(unwrapped=False) if summary.hands_back in summary.wraps else same
     return through_calls.under_name(frame, instantiate(frame, summary, bound, pos), own)
 
 

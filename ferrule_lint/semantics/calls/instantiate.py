@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics.data.records import entries_of
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
     COUNTED,
@@ -68,12 +69,27 @@ def bind_arguments(
     for name, value in keywords.items():
         if name in names:
             bound[name] = value
+    _spread_out(parameters, keywords, bound)
     if not _is_open(call):
         for parameter in parameters:
             default = parameter.default
             if parameter.name not in bound and type(default) is f.Const:
                 bound[parameter.name] = Value(uniform=True, const=default.text)
     return bound
+
+
+def _spread_out(parameters: Sequence[f.Parameter], keywords: Mapping[str, Value], bound: dict[str, Value]) -> None:
+    """What `**options` passes by its entries, and what a parameter `**options` gets."""
+    named = {p.name for p in parameters if p.kind in ("normal", "keyword")}
+    rest = {repr(name): value for name, value in keywords.items() if name not in named and name != "**"}
+    for key, value in keywords["**"].entries if "**" in keywords else ():
+        if key.strip("'\"") not in named:
+            rest.setdefault(key, value)
+        elif (entry := keywords["**"].entry(key)) is not None:
+            bound.setdefault(key.strip("'\""), entry)
+    taker = next((p for p in parameters if p.kind == "**"), None) if rest else None
+    if taker is not None and (entries := entries_of(rest)):
+        bound[taker.name] = Value(there=True, entries=entries)
 
 
 def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f.Expr | None:

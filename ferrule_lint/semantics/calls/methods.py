@@ -27,7 +27,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
-from ferrule_lint.semantics.walk import given
+from ferrule_lint.semantics.walk import aliases, given
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -208,6 +208,27 @@ def filled(
     """Something is added to a container, by a method of its own or by a function that it is passed to. The length of
     what is added is why there is more of it on some ranks, its order the one in which it comes. `evened`: it is what
     the container lacked to a length that ranks agree on."""
+
+    def by_name(name: str, held: Value) -> None:
+        _put_in(frame, name, held, added, pos, method, slots, of_numbers, evened)
+
+    def by_other_name(other: f.Expr) -> None:
+        by_name(place_name(other), frame.eval(other))
+
+    aliases.shared(frame, place, by_other_name, lambda: by_name(place, known))
+
+
+def _put_in(
+    frame: Frame,
+    place: str,
+    known: Value,
+    added: Value,
+    pos: f.Pos,
+    method: str,
+    slots: frozenset[str] | None,
+    of_numbers: bool,
+    evened: bool,
+) -> None:
     passed = given.stands_for_passed(frame, place)
     divergence = frame.path_divergence() or filters.of_round(frame, place, pos)
     if divergence is None or divergence.kind == "rank" or slots is not None:

@@ -132,7 +132,11 @@ class Summaries:
         self._leans.append(place)
         try:
             enter(frame, function, info, dict(context), None)
+            passed_in = [
+                (p.name, frame.env.get(p.name)) for p in function.parameters if p.kind in ("normal", "keyword")
+            ]
             decorators.run(frame, function)
+            summary.hands_back = returned.handed_back(frame, passed_in)
         except RecursionError:
             self._analysis.count("too deep for Python's stack")
             frame.terms.clear()

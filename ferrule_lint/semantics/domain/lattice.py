@@ -249,8 +249,10 @@ class Value(NamedTuple):
     @property
     def tells(self) -> bool:
         """Whether there is something in it that is lost among the other entries of a dict or record."""
-        differs = self.divergence or self.presence or self.shape or self.padded or self.length
-        return bool(differs or self.shape_deps or self.length_deps)
+        differs = self.divergence or self.presence or self.shape or self.padded or self.length or self.emptiness
+        if differs or self.shape_deps or self.length_deps:
+            return True
+        return any(how != CONTAINED for _, how in self.deps) if self.deps else False
 
     @property
     def is_flag(self) -> bool:

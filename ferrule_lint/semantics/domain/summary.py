@@ -58,6 +58,8 @@ class Summary:
     surely: frozenset[str] = frozenset()
     #: fields of parameters that its result, its findings or what it leaves depend on
     fields: frozenset[str] = frozenset()
+    #: the parameter that it hands back as it was passed, on every way
+    hands_back: str = ""
     #: parameters that something in here may shard
     wraps: frozenset[str] = frozenset()
     #: parameters that are paths: those which it writes to under a rank guard, and those to which whoever calls it does

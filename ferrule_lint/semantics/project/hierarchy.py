@@ -169,7 +169,7 @@ class Hierarchy:
         for _ in range(_DEEPEST):
             following: list[FunctionInfo] = []
             for method in level:
-                for name in self._asked_of_self(method):
+                for name in self.asked_of_self(method):
                     mine, inherited = names.method(sub, name), names.method(owner, name)
                     if mine is None or mine.id in seen:
                         continue
@@ -181,7 +181,7 @@ class Hierarchy:
             level = following
         return list(changed.values())
 
-    def _asked_of_self(self, method: FunctionInfo) -> frozenset[str]:
+    def asked_of_self(self, method: FunctionInfo) -> frozenset[str]:
         """The attributes that a method takes of its own instance."""
         known = self._asked.get(method.id)
         if known is None:

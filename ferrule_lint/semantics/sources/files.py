@@ -25,8 +25,10 @@ _WRITES = frozenset(
 _WRITES_TO = frozenset("save savez save_file open write remove unlink replace move copy".split())
 #: calls that save something, by their names
 _SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
-#: calls that take something up again, or only say where it lies
-_SAVES_NOTHING = re.compile(r"load|restore|resume|read|(^|_)(find|get|latest|name|path)(_|$)", re.IGNORECASE)
+#: calls that take something up again, or only say where it lies or what it is
+_SAVES_NOTHING = re.compile(
+    r"load|restore|resume|read|(^|_)(find|get|is|has|latest|name|path|type)(_|$)", re.IGNORECASE
+)
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
 
@@ -124,7 +126,8 @@ class Files:
         if not self._open:
             return
         name = last_name(call.func)
-        if _SAVES.search(name) and not _SAVES_NOTHING.search(name):
+        makes = name.lstrip("_")[:1].isupper()  # an object that is to save later: `Checkpointer(path)`
+        if not makes and _SAVES.search(name) and not _SAVES_NOTHING.search(name):
             arguments = (*call.args, *(value for _, value in call.keywords))
             saved = {render(e) for a in arguments for e in (a, meaning(a)) if type(e) is not f.Const}
             self._raced.update(step for step, made in self._open.items() if not saved.isdisjoint(made))

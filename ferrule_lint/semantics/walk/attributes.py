@@ -11,6 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import collators, grouping, loaders
 from ferrule_lint.semantics.data.ordering import is_set, no_order, stored_order
+from ferrule_lint.semantics.data.records import MOST_ENTRIES, NAMESPACE
 from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -46,7 +47,7 @@ from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import absent_inputs, environment, field_names, first_rank, rank_names
-from ferrule_lint.semantics.walk import given
+from ferrule_lint.semantics.walk import aliases, given
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -73,7 +74,6 @@ _UNIFORM_ATTRIBUTES = frozenset(
 #: a parameter of this name asks for what rank 0 has, and is passed by all ranks alike
 _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _MOST_CLASSES = 8
-_MOST_ENTRIES = 16
 #: class methods of library modules that make an instance
 FACTORIES = ("from_pretrained", "from_config", "_from_config")
 #: what `x.shape` is an instance of
@@ -98,7 +98,12 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_external(frame, e, target.dotted)
     if e.attr == "__class__" and len(base.types) == 1:
         return Value(uniform=True, target=ClassTarget(next(iter(base.types))))
-    if base.entries and base.types and (field := base.entry(e.attr)) is not None and not field.is_flag:
+    if (
+        base.entries
+        and (base.types or base.external == NAMESPACE)
+        and (field := base.entry(e.attr)) is not None
+        and not field.is_flag
+    ):
         return field
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     value = _set_by_its_holder(frame, place, value if value is not None else _of_unknown(frame, e, base))
@@ -452,6 +457,15 @@ def _lets_others_in(frame: Frame) -> bool:
 def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False) -> None:
     """`place[key] = value`; `grouped`: the entry is one that others are added to (`place[key] += value`)."""
     place = place_name(target.base)
+
+    def by_name(base: f.Expr) -> None:
+        _store(frame, target._replace(base=base), value, grouped)
+
+    aliases.shared(frame, place, by_name, lambda: by_name(target.base))
+
+
+def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> None:
+    place = place_name(target.base)
     frame.eval(target.index)
     base = frame.eval(target.base)
     if not place:
@@ -485,7 +499,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
             entry = value._replace(presence=worse(value.presence, divergence))
         entries = (*((k, v) for k, v in entries if k != target.index.text), (target.index.text, entry))
     merged = base._replace(
-        entries=entries if len(entries) <= _MOST_ENTRIES else (),
+        entries=entries if len(entries) <= MOST_ENTRIES else (),
         unordered=base.unordered or stored_order(frame, target, place, base, index),
         in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,

@@ -21,6 +21,7 @@ from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 from ferrule_lint.semantics.walk.kept_tests import set_under, spelled_out
 from ferrule_lint.semantics.walk.narrowing import after_test, narrow, widen
 from ferrule_lint.semantics.walk.predicates import condition, doubted, trusted_to_agree
+from ferrule_lint.semantics.walk.unfolded import unfolded
 
 Env = dict[str, Value]
 
@@ -29,8 +30,9 @@ _ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
 
 
 def if_statement(frame: Frame, s: f.If) -> None:
+    written = s.test
+    s = s._replace(test=unfolded(frame, written))
     formula, tested = condition(frame, s.test)
-    written = s
     if (test := spelled_out(frame, s.test)) is not s.test:
         s = s._replace(test=test)
     if _is_given_instead(frame, s):
@@ -41,7 +43,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if known is not None:
         execute(frame, s.body if known else s.orelse)
         return
-    names_sizes = any(_ABOUT_SIZES.search(shown(x)) for x in (written.test, s.test))
+    names_sizes = any(_ABOUT_SIZES.search(shown(x)) for x in (written, s.test))
     about_sizes = (tested.agreed and names_sizes) or _is_number_test(s.test)
     saved, versions, begun = dict(frame.env), dict(frame.versions), frame.clock
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
@@ -68,7 +70,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         widen(body_env, in_body, frame.env, in_else)
         widen(frame.env, in_else, body_env, in_body)
-    pos = position(written.test) or (s.line, s.column, s.line, s.column)
+    pos = position(written) or (s.line, s.column, s.line, s.column)
     if stage_values.is_stage_test(formula):
         frame.stage_tests.add(pos[:2])
     if body and _made_on_first_use(frame, s):
@@ -80,7 +82,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         if all(_tells(trace) and _yields(arm) for arm, trace in ((s.body, body), (s.orelse, orelse))):
             frame.yielded_length = yielded  # as many as the sender has: the others are told of each
     if body or orelse:
-        frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(written.test), "if"))
+        frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(written), "if"))
     for place, version in guarded.items():
         # `x = f(x)` under `x is not None` leaves the answer to "is x there" as it was
         if (value := body_env.get(place)) is not None and value.const is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.ordering import made_set
+from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, Divergence, Value, contained, join
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import participation
@@ -13,9 +14,6 @@ from ferrule_lint.semantics.walk.frame import Frame
 
 #: items of a tuple that are told apart, those of tuples in it included
 _MOST_ITEMS = 64
-
-#: entries of a dict that are told apart
-_MOST_ENTRIES = 16
 
 
 def sequence(frame: Frame, e: f.Sequence) -> Value:
@@ -97,7 +95,7 @@ def dict_display(frame: Frame, e: f.DictDisplay) -> Value:
     joined = contained(join(values)).plain()
     names = [k.text for k in e.keys if type(k) is f.Const]
     entries: tuple[tuple[str, Value], ...] = ()
-    if len(values) <= _MOST_ENTRIES and (any(v.tells or v.is_flag for v in values) or is_table(values)):
+    if len(values) <= MOST_ENTRIES and (any(v.tells or v.is_flag for v in values) or is_table(values)):
         entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
     return _holding(frame, values, joined)._replace(
         slots=frozenset(names) if len(names) == len(e.keys) else None,

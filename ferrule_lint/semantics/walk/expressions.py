@@ -42,6 +42,7 @@ from ferrule_lint.semantics.walk.narrowing import narrow, widen
 from ferrule_lint.semantics.walk.predicates import condition, is_empty_display
 from ferrule_lint.semantics.walk.subscripts import subscript
 from ferrule_lint.semantics.walk.truth import reads_content
+from ferrule_lint.semantics.walk.unfolded import unfolded
 
 
 def _name(frame: Frame, e: f.Name) -> Value:
@@ -230,7 +231,8 @@ def _yield(frame: Frame, e: f.Yield) -> Value:
 
 
 def _ifexp(frame: Frame, e: f.IfExp) -> Value:
-    formula, _ = condition(frame, e.test)
+    test = unfolded(frame, e.test)
+    formula, _ = condition(frame, test)
     known = evaluate(formula, {})
     if known is not None:
         return frame.eval(e.body if known else e.orelse)

@@ -33,12 +33,9 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.control.exceptions import Escape, OpenTry
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.gradients.gradient_order import Mark
-<<<<<<< HEAD
     from ferrule_lint.semantics.gradients.partly_used import PartlyUsed
-=======
-    from ferrule_lint.semantics.gradients.partly_used import PartlyUsed
+    from ferrule_lint.semantics.walk.aliases import Alias
     from ferrule_lint.semantics.walk.kept_tests import Kept
->>>>>>> ma
     from ferrule_lint.semantics.walk.left_early import Rounds
 
 
@@ -49,10 +46,10 @@ _MANY_PLACES = 500
 _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING}
 #: what is collected in a frame
 _COLLECTED = (
-    "_set_under", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "forwards", "given",
-    "gradient_marks", "issues", "latents", "layouts", "left_in", "made_uniform", "partly_used", "reduced_within_stages",
-    "returns", "revealed", "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "tests",
-    "versions", "wraps",
+    "_set_under", "aliases", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "forwards",
+    "given", "gradient_marks", "issues", "latents", "layouts", "left_in", "made_uniform", "partly_used",
+    "reduced_within_stages", "returns", "revealed", "rounds", "self_writes", "sized", "skipped", "stage_tests",
+    "surely", "terms", "tests", "versions", "wraps",
 )  # fmt: skip
 
 
@@ -114,6 +111,7 @@ class Frame:
     __slots__ = (
         "_evaluators",
         "_set_under",
+        "aliases",
         "analysis",
         "asked",
         "attempts",
@@ -206,6 +204,8 @@ class Frame:
         self.tests: dict[int, Kept] = {}
         #: the test that was evaluated last, as an expression
         self.asked: tuple[f.Expr, Formula, Value] | None = None
+        #: variables that were assigned what another place holds
+        self.aliases: dict[str, Alias] = {}
         #: places whose own size was compared with one that the ranks agreed on; see `sizing`
         self.sized: set[str] = set()
         #: what is done to gradients, in its order; see `gradient_order`

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.calls.instantiate import of_parameters, passed
 from ferrule_lint.semantics.domain.lattice import FLOWS, NOTHING, Axes, Value, join2, root_of
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import place_name
-from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk import aliases, attributes
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -33,7 +33,7 @@ ITEMS = "[]"
 
 def enter(frame: Frame, function: FunctionInfo) -> None:
     """The parameters of a function stand for what was passed."""
-    frame.given = {p.name for p in function.parameters if p.kind in ("normal", "keyword")}
+    frame.given = {p.name for p in function.parameters if p.kind != "*"}
 
 
 def stands_for_passed(frame: Frame, place: str) -> bool:
@@ -81,7 +81,8 @@ def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call
         return
     target = part_of(expr, rest)
     if type(target) is not f.Subscript:
-        _set(frame, target, now, surely)
+        for name in (expr, *aliases.other_names(frame, place_name(expr))):
+            _set(frame, part_of(name, rest), now, surely)
     elif _tells(now) or (now.uniform and surely):
         attributes.store_item(frame, target, now)
 
@@ -169,7 +170,7 @@ def bind(
         if argument is None:
             continue
         rest = name[len(root) :]
-        place = place_name(passed(call, summary.function, receiver, root))
+        place = place_name(passed(call, summary.function, receiver, root) or _spread(call, summary.function, root))
         value = frame.read(place + rest) if place else None
         if value is None and argument.entries:
             value = argument.entry(rest[1:-1] if rest[0] == "[" else rest[1:])
@@ -178,3 +179,9 @@ def bind(
         if value is not None:
             found[name] = value
     return bound | found if found else bound
+
+
+def _spread(call: f.Call, function: FunctionInfo, name: str) -> f.Expr | None:
+    """What `**options` of a call passes on to a parameter `**options`."""
+    takes = any(p.name == name and p.kind == "**" for p in function.parameters)
+    return next((value for key, value in call.keywords if key is None), None) if takes else None

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join, settled, worse
+from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join, root_of, settled, worse
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 Returned: TypeAlias = Sequence[tuple[Value, tuple[Formula, ...]]]
@@ -37,6 +39,31 @@ def result_of(frame: Frame) -> Value:
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
     return apart(frame.returns, result)
+
+
+def handed_back(frame: Frame, passed: Sequence[tuple[str, Value | None]]) -> str:
+    """The parameter that a function hands back as it was passed, on every way; "" if there is none."""
+    function, values = frame.function, [value for value, _ in frame.returns]
+    if not values or function is None or function.is_generator or function.is_async:
+        return ""
+    for name, value in passed:
+        if value is None or name == frame.self_name or any(root_of(place) == name for place in frame.left_in):
+            continue
+        if all(v is value or v._replace(reach=value.reach) == value for v in values) and name not in frame.made_uniform:
+            return name if frame.version(name) == 0 else ""
+    return ""
+
+
+def named_parameter(function: FunctionInfo) -> str:
+    """The same where a function says nothing but `return parameter`."""
+    last = function.body[-1] if function.body else None
+    if len(function.body) > 2 or type(last) is not f.Return or type(last.value) is not f.Name or function.is_async:
+        return ""
+    if len(function.body) == 2 and (
+        type(function.body[0]) is not f.ExprStmt or type(function.body[0].value) is not f.Const
+    ):
+        return ""
+    return last.value.id
 
 
 def apart(returned: Returned, result: Value) -> Value:

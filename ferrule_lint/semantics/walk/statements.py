@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, place_name, position
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import participation, surgery
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import attributes, divisible, kept_tests
+from ferrule_lint.semantics.walk import aliases, attributes, divisible, kept_tests
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -69,6 +69,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
         if type(target) is f.Name:
             frame.definitions[target.id] = (s.value, frame.version(target.id))
             kept_tests.keep(frame, target.id, s.value, value)
+            if type(s.value) is f.Name or type(s.value) is f.Attr:
+                aliases.note(frame, target.id, s.value)
 
 
 def _aug_assign(frame: Frame, s: f.AugAssign) -> None:

@@ -1,0 +1,19 @@
+"""Records: what a dict holds under keys that are written out, or an object in its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ferrule_lint.semantics.domain.lattice import Value
+
+#: an object that has the fields it is given, and nothing else
+NAMESPACE = "types.SimpleNamespace"
+#: entries of a dict that are told apart
+MOST_ENTRIES = 16
+
+
+def entries_of(named: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    """Entries by the text of their key, or fields by name; none where nothing in them tells anything."""
+    if len(named) > MOST_ENTRIES or not any(v.tells or v.is_flag for v in named.values()):
+        return ()
+    return tuple(named.items())

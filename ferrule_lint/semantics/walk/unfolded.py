@@ -1,0 +1,209 @@
+"""Tests that are asked by way of something else: `if self.is_due(step):` where the method says `return step % n == 0`.
+
+A test by itself says most where it stands: which places are there, which is empty, which test it is again. So a
+function that does nothing but return an expression is taken for that expression, with the arguments in place of its
+parameters; so are `bool(test)`, `test is True`, `int(test) == 1`, `any([test])` and `not not test`.
+
+What a name says of itself (`is_main_process()`) or a model of a call counts for more than how it is worked out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import replaced, walk
+from ferrule_lint.semantics.calls.instantiate import passed
+from ferrule_lint.semantics.domain.targets import FunctionTarget
+from ferrule_lint.semantics.domain.text import last_name, place_name, variables
+from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.walk.attributes import is_world_size
+from ferrule_lint.semantics.walk.frame import Frame
+
+#: functions that return a call of a function that returns a call...
+_DEEPEST = 3
+#: nodes of an expression that is a test and no computation
+_LARGEST = 80
+#: what means something else in another function, or is a step of its own
+_OWN = frozenset({f.Lambda, f.Yield, f.Walrus, f.Starred})
+#: what asks some of its parts only after others, or several times
+_LAZY = frozenset({f.BoolOp, f.IfExp, f.Comprehension})
+#: what is a test as it stands: of anything else its truth may ask whether it is there
+_TESTS = frozenset({f.Compare, f.BoolOp, f.Not})
+_TRUE, _FALSE = ("True", "1"), ("False", "0")
+
+
+def unfolded(frame: Frame, test: f.Expr, depth: int = 0) -> f.Expr:
+    """A test as it is written where it is worked out; itself where it is not known, or nothing but itself."""
+    if type(test) is f.Not:
+        operand = unfolded(frame, test.operand, depth)
+        if type(operand) is f.Not:
+            return operand.operand
+        return test if operand is test.operand else f.Not(operand)
+    if type(test) is f.BoolOp:
+        values = tuple([unfolded(frame, value, depth) for value in test.values])
+        return test if all(a is b for a, b in zip(values, test.values, strict=True)) else test._replace(values=values)
+    if type(test) is f.Compare and len(test.ops) == 1:
+        return _of_comparison(frame, test, depth)
+    if type(test) is f.Call:
+        return _of_call(frame, test, depth)
+    if type(test) is f.Subscript and type(test.base) is f.Call:
+        return _of_item(frame, test, depth)
+    return test
+
+
+def _of_comparison(frame: Frame, test: f.Compare, depth: int) -> f.Expr:
+    """`bool(test) is True`, `int(test) == 0`."""
+    op, right = test.ops[0], test.rights[0]
+    if op not in ("==", "!=", "is", "is not") or type(right) is not f.Const or right.text not in (*_TRUE, *_FALSE):
+        return test
+    asked = _as_bool(frame, test.left)
+    if asked is None and op in ("==", "!=") and type(test.left) in _TESTS:
+        asked = test.left
+    if asked is None:
+        return test
+    inner = unfolded(frame, asked, depth)
+    return inner if (right.text in _TRUE) is (op in ("==", "is")) else unfolded(frame, f.Not(inner), depth)
+
+
+def _as_bool(frame: Frame, expr: f.Expr) -> f.Expr | None:
+    """The test of `bool(test)`, `int(test)`, `not test`; None for what is none."""
+    if type(expr) is f.Not:
+        return expr
+    if type(expr) is not f.Call or len(expr.args) != 1 or expr.keywords or not _is_builtin(frame, expr.func):
+        return None
+    name, arg = last_name(expr.func), expr.args[0]
+    if name not in ("bool", "int"):
+        return None
+    inner = arg if type(arg) in _TESTS else _as_bool(frame, arg) or unfolded(frame, arg)
+    return inner if type(inner) in _TESTS else None
+
+
+def _is_builtin(frame: Frame, func: f.Expr) -> bool:
+    if type(func) is not f.Name or func.id not in ("bool", "int", "any", "all"):
+        return False
+    return frame.read(func.id) is None and frame.analysis.names.lookup(frame.module, func.id) is None
+
+
+def _of_call(frame: Frame, test: f.Call, depth: int) -> f.Expr:
+    if _is_builtin(frame, test.func) and len(test.args) == 1 and not test.keywords:
+        name, arg = last_name(test.func), test.args[0]
+        if name in ("any", "all"):
+            return _of_all(frame, test, arg, depth)
+        asked = _as_bool(frame, test) if name == "bool" else None
+        return test if asked is None else unfolded(frame, asked, depth)
+    found = _returned(frame, test, depth)
+    return test if found is None else unfolded(frame, found, depth + 1)
+
+
+def _of_all(frame: Frame, test: f.Call, listed: f.Expr, depth: int) -> f.Expr:
+    """`any([a, b])`, where nothing is done by asking both."""
+    if type(listed) is not f.Sequence or not listed.elements or f.Starred in map(type, listed.elements):
+        return test
+    if len(listed.elements) == 1:
+        return unfolded(frame, listed.elements[0], depth)
+    if any(type(node) is f.Call for node in walk(listed.elements[1:])):
+        return test
+    op = "or" if last_name(test.func) == "any" else "and"
+    return unfolded(frame, f.BoolOp(op, listed.elements, test.pos), depth)
+
+
+def _of_item(frame: Frame, test: f.Subscript, depth: int) -> f.Expr:
+    """`check(x)[0]` of a function that returns a pair."""
+    assert type(test.base) is f.Call
+    found = _returned(frame, test.base, depth) if type(test.index) is f.Const and test.index.text.isdigit() else None
+    if type(found) is not f.Sequence or int(test.index.text) >= len(found.elements):  # type: ignore[union-attr]
+        return test
+    asked = found.elements[int(test.index.text)]  # type: ignore[union-attr]
+    if any(type(node) is f.Call for part in found.elements if part is not asked for node in walk(part)):
+        return test
+    return unfolded(frame, asked, depth + 1)
+
+
+def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
+    """What a function of the project returns that does nothing else, in terms of what it is given here."""
+    target = _target(frame, call.func) if depth < _DEEPEST else None
+    if target is None or target.closure not in (None, frame) or not _says_nothing_itself(frame, target.function):
+        return None
+    function = target.function
+    returned = _only_return(function)
+    if returned is None or target.raw or f.Starred in map(type, call.args) or any(k is None for k, _ in call.keywords):
+        return None
+    nodes = list(walk(returned))
+    if len(nodes) > _LARGEST or any(type(n) in _OWN or (type(n) is f.Op and n.kind == "Await") for n in nodes):
+        return None
+    given = _arguments(target, call, nodes)
+    if given is None:
+        return None
+    bound = {name for n in nodes if type(n) is f.Generator for name in variables(n.target)}
+    if bound and (bound & given.keys() or any(bound & variables(x) for x in given.values())):
+        return None
+    free = {n.id for n in nodes if type(n) is f.Name} - given.keys() - bound
+    if target.closure is None and not all(_means_the_same(frame, function, name) for name in free):
+        return None
+    return replaced(returned, given, call.pos)
+
+
+def _target(frame: Frame, func: f.Expr) -> FunctionTarget | None:
+    if type(func) is not f.Lambda and not place_name(func):
+        return None
+    issues, latents = len(frame.issues), len(frame.latents)
+    with frame.recording():
+        target = frame.eval(func).target
+    del frame.issues[issues:], frame.latents[latents:]
+    return target if type(target) is FunctionTarget else None
+
+
+def _says_nothing_itself(frame: Frame, function: FunctionInfo) -> bool:
+    """Whether only its body tells what a function is."""
+    own = function.decorator_names - {"staticmethod"} or function.is_generator or function.is_async
+    if own or function.is_class_method or is_world_size(function.name):
+        return False
+    models = frame.models
+    if any(models.convention(kind, function.name) is not None for kind in ("rank", "initialized")):
+        return False
+    return models.call(f"{function.module.name}.{function.qualname}") is None
+
+
+def _only_return(function: FunctionInfo) -> f.Expr | None:
+    body = function.body
+    if body and type(body[0]) is f.ExprStmt and type(body[0].value) is f.Const:
+        body = body[1:]
+    return body[0].value if len(body) == 1 and type(body[0]) is f.Return else None
+
+
+def _arguments(target: FunctionTarget, call: f.Call, nodes: list[object]) -> Mapping[str, f.Expr] | None:
+    """What stands for each parameter; None where one cannot be told, or where what is passed would be done more often
+    or less often than once."""
+    function = target.function
+    own = function.owner is not None and not function.is_static
+    if own and (target.receiver is None or type(call.func) is not f.Attr):
+        return None
+    used = [n.id for n in nodes if type(n) is f.Name]
+    lazy = any(type(n) in _LAZY for n in nodes)
+    given: dict[str, f.Expr] = {}
+    for parameter in function.parameters:
+        if parameter.kind not in ("normal", "keyword"):
+            return None
+        expr = passed(call, function, own, parameter.name)
+        if expr is None and type(parameter.default) is f.Const:
+            expr = parameter.default
+        if expr is None:
+            return None
+        once = not lazy and used.count(parameter.name) == 1
+        if not once and any(type(n) is f.Call or type(n) in _OWN for n in walk(expr)):
+            return None
+        given[parameter.name] = expr
+    if len(call.args) + len(call.keywords) > len(function.parameters):
+        return None
+    return given
+
+
+def _means_the_same(frame: Frame, function: FunctionInfo, name: str) -> bool:
+    """Whether a name that a function takes from its file is nothing else here."""
+    if frame.read(name) is not None:
+        return False
+    names = frame.analysis.names
+    if function.module is frame.module:
+        return True
+    return names.lookup(function.module, name) == names.lookup(frame.module, name)
