@@ -142,8 +142,8 @@ def _while_term(frame: Frame, s: f.While, turned: _Turned, pos: f.Pos) -> Loop:
     trip = divergence or iteration.drawn(frame, s.body)
     polls = queues.polls(s) or queues.tries(s)
     text = "while True" if s.test == f.Const("True") else shown(s.test)
-    deps = deps_of(turned.formula)
-    return Loop(turned.body, trip, None, deps, frame.module.path, pos, text, frame.key(s.test), polls=polls, tested=True)
+    deps, key = deps_of(turned.formula), frame.key(s.test)
+    return Loop(turned.body, trip, None, deps, frame.module.path, pos, text, key, polls=polls, tested=True)
 
 
 def _by_setting(
