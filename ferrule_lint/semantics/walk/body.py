@@ -11,7 +11,7 @@ from ferrule_lint.semantics.walk.frame import Frame
 
 def execute(frame: Frame, body: f.Body) -> None:
     """Run a body: an early exit under a condition makes what follows conditional, which the trace's exits express."""
-    guards = 0
+    guards = breaks = 0
     for statement in body:
         frame.line = statement.line
         before = len(frame.terms)
@@ -23,8 +23,18 @@ def execute(frame: Frame, body: f.Body) -> None:
             if guard is not None:
                 frame.conditions.append(guard)
                 guards += 1
+                if frame.loops and _breaks(frame.terms[-1]):
+                    frame.loops[-1].left.append(guard)
+                    breaks += 1
     if guards:
         del frame.conditions[-guards:]
+    if breaks:
+        del frame.loops[-1].left[-breaks:]
+
+
+def _breaks(last: Term) -> bool:
+    """Whether who is not there any more behind an `if` has left the loop."""
+    return type(last) is Choice and "break" in (has_exit(last.body), has_exit(last.orelse))
 
 
 def _exit_guard(last: Term) -> Formula | None:

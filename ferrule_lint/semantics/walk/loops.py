@@ -223,7 +223,8 @@ def _rounds(
     with frame.recording() as terms:
         enter()
         execute(frame, statements)
-    ways = frame.loops.pop().ways
+    rounds = frame.loops.pop()
+    ways = rounds.ways
     left_early.join(frame, ways, "continue")
     participation.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
@@ -234,6 +235,7 @@ def _rounds(
                 after[place] = value._replace(uniform=False)
     frame.env = after
     left_early.join(frame, ways, "break")
+    left_early.after_loop(frame, rounds)
     return tuple(terms)
 
 
