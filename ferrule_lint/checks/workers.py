@@ -103,10 +103,15 @@ def _heard(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[
             if not any(type(node) is f.While for node in walk(function.body)):
                 continue
             for term in every_term(_trace(analysis, function)):
-                if type(term) is Loop and term.polls and _asks_what_it_heard(term.body):
+                if type(term) is Loop and term.polls and (_has_no_end(term) or _asks_what_it_heard(term.body)):
                     heard = _first_of_a_round(term.body)
                     if heard:
                         yield function, heard
+
+
+def _has_no_end(loop: Loop) -> bool:
+    """Whether whoever runs a loop does nothing else any more."""
+    return loop.text == "while True" and not any(type(t) is Exit for t in every_term(loop.body))
 
 
 def _first_of_a_round(body: Trace) -> tuple[Event, ...]:
@@ -134,12 +139,13 @@ def _asks_what_it_heard(body: Trace) -> bool:
 
 
 def _is_run_by_some(analysis: Analysis, modules: Iterable[ModuleInfo], function: FunctionInfo) -> bool:
-    """Whether a call of the function stands under a test of the rank."""
+    """Whether a call of the function stands under a test of the rank, in a function or in a program's own body."""
     for module in modules:
-        for caller in module.functions.values():
-            if function.name not in module.mentions and caller.module is not function.module:
-                continue
-            for term in every_term(_trace(analysis, caller)):
+        if function.name not in module.mentions and module is not function.module:
+            continue
+        traces = [_trace(analysis, caller) for caller in module.functions.values()]
+        for trace in (*traces, analysis.module_frame(module).trace()):
+            for term in every_term(trace):
                 divergence = divergence_of(term.formula) if type(term) is Choice else None
                 if divergence is not None and divergence.kind == "rank" and type(term) is Choice:
                     called = [t for arm in (term.body, term.orelse) for t in every_term(arm) if type(t) is CallTerm]

@@ -85,6 +85,8 @@ class Analysis:
         self.filled: Memo[str, bool] = Memo(reads)
         #: whether all ranks take their batches from the same data set in turn; see `absent_inputs`
         self.in_turn: Memo[None, bool] = Memo(reads)
+        #: attributes that hold nothing, since nobody gives what they are for; see `options`
+        self.options: Memo[tuple[str, str], bool] = Memo(reads)
         #: whether a file deals data out by the rank, once somebody has asked; see `end_of_data`
         self.uneven: Memo[str, bool] = Memo(reads)
         #: whether a file makes batches by stacking alone; see `collators`

@@ -25,6 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
     Divergence,
     Value,
     contained,
+    is_member,
     join2,
     recast,
     root_of,
@@ -117,8 +118,9 @@ def _is_open(call: f.Call | None) -> bool:
 def contexts_of(
     function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None, models: ModelSet
 ) -> tuple[tuple[str, Value], ...]:
-    """What the arguments fix of a function: None, True, False, the name of a variable of the environment that holds the
-    rank, "a group is given", that an optional one is there, callables; ".x" is an attribute of the receiver."""
+    """What the arguments fix of a function: None, True, False, a text or member of an `Enum` that it asks for, a rank
+    that nobody has, the name of a variable of the environment that holds the rank, "a group is given", that an optional
+    one is there, callables; ".x" is an attribute of the receiver."""
     out: list[tuple[str, Value]] = []
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static:
@@ -130,7 +132,7 @@ def contexts_of(
             continue
         if value.const in _CONTEXT_CONSTANTS and value.divergence is None:
             out.append((parameter.name, Value(uniform=True, const=value.const, group=value.group)))
-        elif environment.names_rank(value.const) and value.divergence is None:
+        elif _is_told(value, parameter.name, function, models):
             out.append((parameter.name, Value(uniform=True, const=value.const)))
         elif "group" in parameter.name and value.group is not None and value.divergence is None:
             # an optional group that is passed on stays optional
@@ -146,6 +148,19 @@ def contexts_of(
         elif value.there and value.presence is None and parameter.default == f.Const("None"):
             out.append((parameter.name, Value(there=True)))
     return tuple(out)
+
+
+def _is_told(value: Value, name: str, function: FunctionInfo, models: ModelSet) -> bool:
+    """Whether an argument is a constant by which a function takes its ways: a text or the member of an `Enum` that it
+    asks for, the name of a variable with the rank, or a number that no rank has (`rank=-1`: there is one process)."""
+    const = value.const
+    if const is None or value.divergence is not None:
+        return False
+    if const[:1] == "-":
+        return models.convention("rank", name) is not None
+    return environment.names_rank(const) or (
+        (const[:1] in ("'", '"') or is_member(const)) and name in function.told_apart
+    )
 
 
 def divergence_through(value: Value, how: str) -> Divergence | None:

@@ -9,6 +9,7 @@ project catches elsewhere, so that it belongs to normal operation, but not here,
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -98,11 +99,24 @@ def _ways(body: f.Body) -> set[str]:
         if type(s) is f.ExprStmt and type(s.value) is f.Call and last_name(s.value.func) in _ENDS:
             return ways | {"raise"}
         if type(s) is f.If:
-            inner = _ways(s.body) | _ways(s.orelse)
+            inner = _ways(s.body) | (set() if _of_several(s.test) else _ways(s.orelse))
             ways |= inner - {"through"}
             if "through" not in inner:
                 return ways
     return ways | {"through"}
+
+
+def _of_several(test: f.Expr) -> bool:
+    """`world_size > 1`: a handler that asks so is for one process where that does not hold."""
+    return (
+        type(test) is f.Compare
+        and test.ops == (">",)
+        and test.rights == (f.Const("1"),)
+        and _SIZES.search(last_name(test.left)) is not None
+    )
+
+
+_SIZES = re.compile(r"world_size|num_(processes|replicas|ranks)|nprocs")
 
 
 def names_of(handler: f.Handler) -> tuple[str, ...]:

@@ -131,7 +131,8 @@ def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
         outside = _settings_of([o for o in choices if id(o) not in inside])
     # an exit in here may be taken under the same setting that decides over what comes elsewhere, and in another round
     # of a loop the settings that led here are what they were
-    keys = sorted((asked & others) | (leaving & outside) | _settings_of(_around(root, choice) or ()))[:MOST_SETTINGS]
+    nearest = (asked & others, leaving & outside, _settings_of(_around(root, choice) or ()))
+    keys = list(dict.fromkeys(key for some in nearest for key in sorted(some)))[:MOST_SETTINGS]
     return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
 
 

@@ -372,6 +372,11 @@ def covered(output: str, outputs: frozenset[str]) -> bool:
     return False
 
 
+def _of_any(x: Any, y: Any, a: Value, b: Value) -> Any:
+    """What holds of whatever is there: None stands aside."""
+    return (x or a.const == "None") and (y or b.const == "None") and (x or y)
+
+
 def _one_rank(a: Value, b: Value) -> str:
     """What one of two values says of the rank: a flag that is false to begin with still asks for the first rank."""
     for one, other in ((a, b), (b, a)):
@@ -449,7 +454,7 @@ _JOIN: dict[str, _Join] = {
     "in_order": _both,
     "agreed": _either,
     "there": _both,
-    "unwrapped": _both,
+    "unwrapped": lambda x, y, a, b: _of_any(x, y, a, b),
     "filled": _either,
     "rank": lambda x, y, a, b: _one_rank(a, b),
     "fields": _same_or(()),

@@ -51,7 +51,7 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "_body", "_called_on", "_calls", "_decorators", "_line",
+        "_body", "_called_on", "_calls", "_decorators", "_line", "_told_apart",
         "decorator_names", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
@@ -74,6 +74,8 @@ class FunctionInfo:
         self._calls: tuple[f.Call, ...] | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self._called_on: frozenset[tuple[str, str]] | None = None
+        #: parameters that are compared with a text or something that has a name, once somebody has asked
+        self._told_apart: frozenset[str] | None = None
         #: the last parts of the decorators' names: `lru_cache` of `@functools.lru_cache(None)`
         self.decorator_names = names = frozenset(map(called_name, facts.decorators))
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
@@ -126,9 +128,31 @@ class FunctionInfo:
         return (method for known, method in self._called_on if known == name)
 
     @property
+    def told_apart(self) -> frozenset[str]:
+        """Parameters by whose value the function takes its ways: it compares them with a text, or with something that
+        has a name, such as the member of an `Enum`."""
+        body = self.body
+        if self._told_apart is None:
+            given = {p.name for p in self.parameters}
+            compared = [node for node in walk(body) if type(node) is f.Compare and len(node.ops) == 1]
+            self._told_apart = frozenset(
+                asked.id for node in compared
+                for asked, with_ in ((node.left, node.rights[0]), (node.rights[0], node.left))
+                if type(asked) is f.Name and asked.id in given and _has_a_name(with_)
+            )  # fmt: skip
+        return self._told_apart
+
+    @property
     def display(self) -> str:
         """The function's dotted name as people write it."""
         return f"{self.module.name}.{self.qualname}".replace("@2", "").lstrip(".")
+
+
+def _has_a_name(expr: f.Expr) -> bool:
+    """A text, `Unit.STEP`, or several of them."""
+    if type(expr) is f.Sequence:
+        return bool(expr.elements) and all(map(_has_a_name, expr.elements))
+    return type(expr) is f.Attr or (type(expr) is f.Const and expr.text[:1] in ("'", '"'))
 
 
 class ClassInfo:

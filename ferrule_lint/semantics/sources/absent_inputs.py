@@ -51,10 +51,10 @@ _ALWAYS = re.compile(r"(torch\.|jt\.)?(\w*Tensor|TensorType)(\[.*\])?")
 
 
 def of_key(analysis: Analysis, name: str) -> Confidence:
-    """For an entry of a batch: whether something is put in its place where it is missing, or all ranks take their
-    batches from the same data set in turn."""
+    """For an entry of a batch: whether something is put in its place where it is missing, all ranks take their batches
+    from the same data set in turn, or what they take at once is of one kind."""
     filled = analysis.filled.find(name, lambda: _is_filled(analysis, name))
-    chosen = filled or analysis.in_turn.find(None, lambda: _is_chosen_together(analysis))
+    chosen = filled or analysis.in_turn.find(None, lambda: _is_chosen_together(analysis) or _is_dealt_by_kind(analysis))
     return Confidence.LOW if chosen else Confidence.MEDIUM
 
 
@@ -112,6 +112,44 @@ def _broadcasts(method: FunctionInfo) -> bool:
 
 
 _LOADERS = re.compile(r"iter|loader|dataset", re.IGNORECASE)
+
+
+def _is_dealt_by_kind(analysis: Analysis) -> bool:
+    """Whether a sampler of the project makes the batches of all ranks together, those of one step out of samples of one
+    kind: `global_batch = batch_size * num_replicas` indices of each group in turn."""
+    return any(
+        not is_test(method.module.path)
+        and _is_sampler(method)
+        and any(map(_of_one_kind, method.module.functions.values()))
+        for method in analysis.names.methods_named("__iter__")
+    )
+
+
+def _is_sampler(method: FunctionInfo) -> bool:
+    owner = method.module.classes.get(method.owner or "")
+    return owner is not None and any(last_name(base).endswith("Sampler") for base in owner.bases)
+
+
+def _of_one_kind(function: FunctionInfo) -> bool:
+    """Whether a function counts in global batches, and speaks of groups of samples or of their modality."""
+    names: set[str] = {function.name}
+    counts = False
+    for node in walk(function.body):
+        if type(node) is f.Name:
+            names.add(node.id)
+        elif type(node) is f.Attr:
+            names.add(node.attr)
+        elif type(node) is f.Op and node.kind == "Mult" and not counts:
+            factors = {last_name(part) for part in walk(node) if type(part) is f.Name or type(part) is f.Attr}
+            counts = any(map(_RANKS.search, factors)) and any("batch" in factor for factor in factors)
+    counts = counts or any("global_batch" in name for name in names)
+    return counts and any(map(_KINDS.search, names))
+
+
+#: how many ranks share a global batch
+_RANKS = re.compile(r"world_size|num_replicas|num_(processes|ranks|gpus)|dp_size")
+#: what samples are of one kind in
+_KINDS = re.compile(r"(?i)modalit|(^|_)in_group$|^groups?(_ind\w+)?$")
 
 
 # ---------------------------------------------------------------------- what fills the gap

@@ -12,6 +12,7 @@ from ferrule_lint.semantics.walk.frame import Frame
 def execute(frame: Frame, body: f.Body) -> None:
     """Run a body: an early exit under a condition makes what follows conditional, which the trace's exits express."""
     guards: list[tuple[Formula, int]] = []
+    breaks = 0
     for statement in body:
         frame.line = statement.line
         before = len(frame.terms)
@@ -23,9 +24,14 @@ def execute(frame: Frame, body: f.Body) -> None:
             if guard is not None:
                 frame.conditions.append(guard)
                 guards.append((guard, frame.clock))
+                if frame.loops and _breaks(frame.terms[-1]):
+                    frame.loops[-1].left.append(guard)
+                    breaks += 1
     if guards:
         _leaves_behind(frame, guards)
         del frame.conditions[-len(guards) :]
+    if breaks:
+        del frame.loops[-1].left[-breaks:]
 
 
 def _leaves_behind(frame: Frame, guards: list[tuple[Formula, int]]) -> None:
@@ -35,6 +41,11 @@ def _leaves_behind(frame: Frame, guards: list[tuple[Formula, int]]) -> None:
         return
     guard, begun = next((known for known in reversed(guards) if divergence_of(known[0]) is not None), guards[-1])
     left_early.by_arm(frame, guard, tuple(last), frame.env, begun)
+
+
+def _breaks(last: Term) -> bool:
+    """Whether who is not there any more behind an `if` has left the loop."""
+    return type(last) is Choice and "break" in (has_exit(last.body), has_exit(last.orelse))
 
 
 def _exit_guard(last: Term) -> Formula | None:

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import meeting, stage_values
+from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.walk import counters, left_early
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
@@ -90,10 +91,33 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
         counters.keep_together(s, body_env, frame.env)
+    if divergence_of(formula) is None:
+        _without_options(frame, s.test, body_env, frame.env)
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
     elif not ends(body):
         frame.versions = in_body_versions
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+
+
+def _without_options(frame: Frame, test: f.Expr, body_env: Env, else_env: Env) -> None:
+    """`if self.dropout is not None: dropped = random() < self.dropout`, where nobody gives the option: nothing differs
+    for it."""
+    apart = [p for p, v in body_env.items() if v.divergence is not None and (o := else_env.get(p)) and not o.divergence]
+    if not apart or frame.light or not _asks_for_an_option(frame, test):
+        return
+    for place in apart:
+        body_env[place] = body_env[place]._replace(divergence=None)
+
+
+def _asks_for_an_option(frame: Frame, test: f.Expr) -> bool:
+    """Whether a test holds only where an attribute has something that nobody in the project gives."""
+    if type(test) is f.BoolOp and test.op == "and":
+        return any(_asks_for_an_option(frame, value) for value in test.values)
+    if type(test) is f.Compare and test.ops == ("is not",) and test.rights == (f.Const("None"),):
+        test = test.left
+    if type(test) is not f.Attr or type(test.base) is not f.Name or test.base.id != frame.self_name:
+        return False
+    return frame.self_class is not None and options.is_off(frame.analysis, frame.self_class, test.attr)
 
 
 def _yields(arm: f.Body) -> bool:

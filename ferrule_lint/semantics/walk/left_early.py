@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
-from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.trace import Trace, has_exit
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.walk.arms import merge_arms
@@ -41,6 +42,10 @@ class Rounds:
     #: how many conditions there were around it
     conditions: int
     ways: list[Way] = field(default_factory=list)
+    #: tests whose other outcome ends the loop; they hold for whatever follows in the round
+    left: list[Formula] = field(default_factory=list)
+    #: names that are stepped behind such a test, and why it differs between ranks
+    stepped: dict[str, Divergence] = field(default_factory=dict)
 
 
 def by_arm(frame: Frame, formula: Formula, arm: Trace, env: dict[str, Value], before: int) -> None:
@@ -55,6 +60,27 @@ def by_arm(frame: Frame, formula: Formula, arm: Trace, env: dict[str, Value], be
     places = {p: value for p, value in env.items() if frame.versions.get(p, 0) > before}
     if places or kind == "continue":
         frame.loops[-1].ways.append(Way(kind, divergent, places, dict(env) if kind == "continue" else {}, frame.clock))
+
+
+def only_by_leaving(frame: Frame, target: f.Expr, why: Divergence) -> bool:
+    """Whether a name is changed on some ranks only because the others have left a loop by `break`: who is still in
+    there has changed it as often, and what differs, and `why`, is its value after the loop."""
+    divergent = [c for c in frame.conditions if divergence_of(c) is not None]
+    owners = [next((r for r in frame.loops if any(c is left for left in r.left)), None) for c in divergent]
+    if type(target) is not f.Name or not owners or None in owners:
+        return False
+    for owner in owners:
+        if owner is not None:
+            owner.stepped[target.id] = why
+    return True
+
+
+def after_loop(frame: Frame, rounds: Rounds) -> None:
+    """What has been stepped behind a `break` under a divergent test is another number where a rank left earlier."""
+    for name, divergence in rounds.stepped.items():
+        value = frame.env.get(name)
+        if value is not None and value.divergence is None:
+            frame.env[name] = value._replace(divergence=divergence, uniform=False, const=None)
 
 
 def join(frame: Frame, ways: Sequence[Way], kind: str) -> None:

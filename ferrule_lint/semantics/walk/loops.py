@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
@@ -17,12 +18,13 @@ from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rou
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Exit, Loop, Trace, choices_and_loops, has_exit, without_last
 from ferrule_lint.semantics.gradients import meeting
-from ferrule_lint.semantics.walk import counters, divisible, kept_tests, left_early, same_modules
+from ferrule_lint.semantics.walk import counters, divisible, kept_tests, left_early, same_modules, settings
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame, Round
 from ferrule_lint.semantics.walk.predicates import condition
+from ferrule_lint.semantics.walk.trial import Trial
 
 _DEEPEST_SECOND_PASS = 2
 
@@ -98,6 +100,31 @@ def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> Non
 
 
 def while_loop(frame: Frame, s: f.While) -> None:
+    first, _ = condition(frame, s.test)
+    if first == FALSE:
+        return
+    before, versions = dict(frame.env), dict(frame.versions)
+    turned = _turned(frame, s, first)
+    _filled_up(frame, s)
+    pos = position(s.test) or (s.line, s.column, s.line, s.column)
+    if turned.body:
+        loop = _while_term(frame, s, turned, pos)
+        apart = None
+        if divergence_of(turned.formula) is not None and not frame.light:
+            apart = _by_setting(frame, s, before, versions, pos)
+        frame.emit(apart or loop)
+    _loop_else(frame, s, turned.body, pos)
+
+
+class _Turned(NamedTuple):
+    """A `while` that has been walked: what a round issues, and what decides whether there is one."""
+
+    body: Trace
+    formula: Formula
+
+
+def _turned(frame: Frame, s: f.While, first: Formula) -> _Turned:
+    """`first`: the test before the first round."""
     formulas: list[Formula] = [TRUE]
     waits = len(frame.waits)
 
@@ -106,26 +133,44 @@ def while_loop(frame: Frame, s: f.While) -> None:
         divergence = divergence_of(formulas[0])
         frame.waits[waits:] = [divergence] if divergence is not None and divergence.kind == "host" else []
 
-    formula_first, _ = condition(frame, s.test)
-    if formula_first == FALSE:
-        return
-    once = formula_first == TRUE and not any(type(node) in (f.Break, f.Continue) for node in statements(s.body))
+    once = first == TRUE and not any(type(node) in (f.Break, f.Continue) for node in statements(s.body))
     body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]), once)
-    formula = formulas[0]
     del frame.waits[waits:]
-    _filled_up(frame, s)
-    pos = position(s.test) or (s.line, s.column, s.line, s.column)
-    divergence = divergence_of(formula)
+    return _Turned(body, formulas[0])
+
+
+def _while_term(frame: Frame, s: f.While, turned: _Turned, pos: f.Pos) -> Loop:
+    divergence = divergence_of(turned.formula)
     if divergence is not None and divergence.kind == "host" and queues.sets_no_number(frame, s):
         divergence = None
-    deps = deps_of(formula)
-    if body:
-        trip = divergence or iteration.drawn(frame, s.body)
-        polls = queues.polls(s) or queues.tries(s)
-        text = "while True" if s.test == f.Const("True") else shown(s.test)
-        key = frame.key(s.test)
-        frame.emit(Loop(body, trip, None, deps, frame.module.path, pos, text, key, polls=polls, tested=True))
-    _loop_else(frame, s, body, pos)
+    trip = divergence or iteration.drawn(frame, s.body)
+    polls = queues.polls(s) or queues.tries(s)
+    text = "while True" if s.test == f.Const("True") else shown(s.test)
+    deps, key = deps_of(turned.formula), frame.key(s.test)
+    return Loop(turned.body, trip, None, deps, frame.module.path, pos, text, key, polls=polls, tested=True)
+
+
+def _by_setting(
+    frame: Frame, s: f.While, before: dict[str, Value], versions: dict[str, int], pos: f.Pos
+) -> Choice | None:
+    """`while unfinished(flag, synced):` where `synced` says whether the ranks agree on the end, and may say as well
+    whether a round has collectives: one loop for each of its outcomes, if they agree under one of them."""
+    after, last = frame.env, frame.versions
+    for name in settings.passed_on(frame, s, before):
+        loops: list[Loop] = []
+        for outcome in ("True", "False"):
+            frame.env = {**before, name.id: Value(uniform=True, const=outcome)}
+            frame.versions = dict(versions)
+            with frame.recording(), Trial(frame):
+                first, _ = condition(frame, s.test)
+                loops.append(_while_term(frame, s, _turned(frame, s, first), pos))
+        frame.env, frame.versions = before, versions
+        setting, _ = condition(frame, name)
+        frame.env, frame.versions = after, last
+        if any(loop.trip is None for loop in loops):
+            arms = [(loop,) if loop.body else () for loop in loops]
+            return Choice(setting, *arms, frame.module.path, pos, name.id, "if")
+    return None
 
 
 def _filled_up(frame: Frame, s: f.While) -> None:
@@ -168,21 +213,15 @@ def _rounds(
     frame.loop_depth += 1
     frame.loops.append(left_early.Rounds(len(frame.conditions)))
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
-        returns, issues, latents = len(frame.returns), len(frame.issues), len(frame.latents)
-        revealed, marks = len(frame.revealed), len(frame.gradient_marks)
-        frame.skipped.append([])
-        # what fails in the first pass is seen again in the second, whose trace is the one that is kept
-        tried = [(attempt, attempt.fallible, attempt.guessed) for attempt in frame.attempts]
-        with frame.recording():
-            enter()
-            execute(frame, statements)
-        for attempt, fallible, guessed in tried:
-            attempt.fallible, attempt.guessed = fallible, guessed
-        left_early.join(frame, frame.loops[-1].ways, "continue")
-        frame.loops[-1].ways.clear()
-        meeting.after_round(frame.env, frame.skipped.pop())
-        del frame.returns[returns:], frame.issues[issues:], frame.latents[latents:], frame.revealed[revealed:]
-        del frame.gradient_marks[marks:]
+        # what is found in the first pass is found again in the second, whose trace is the one that is kept
+        with Trial(frame):
+            frame.skipped.append([])
+            with frame.recording():
+                enter()
+                execute(frame, statements)
+            left_early.join(frame, frame.loops[-1].ways, "continue")
+            frame.loops[-1].ways.clear()
+            meeting.after_round(frame.env, frame.skipped.pop())
         frame.env = any_rounds(saved, frame.env)
         kept_tests.forget(frame, versions)
         saved = dict(frame.env)
@@ -190,7 +229,8 @@ def _rounds(
     with frame.recording() as terms:
         enter()
         execute(frame, statements)
-    ways = frame.loops.pop().ways
+    rounds = frame.loops.pop()
+    ways = rounds.ways
     left_early.join(frame, ways, "continue")
     meeting.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
@@ -202,6 +242,7 @@ def _rounds(
     frame.env = after
     kept_tests.forget(frame, versions)
     left_early.join(frame, ways, "break")
+    left_early.after_loop(frame, rounds)
     return without_last(tuple(terms), "continue")
 
 

@@ -152,7 +152,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
 
     if type(left) is f.Const and type(right) is not f.Const and positive in ("==", "is"):
         left, right, a, b = right, left, b, a
-    known = _known_comparison(a, b, op)
+    known = _known_comparison(a, b, op) if positive != "in" else _known_member(a, op, right)
     if known is None and positive == "is" and b.const in ("True", "False") and _is_tensor_of_bool(left, a):
         known = negative
     if known is not None:
@@ -234,6 +234,18 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
     if op in ("!=", "is not"):
         return a.const != b.const
     return None
+
+
+def _known_member(a: Value, op: str, right: f.Expr) -> bool | None:
+    """`mode in ("train", "validate")` where the text is known, `rank not in [-1, 0]` where the number is."""
+    if type(right) is not f.Sequence or a.const is None or a.divergence or a.deps or not _WRITTEN.match(a.const):
+        return None
+    written = [e.text if type(e) is f.Const else "" for e in right.elements]
+    return None if "" in written else (a.const in written) is (op == "in")
+
+
+#: how constants begin that are the same where their text is: texts, whole numbers below zero
+_WRITTEN = re.compile(r"['\"]|-\d+$")
 
 
 def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, place_name, position
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import participation, surgery
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import aliases, attributes, divisible, kept_tests
+from ferrule_lint.semantics.walk import aliases, attributes, divisible, kept_tests, left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -93,11 +93,11 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     known = old.uniform or _is_step(s, old, new)
     if divergence is not None and divergence.kind != "rank" and joined.divergence is None and known:
         note = f"`{shown(s.target)}` is changed on some ranks only"
-        step = frame.step("flow", position(s.target), note)
+        why = divergence.then(frame.step("flow", position(s.target), note))
         if old.container or old.element_types:
-            joined = joined._replace(length=divergence.then(step), uniform=False)
-        else:
-            joined = joined._replace(divergence=divergence.then(step), uniform=False)
+            joined = joined._replace(length=why, uniform=False)
+        elif not left_early.only_by_leaving(frame, s.target, why):
+            joined = joined._replace(divergence=why, uniform=False)
     if type(s.target) is f.Subscript:
         attributes.store_item(frame, s.target, joined, grouped=True)
     else:

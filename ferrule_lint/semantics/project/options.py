@@ -1,0 +1,86 @@
+"""Parameters that nobody in the project gives: `def __init__(self, layers, dropout=None)`.
+
+What their default rules out does not happen, as far as the project tells: with `self.dropout = dropout` no layer is
+dropped under `if self.dropout is not None`. What is issued there counts all the same, since others may give them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+_OFF = (f.Const("None"), f.Const("False"))
+
+
+def is_left_out(analysis: Analysis, function: FunctionInfo, name: str, defaults: tuple[f.Const, ...] = _OFF) -> bool:
+    """Whether a parameter with such a default is given nothing else by any call, and there are calls. A function that
+    nobody calls is one for other projects."""
+    places = [i for i, p in enumerate(function.parameters) if p.name == name and p.default in defaults]
+    if not places or function.parameters[places[0]].kind not in ("normal", "keyword"):
+        return False
+    called = False
+    for call in _calls(analysis, function):
+        if _may_give(call, function, name, places[0]):
+            return False
+        called = True
+    return called
+
+
+def is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
+    """Whether an attribute of a class holds None or False as far as the project tells: it gets a parameter of the
+    constructor that nobody gives, and nothing else."""
+    return analysis.options.find((info.id, name), lambda: _is_off(analysis, info, name))
+
+
+def _is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
+    if analysis.hierarchy.below(info):
+        return False
+    given: list[tuple[FunctionInfo, f.Expr | None]] = []
+    for owner in analysis.names.mro(info):
+        for method in owner.methods.values():
+            for node in walk(method.body):
+                if type(node) is f.Assign and any(type(t) is f.Attr and t.attr == name for t in node.targets):
+                    given.append((method, node.value))
+    if len(given) != 1:
+        return False
+    method, value = given[0]
+    own = method.name == "__init__" and method.owner == info.qualname
+    return own and type(value) is f.Name and is_left_out(analysis, method, value.id)
+
+
+def _calls(analysis: Analysis, function: FunctionInfo) -> list[f.Call]:
+    """The calls of a function in the project, or of the class that it makes, those included that may be of it."""
+    names, meant = analysis.names, _meant(function)
+    found: list[f.Call] = []
+    for module in names.mentioning(meant.name):
+        for owner, calls in module.calls():
+            if owner is function:
+                continue
+            for call in calls:
+                if last_name(call.func) == meant.name and names.resolve(call.func, module) in (meant, None):
+                    found.append(call)
+    return found
+
+
+def _meant(function: FunctionInfo) -> FunctionInfo | ClassInfo:
+    """What is called where the function runs: of a constructor the class."""
+    owner = function.module.classes.get(function.owner or "") if function.name == "__init__" else None
+    return owner if owner is not None else function
+
+
+def _may_give(call: f.Call, function: FunctionInfo, name: str, place: int) -> bool:
+    """Whether a call gives a parameter something else than its default, or may in `*args` or `**kwargs`."""
+    if any(type(a) is f.Starred for a in call.args):
+        return True
+    default = function.parameters[place].default
+    at = place - (function.owner is not None and not function.is_static)
+    by_place = call.args[at] if function.parameters[place].kind == "normal" and at < len(call.args) else None
+    given = [value for key, value in call.keywords if key in (name, None)]
+    return any(value != default for value in (*given, *([by_place] if by_place is not None else [])))
