@@ -43,8 +43,8 @@ def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Val
 
 
 def _is_local(frame: Frame, argument: f.Expr) -> bool:
-    """Whether an argument is known to hold the rank's own data: `loss = self.criterion(decoded, target)`. A loss that is
-    made into another may have been reduced by the way."""
+    """Whether an argument is known to hold the rank's own data: `loss = self.criterion(decoded, target)`. A loss that
+    is made into another may have been reduced by the way."""
     place = place_name(argument)
     if not place or _LOSS.fullmatch(last_name(argument)):
         return False

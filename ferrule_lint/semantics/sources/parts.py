@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: functions that make one number of many things, by a word in their names
 _SUMS = re.compile(r"(^|_)(f?sum|norm|norms|mean|average|max|amax|min|amin|total|count|len)(_|$)")
+#: methods that hand on a number
+_OF_NUMBERS = frozenset("item sqrt square pow sum mean reshape view unsqueeze squeeze".split())
 #: functions that make one thing of the items of a list
 _JOINS = frozenset("cat concat concatenate vstack hstack list dict tuple sorted set copy deepcopy".split())
 #: functions that only walk what they are given
@@ -75,6 +77,30 @@ def of_function(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
     return frame.analysis.parts.find(function.id, lambda: _found_in(frame, function), {})
 
 
+def _is_collected(function: FunctionInfo, place: str) -> bool:
+    """Whether another method of the class than its constructor puts something into a list of its instances; what only
+    the constructor sets is a setting."""
+    owner = function.module.classes.get(function.owner or "")
+    own, _, attribute = place.partition(".")
+    if owner is None or not function.parameters or function.parameters[0].name != own:
+        return False
+    methods = [m for m in owner.methods.values() if m.name not in ("__init__", "setup", "build") and m is not function]
+    return any(_puts_into(node, attribute) for m in methods for node in walk(m.body))
+
+
+def _puts_into(node: object, attribute: str) -> bool:
+    if type(node) is f.Call:
+        func = node.func
+        return type(func) is f.Attr and func.attr in _PUTS and last_name(func.base) == attribute
+    if type(node) is f.AugAssign:
+        return type(node.target) is f.Attr and node.target.attr == attribute
+    targets = node.targets if type(node) is f.Assign else ()
+    return any(type(t) is f.Subscript and last_name(t.base) == attribute for t in targets)
+
+
+_PUTS = frozenset("append extend add update insert appendleft setdefault".split())
+
+
 class _Made(NamedTuple):
     """How a function comes by its names."""
 
@@ -94,7 +120,8 @@ def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
         made = made or _made_in(function)
         op = model.event or ""
         for name, place in _handed_over(given, made) if op.endswith("_object") else _summed(given, made):
-            known = place in made.assigned or "." in place or _is_parameter(function, place)
+            collected = "." in place and _is_collected(function, place)
+            known = collected or place in made.assigned or _is_parameter(function, place)
             if known and (place not in found or node.pos < found[place].pos):
                 found[place] = Part(node.pos, op, admissions.group_text(model, node), name or place)
     return found
@@ -139,31 +166,31 @@ def _summed(given: f.Expr, made: _Made) -> Iterator[tuple[str, str]]:
     todo = [(given, "", 0)]
     while todo:
         expr, name, steps = todo.pop()
-        for node in walk(expr):
-            if type(node) is f.Call and _SUMS.search(last_name(node.func)):
-                for place in _walked(node):
+        for part in _computed_of(expr):
+            if type(part) is f.Call:
+                for place in _walked(part):
                     yield name, place
-                    yield from (
-                        (name, other) for source in made.assigned.get(place, ()) for other in _item_by_item(source)
-                    )
-        for inner in _handed_on(expr):
-            if inner not in seen and steps < _MOST_STEPS:
-                seen.add(inner)
-                todo += [(source, name or inner, steps + 1) for source in made.assigned.get(inner, ())]
-                for iterable in made.summed.get(inner, ()):
-                    yield from ((name or inner, place) for place in _iterated(iterable))
+                    sources = made.assigned.get(place, ())
+                    yield from ((name, other) for source in sources for other in _item_by_item(source))
+            elif type(part) is f.Name and part.id not in seen and steps < _MOST_STEPS:
+                seen.add(part.id)
+                todo += [(source, name or part.id, steps + 1) for source in made.assigned.get(part.id, ())]
+                for iterable in made.summed.get(part.id, ()):
+                    yield from ((name or part.id, place) for place in _iterated(iterable))
 
 
-def _handed_on(expr: f.Expr) -> Iterator[str]:
-    """The names of numbers that an expression computes with: `total`, `torch.tensor([total])`, `total ** 2`."""
+def _computed_of(expr: f.Expr) -> Iterator[f.Expr]:
+    """The names and sums that a number is computed of: `total`, `torch.tensor([total])`, `sum(xs) ** 2`."""
     if type(expr) is f.Name:
-        yield expr.id
+        yield expr
     elif type(expr) is f.Op or type(expr) is f.Sequence:
         for operand in expr.operands if type(expr) is f.Op else expr.elements:
-            yield from _handed_on(operand)
-    elif type(expr) is f.Call and (last_name(expr.func) in admissions.SAME or last_name(expr.func) == "item"):
+            yield from _computed_of(operand)
+    elif type(expr) is f.Call and _SUMS.search(last_name(expr.func)) and expr.args:
+        yield expr
+    elif type(expr) is f.Call and (last_name(expr.func) in admissions.SAME or last_name(expr.func) in _OF_NUMBERS):
         for operand in (*expr.args[:1], *((expr.func.base,) if type(expr.func) is f.Attr else ())):
-            yield from _handed_on(operand)
+            yield from _computed_of(operand)
 
 
 def _joined(expr: f.Expr) -> Iterator[str]:
@@ -176,14 +203,17 @@ def _joined(expr: f.Expr) -> Iterator[str]:
 
 def _walked(call: f.Call) -> Iterator[str]:
     """The lists whose items a sum is made of: `sum(xs)`, `norm(stack([g.norm() for g in grads]))`."""
+    for node in walk(call.args):
+        if type(node) is f.Generator:
+            yield from _iterated(node.iterable)
+        elif type(node) is f.Call and node.args and (_SUMS.search(last_name(node.func)) or _gathers_up(node)):
+            yield from _iterated(node.args[0])
     for argument in call.args:
-        if place_name(argument):
-            yield place_name(argument)
-        for node in walk(argument):
-            if type(node) is f.Generator:
-                yield from _iterated(node.iterable)
-            elif type(node) is f.Call and last_name(node.func) in ("stack", "cat", "tensor") and node.args:
-                yield from (place for place in (place_name(node.args[0]),) if place)
+        yield from _iterated(argument)
+
+
+def _gathers_up(call: f.Call) -> bool:
+    return last_name(call.func) in ("stack", "cat", "tensor")
 
 
 def _item_by_item(expr: f.Expr) -> Iterator[str]:
