@@ -36,6 +36,7 @@ from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
 from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.sources.admissions import Admission
+from ferrule_lint.semantics.sources.parts import Part
 from ferrule_lint.semantics.walk import state
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
@@ -79,6 +80,8 @@ class Analysis:
         self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
+        #: of which lists a function sums up the items and reduces the sum, by its id; see `parts`
+        self.parts: Memo[str, dict[str, Part]] = Memo(reads)
         #: files that are programs of one process; see `programs`
         self.alone: Memo[str, bool] = Memo(reads)
         #: whether something fills an entry of batches where it is missing, by its name

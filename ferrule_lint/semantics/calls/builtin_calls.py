@@ -37,7 +37,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render
-from ferrule_lint.semantics.sources import environment
+from ferrule_lint.semantics.sources import environment, parts
 from ferrule_lint.semantics.walk.truth import observe
 
 if TYPE_CHECKING:
@@ -207,6 +207,7 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     deps = recast(length_deps(value), COUNTED, ITERATED)
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
     emptiness = value.emptiness or (None if value.container else value.data)
+    emptiness = emptiness or parts.nothing_of(frame, arguments.expr.args[0], value)
     deps |= empty_or_not(value)
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)
 

@@ -57,6 +57,30 @@ def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | 
     return join(results)
 
 
+def is_left_open(function: FunctionInfo) -> bool:
+    """Whether a method is there for subclasses to define, so that what it hands back is not what its own body does."""
+    if function.owner is None or any(type(s) is f.Return for s in function.body) or not says_nothing(function):
+        return False
+    raises = any(type(s) is f.Raise for s in function.body)
+    return raises or not function.decorator_names.isdisjoint(_LEFT_OPEN)
+
+
+_LEFT_OPEN = frozenset("abstractmethod abstractproperty abstractclassmethod abstractstaticmethod".split())
+
+
+def works_locally(frame: Frame, target: FunctionTarget) -> bool:
+    """Whether all implementations of an abstract method are known, and none of them communicates."""
+    if target.receiver is None:
+        return False
+    found = frame.analysis.hierarchy.implementations(target.function, target.receiver.types)
+    return bool(found) and not any(_meets(frame, sub, method) for sub, method in found)
+
+
+def _meets(frame: Frame, sub: ClassInfo, method: FunctionInfo) -> bool:
+    known = frame.analysis.summaries.of(method, (), sub, None, frame.depth + 1)
+    return known is None or bool(known[0].events)
+
+
 def _communicates(frame: Frame, sub: ClassInfo, method: FunctionInfo) -> bool:
     known = frame.analysis.summaries.of(method, (), sub, None, frame.depth + 1)
     return known is not None and any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in known[0].events)

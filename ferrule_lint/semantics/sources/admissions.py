@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 _OPERATIONS = frozenset("all_reduce reduce all_gather all_gather_object gather gather_object".split())
 #: names without which no file is looked at
-_WORDS = frozenset(
+WORDS = frozenset(
     "all_reduce reduce all_gather all_gather_object all_gather_into_tensor gather gather_object allreduce allgather "
     "Allreduce Allgather".split()
 )
 #: calls and methods that hand on the content of what they are given, or a function of it
-_SAME = frozenset(
+SAME = frozenset(
     "tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int pow square".split()
 )
 #: operators that make a number of one other number
@@ -113,14 +113,14 @@ def admissions(frame: Frame) -> dict[str, Admission]:
     """The names that a function reduces or gathers, each with the first place."""
     function = frame.function
     assert function is not None
-    if _WORDS.isdisjoint(frame.module.mentions):
+    if WORDS.isdisjoint(frame.module.mentions):
         return {}
     return frame.analysis.admissions.find(function.id, lambda: _found_in(frame, function), {})
 
 
 def in_any_group(frame: Frame) -> dict[str, Admission]:
     """The same, also of what differs within some group only, which need not be one that can be told."""
-    if frame.function is None or _WORDS.isdisjoint(frame.module.mentions):
+    if frame.function is None or WORDS.isdisjoint(frame.module.mentions):
         return {}
     return _found_in(frame, frame.function, in_any_group=True)
 
@@ -131,14 +131,14 @@ def _found_in(frame: Frame, function: FunctionInfo, in_any_group: bool = False) 
     groups: dict[str, set[str]] = {}
     for node in walk(function.body):
         if type(node) is f.Call:
-            model = _model(frame, node)
+            model = reduction(frame, node)
             if model is None:
                 continue
-            group = _group(model, node)
+            group = group_text(model, node)
             everywhere = group in ("", "None") or (frame.axes_in(group) or NO_AXES) & _EVERYWHERE
             if not (in_any_group or everywhere):
                 continue  # it differs within that group, and along which axes the others are asked is open
-            for name in _names(_payload(model, node)):
+            for name in _names(payload(model, node)):
                 known = found.get(name)
                 groups.setdefault(name, set()).add(group)
                 if known is None or node.pos < known.pos:
@@ -151,13 +151,14 @@ def _found_in(frame: Frame, function: FunctionInfo, in_any_group: bool = False) 
     for name, admission in list(found.items()):
         # `count = torch.tensor([n])`
         source = assigned.get(name)
-        if (type(source) is f.Call and last_name(source.func) in _SAME) or type(source) is f.Op:
+        if (type(source) is f.Call and last_name(source.func) in SAME) or type(source) is f.Op:
             for inner in _names(source):
                 found.setdefault(inner, admission)
     return found
 
 
-def _model(frame: Frame, call: f.Call) -> CallModel | None:
+def reduction(frame: Frame, call: f.Call) -> CallModel | None:
+    """The model of a call that reduces or gathers what it is given."""
     entity = frame.analysis.names.resolve(call.func, frame.module)
     model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
     if model is None and type(call.func) is f.Attr:
@@ -165,7 +166,8 @@ def _model(frame: Frame, call: f.Call) -> CallModel | None:
     return model if model is not None and model.event in _OPERATIONS and not model.hidden else None
 
 
-def _group(model: CallModel, call: f.Call) -> str:
+def group_text(model: CallModel, call: f.Call) -> str:
+    """The group that a call names; "" for the default one."""
     group = model.group
     for keyword, value in call.keywords:
         if group is not None and keyword == group.name:
@@ -174,7 +176,7 @@ def _group(model: CallModel, call: f.Call) -> str:
     return render(call.args[place]) if place is not None and place < len(call.args) else ""
 
 
-def _payload(model: CallModel, call: f.Call) -> f.Expr | None:
+def payload(model: CallModel, call: f.Call) -> f.Expr | None:
     """The argument of a call that holds this rank's part."""
     if model.same_shape:
         name, position = model.same_shape[0].name, model.same_shape[0].position
@@ -199,7 +201,7 @@ def _names(expr: f.Expr | None) -> list[str]:
     if type(expr) is f.Op and expr.kind in _ARITHMETIC:
         made_of = [operand for operand in expr.operands if type(operand) is not f.Const]
         return _names(made_of[0]) if len(made_of) == 1 else []
-    if type(expr) is f.Call and last_name(expr.func) in _SAME:
+    if type(expr) is f.Call and last_name(expr.func) in SAME:
         made = _names(expr.args[0]) if expr.args else []
         return made or (_names(expr.func.base) if type(expr.func) is f.Attr else [])
     return []

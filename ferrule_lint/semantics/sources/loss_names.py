@@ -1,7 +1,7 @@
 """The loss of a step by its name: `loss, metrics = forward_step(data_iterator, model)`.
 
 What a call makes of a model or of data and is called a loss is the rank's own, unless a name says that the ranks have
-met over it. Asked where nothing is known of the call.
+met over it: the call is given local data, by its name or as far as is known. Asked where nothing is known of the call.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import DP, Value
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -36,7 +36,17 @@ def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Val
     if _SHARED.search(target.id) or _SHARED.search(last_name(source.func)):
         return value
     arguments = (*source.args, *(v for _, v in source.keywords))
-    if not any(_OF_STEP.search(last_name(a)) for a in arguments):
+    if not any(_OF_STEP.search(last_name(a)) or _is_local(frame, a) for a in arguments):
         return value
     note = f"`{target.id}` is the loss of the rank's own batch"
     return value._replace(data=frame.source(DP, "data", target.pos, note, Confidence.MEDIUM))
+
+
+def _is_local(frame: Frame, argument: f.Expr) -> bool:
+    """Whether an argument is known to hold the rank's own data: `loss = self.criterion(decoded, target)`. A loss that
+    is made into another may have been reduced by the way."""
+    place = place_name(argument)
+    if not place or _LOSS.fullmatch(last_name(argument)):
+        return False
+    known = frame.env.get(place)
+    return known is not None and known.data is not None and known.data.kind == "data" and not known.data.assumed

@@ -28,6 +28,7 @@ from ferrule_lint.semantics.domain.text import last_name, position, render, show
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank
+from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.walk import both_ends, kept_tests
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
@@ -336,6 +337,9 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
             return observe(frame, joined, e.pos, shown(e))
         if joined.data is not None:
             return joined
+    ignored = ignored_labels.mask(frame, e, a, b)
+    if ignored is not None:
+        return ignored
     if any(v.const == "-1" for v in values):
         return Value()  # "is there a rank at all", "is this process in the group": the same for all it concerns
     if e.ops[0] in (">=", "<") and b.const == "0" and a.divergence is not None and a.divergence.kind == "rank":

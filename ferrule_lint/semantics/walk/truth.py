@@ -26,7 +26,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
-from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.sources import first_rank, parts
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -82,12 +82,18 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
             value = value._replace(divergence=value.length)
         elif value.emptiness is not None:
             value = value._replace(divergence=value.emptiness._replace(empty=True))
-        elif (nothing := nothing_in_round(frame, expr, value) or _empty_list(frame, expr, value)) is not None:
+        elif (nothing := _nothing_in(frame, expr, value)) is not None:
             value = value._replace(divergence=nothing)
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
     return atom_of(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
+
+
+def _nothing_in(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
+    """Why there may be nothing on this rank in what is tested as it is."""
+    found = nothing_in_round(frame, expr, value) or _empty_list(frame, expr, value)
+    return found or parts.nothing_of(frame, expr, value)
 
 
 def _empty_list(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:

@@ -1,0 +1,238 @@
+"""Lists whose items a function sums up and reduces, or hands over as they are: a rank may hold other ones, or none.
+
+`total = norm(g.norm() for g in grads); all_reduce(total)`: what goes into the sum differs between ranks, and in number,
+or nobody would need the sum of the others. So a rank that has nothing to sum up leaves early and the others wait.
+What is reduced item by item (`stack(grads)`, a bucket) has the same items everywhere, and says nothing of the kind;
+of what is gathered as objects every rank may bring as many as it has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.text import last_name, place_name, position
+from ferrule_lint.semantics.sources import admissions
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import FunctionInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: functions that make one number of many things, by a word in their names
+_SUMS = re.compile(r"(^|_)(f?sum|norm|norms|mean|average|max|amax|min|amin|total|count|len)(_|$)")
+#: methods that hand on a number
+_OF_NUMBERS = frozenset("item sqrt square pow sum mean reshape view unsqueeze squeeze".split())
+#: functions that make one thing of the items of a list
+_JOINS = frozenset("cat concat concatenate vstack hstack list dict tuple sorted set copy deepcopy".split())
+#: functions that only walk what they are given
+_WALKS = frozenset("enumerate zip sorted list tuple reversed tqdm iter".split())
+_ITEMS = frozenset("values items keys".split())
+#: what is waited for, or under way, is kept in step by who puts it there
+_UNDER_WAY = re.compile(r"queue|pending|ongoing|flight|waiting|running|request|task|job|(^|_)reqs?(_|$)", re.IGNORECASE)
+_MOST_STEPS = 4
+
+
+class Part(NamedTuple):
+    """Where what a list holds is reduced or gathered."""
+
+    pos: f.Pos
+    op: str
+    group: str
+    #: what it goes in by
+    name: str
+
+
+def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
+    """Why a list, of which a test before that place asks whether it is empty, may be so on this rank alone."""
+    place, pos = place_name(expr), position(expr)
+    if not place or pos is None or frame.light or frame.function is None:
+        return None
+    if value.uniform or value.agreed or value.items is not None or value.world_size or value.group is not None:
+        return None
+    part = of_function(frame, frame.function).get(place)
+    if part is None or part.pos[:2] <= pos[:2]:
+        return None
+    axes = WORLD if part.group in ("", "None") else frame.axes_in(part.group) or UNKNOWN_GROUP
+    into = f"`{part.op}`" if part.name == place else f"`{part.name}`, which goes into `{part.op}`"
+    note = f"what `{place}` holds goes into {into} there, so a rank may hold other items, or none"
+    passed_in = _is_parameter(frame.function, place) and not frame.version(place)
+    if passed_in and part.op.endswith("_object"):
+        return None  # its truth may ask whether it was passed; of what says that it is a list `admissions` knows
+    # who passes a list to be summed up may see to it that there is something in it
+    guess = _UNDER_WAY.search(place) or passed_in
+    found = frame.source(axes, "data", part.pos, note, Confidence.LOW if guess else Confidence.MEDIUM)
+    group = part.group if axes == UNKNOWN_GROUP else ""
+    return found._replace(empty=True, group=group, assumed=passed_in)
+
+
+def of_function(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
+    """The lists whose items a function sums up and reduces, or gathers, by their places."""
+    if admissions.WORDS.isdisjoint(frame.module.mentions):
+        return {}
+    return frame.analysis.parts.find(function.id, lambda: _found_in(frame, function), {})
+
+
+def _is_collected(function: FunctionInfo, place: str) -> bool:
+    """Whether another method of the class than its constructor puts something into a list of its instances; what only
+    the constructor sets is a setting."""
+    owner = function.module.classes.get(function.owner or "")
+    own, _, attribute = place.partition(".")
+    if owner is None or not function.parameters or function.parameters[0].name != own:
+        return False
+    methods = [m for m in owner.methods.values() if m.name not in ("__init__", "setup", "build") and m is not function]
+    return any(_puts_into(node, attribute) for m in methods for node in walk(m.body))
+
+
+def _puts_into(node: object, attribute: str) -> bool:
+    if type(node) is f.Call:
+        func = node.func
+        return type(func) is f.Attr and func.attr in _PUTS and last_name(func.base) == attribute
+    if type(node) is f.AugAssign:
+        return type(node.target) is f.Attr and node.target.attr == attribute
+    targets = node.targets if type(node) is f.Assign else ()
+    return any(type(t) is f.Subscript and last_name(t.base) == attribute for t in targets)
+
+
+_PUTS = frozenset("append extend add update insert appendleft setdefault".split())
+
+
+class _Made(NamedTuple):
+    """How a function comes by its names."""
+
+    assigned: dict[str, list[f.Expr]]
+    #: what the loops walk that add something up
+    summed: dict[str, list[f.Expr]]
+
+
+def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
+    found: dict[str, Part] = {}
+    made: _Made | None = None
+    for node in walk(function.body):
+        model = admissions.reduction(frame, node) if type(node) is f.Call else None
+        given = admissions.payload(model, node) if model is not None and type(node) is f.Call else None
+        if type(node) is not f.Call or model is None or given is None:
+            continue
+        made = made or _made_in(function)
+        op = model.event or ""
+        for name, place in _handed_over(given, made) if op.endswith("_object") else _summed(given, made):
+            collected = "." in place and _is_collected(function, place)
+            known = collected or place in made.assigned or _is_parameter(function, place)
+            if known and (place not in found or node.pos < found[place].pos):
+                found[place] = Part(node.pos, op, admissions.group_text(model, node), name or place)
+    return found
+
+
+def _made_in(function: FunctionInfo) -> _Made:
+    made = _Made({}, {})
+    for node in walk(function.body):
+        if type(node) is f.Assign and len(node.targets) == 1 and node.value is not None:
+            place = place_name(node.targets[0])
+            if place:
+                made.assigned.setdefault(place, []).append(node.value)
+        elif type(node) is f.For:
+            for inner in walk(node.body):
+                name = _adds_up(inner)
+                if name:
+                    made.summed.setdefault(name, []).append(node.iterable)
+    return made
+
+
+def _adds_up(statement: object) -> str:
+    """The name that a statement adds to: `total += x`, `total = total + x`, `total = maximum(total, x)`."""
+    if type(statement) is f.AugAssign and type(statement.target) is f.Name:
+        return statement.target.id
+    if type(statement) is f.Assign and len(statement.targets) == 1 and type(statement.targets[0]) is f.Name:
+        value, name = statement.value, statement.targets[0].id
+        operands = value.operands if type(value) is f.Op else value.args if type(value) is f.Call else ()
+        return name if any(type(o) is f.Name and o.id == name for o in operands) else ""
+    return ""
+
+
+def _handed_over(given: f.Expr, made: _Made) -> Iterator[tuple[str, str]]:
+    """The places of lists that are gathered as objects, as they are or joined, each with the name it goes in by."""
+    name = place_name(given)
+    for source in (given, *made.assigned.get(name, ())):
+        yield from ((name, place) for place in _joined(source))
+
+
+def _summed(given: f.Expr, made: _Made) -> Iterator[tuple[str, str]]:
+    """The places of lists that the number which is reduced is a sum of, each with the name it goes in by."""
+    seen: set[str] = set()
+    todo = [(given, "", 0)]
+    while todo:
+        expr, name, steps = todo.pop()
+        for part in _computed_of(expr):
+            if type(part) is f.Call:
+                for place in _walked(part):
+                    yield name, place
+                    sources = made.assigned.get(place, ())
+                    yield from ((name, other) for source in sources for other in _item_by_item(source))
+            elif type(part) is f.Name and part.id not in seen and steps < _MOST_STEPS:
+                seen.add(part.id)
+                todo += [(source, name or part.id, steps + 1) for source in made.assigned.get(part.id, ())]
+                for iterable in made.summed.get(part.id, ()):
+                    yield from ((name or part.id, place) for place in _iterated(iterable))
+
+
+def _computed_of(expr: f.Expr) -> Iterator[f.Expr]:
+    """The names and sums that a number is computed of: `total`, `torch.tensor([total])`, `sum(xs) ** 2`."""
+    if type(expr) is f.Name:
+        yield expr
+    elif type(expr) is f.Op or type(expr) is f.Sequence:
+        for operand in expr.operands if type(expr) is f.Op else expr.elements:
+            yield from _computed_of(operand)
+    elif type(expr) is f.Call and _SUMS.search(last_name(expr.func)) and expr.args:
+        yield expr
+    elif type(expr) is f.Call and (last_name(expr.func) in admissions.SAME or last_name(expr.func) in _OF_NUMBERS):
+        for operand in (*expr.args[:1], *((expr.func.base,) if type(expr.func) is f.Attr else ())):
+            yield from _computed_of(operand)
+
+
+def _joined(expr: f.Expr) -> Iterator[str]:
+    """The list that is handed over: as it is, or joined to one thing."""
+    if place_name(expr):
+        yield place_name(expr)
+    elif type(expr) is f.Call and expr.args and last_name(expr.func) in _JOINS:
+        yield from _joined(expr.args[0])
+
+
+def _walked(call: f.Call) -> Iterator[str]:
+    """The lists whose items a sum is made of: `sum(xs)`, `norm(stack([g.norm() for g in grads]))`."""
+    for node in walk(call.args):
+        if type(node) is f.Generator:
+            yield from _iterated(node.iterable)
+        elif type(node) is f.Call and node.args and (_SUMS.search(last_name(node.func)) or _gathers_up(node)):
+            yield from _iterated(node.args[0])
+    for argument in call.args:
+        yield from _iterated(argument)
+
+
+def _gathers_up(call: f.Call) -> bool:
+    return last_name(call.func) in ("stack", "cat", "tensor")
+
+
+def _item_by_item(expr: f.Expr) -> Iterator[str]:
+    """The list that another has as many items as: `[g.norm() for g in grads]`, `_foreach_norm(grads)`."""
+    if type(expr) is f.Comprehension and not any(g.conditions for g in expr.generators):
+        yield from _iterated(expr.generators[0].iterable)
+    elif type(expr) is f.Call and expr.args and (last_name(expr.func) in _WALKS or "foreach" in last_name(expr.func)):
+        yield from (_item_by_item(expr.args[0]) if type(expr.args[0]) is f.Comprehension else _iterated(expr.args[0]))
+
+
+def _iterated(expr: f.Expr) -> Iterator[str]:
+    if place_name(expr):
+        yield place_name(expr)
+    elif type(expr) is f.Call and last_name(expr.func) in _WALKS:
+        for argument in expr.args:
+            yield from _iterated(argument)
+    elif type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in _ITEMS:
+        yield from _iterated(expr.func.base)
+
+
+def _is_parameter(function: FunctionInfo, name: str) -> bool:
+    return any(p.name == name for p in function.parameters)
