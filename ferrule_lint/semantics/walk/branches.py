@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
@@ -88,25 +89,27 @@ def if_statement(frame: Frame, s: f.If) -> None:
         # `x = f(x)` under `x is not None` leaves the answer to "is x there" as it was
         if (value := body_env.get(place)) is not None and value.const is None:
             in_body_versions[place] = version
+    if divergence_of(formula) is None:
+        _without_options(frame, s.test, body_env, in_body_versions)
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
         counters.keep_together(s, body_env, frame.env)
-    if divergence_of(formula) is None:
-        _without_options(frame, s.test, body_env, frame.env)
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
     elif not ends(body):
         frame.versions = in_body_versions
     frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
 
 
-def _without_options(frame: Frame, test: f.Expr, body_env: Env, else_env: Env) -> None:
+def _without_options(frame: Frame, test: f.Expr, body_env: Env, versions: Mapping[str, int]) -> None:
     """`if self.dropout is not None: dropped = random() < self.dropout`, where nobody gives the option: nothing differs
     for it."""
-    apart = [p for p, v in body_env.items() if v.divergence is not None and (o := else_env.get(p)) and not o.divergence]
+    other = frame.env
+    apart = [p for p, v in body_env.items() if v.divergence is not None and (o := other.get(p)) and not o.divergence]
     if not apart or frame.light or not _asks_for_an_option(frame, test):
         return
     for place in apart:
         body_env[place] = body_env[place]._replace(divergence=None)
+        frame.tests.pop(versions.get(place, 0), None)
 
 
 def _asks_for_an_option(frame: Frame, test: f.Expr) -> bool:
