@@ -6,8 +6,10 @@ apply. `metamorphic.py` asks that the linter says the same of both.
 
 from __future__ import annotations
 
-from rewrites import control
+from rewrites import control, exits, extracted
 from rewrites.base import Rewrite
 
 #: every rewrite, by its name
-ALL: dict[str, Rewrite] = {rewrite.name: rewrite for rewrite in control.REWRITES}
+ALL: dict[str, Rewrite] = {
+    rewrite.name: rewrite for family in (control, exits, extracted) for rewrite in family.REWRITES
+}
