@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import said_of
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.conditions import Formula, Known, atoms, connect, negate
 from ferrule_lint.semantics.domain.lattice import Value
@@ -69,6 +70,9 @@ def spelled_out(frame: Frame, test: f.Expr) -> f.Expr:
     if type(test) is f.Not:
         operand = spelled_out(frame, test.operand)
         return test if operand is test.operand else f.Not(operand)
+    if (asked := said_of(test)) is not None:
+        inner = spelled_out(frame, asked[0])
+        return inner if asked[1] else f.Not(inner)
     if type(test) is f.BoolOp:
         values = tuple([spelled_out(frame, value) for value in test.values])
         return test if all(a is b for a, b in zip(values, test.values, strict=True)) else test._replace(values=values)
