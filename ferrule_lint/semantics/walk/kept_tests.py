@@ -13,7 +13,16 @@ from typing import NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import said_of
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.conditions import Formula, Known, atoms, connect, negate
+from ferrule_lint.semantics.domain.conditions import (
+    Connective,
+    Formula,
+    Known,
+    atoms,
+    connect,
+    deps_of,
+    divergence_of,
+    negate,
+)
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.walk.frame import Frame
@@ -56,6 +65,8 @@ def held(frame: Frame, expr: f.Expr) -> Kept | None:
     known = frame.tests.get(number) if number else None
     if known is None or (known.formula is None and not _stands(frame, known.test, number)):
         return None
+    if type(known.formula) is Connective and divergence_of(known.formula) is None and not deps_of(known.formula):
+        return None  # several settings by one name are one setting
     return known
 
 
