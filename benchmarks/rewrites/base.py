@@ -59,6 +59,22 @@ def is_entry(node: cst.If) -> bool:
     return "__name__" in code_of(node.test)
 
 
+class OfIfs(cst.CSTTransformer):
+    """A change of `if` statements that leaves alone what has to stay one: `elif`, and what makes a file a program."""
+
+    def __init__(self) -> None:
+        self._kept: set[cst.If] = set()
+
+    def visit_If(self, node: cst.If) -> None:
+        if isinstance(node.orelse, cst.If):
+            self._kept.add(node.orelse)
+        if is_entry(node):
+            self._kept.add(node)
+
+    def may_change(self, node: cst.If) -> bool:
+        return node not in self._kept
+
+
 def names_read(nodes: Iterable[cst.CSTNode]) -> list[str]:
     """The names that code reads, in the order in which they come, without built-in ones."""
     tree = ast.parse(_dedented(nodes))

@@ -16,6 +16,8 @@ from ferrule_lint.facts.walk import statements
 _TESTS = frozenset({f.Compare, f.BoolOp, f.Not})
 _OPPOSITE = {"is": "is not", "==": "!=", "in": "not in"}
 _OPPOSITE |= {negative: positive for positive, negative in _OPPOSITE.items()}
+#: operators that have a truth, whatever they compare
+_TRUTHS = frozenset({"is", "is not", "in", "not in"})
 _TRUE, _FALSE = f.Const("True"), f.Const("False")
 
 
@@ -48,13 +50,28 @@ def spelled_out(test: f.Expr, held: Mapping[str, f.Expr]) -> f.Expr:
     if type(test) is f.Name and test.id in held:
         return spelled_out(held[test.id], {})
     if type(test) is f.Not:
-        return _negated(spelled_out(test.operand, held))
+        return negated(spelled_out(test.operand, held))
+    if (asked := said_of(test)) is not None:
+        inner = spelled_out(asked[0], held)
+        return inner if asked[1] else negated(inner)
     if type(test) is f.BoolOp:
         return test._replace(values=tuple([spelled_out(value, held) for value in test.values]))
     return test
 
 
-def _negated(test: f.Expr) -> f.Expr:
+def said_of(test: f.Expr) -> tuple[f.Expr, bool] | None:
+    """The test of which another one asks if it comes out so: `(x is None) is True`, `match x is None: case True`."""
+    if type(test) is not f.Compare or len(test.ops) != 1 or test.rights[0] not in (_TRUE, _FALSE):
+        return None
+    op, left = test.ops[0], test.left
+    plain_one = type(left) is f.Not or (type(left) is f.Compare and left.ops[0] in _TRUTHS)
+    if op not in ("is", "is not", "==", "!=") or not plain_one:
+        return None
+    return left, (op in ("is", "==")) is (test.rights[0] == _TRUE)
+
+
+def negated(test: f.Expr) -> f.Expr:
+    """The opposite test, by its operator where that has one."""
     if type(test) is f.Not:
         return test.operand
     if type(test) is f.Compare and len(test.ops) == 1 and test.ops[0] in _OPPOSITE:
@@ -93,5 +110,5 @@ def _positive(test: f.Expr) -> f.Expr | None:
     if type(test) is f.Not:
         return test.operand
     if type(test) is f.Compare and test.ops[0] in ("is not", "!=", "not in"):
-        return _negated(test)
+        return negated(test)
     return None

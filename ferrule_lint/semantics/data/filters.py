@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import FILLS
@@ -93,7 +94,7 @@ def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
     if not found or frame.function is None:
         return NO_DEPS
     names = {name for name, _ in found}
-    for node in statements(frame.function.body):
+    for node in statements(plain(frame.function.body)):
         if type(node) is f.If and any(type(n) is f.Name and n.id in names for n in walk(node.test)):
             for arm in (node.body, node.orelse):
                 fills = _fills(arm, place)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.reads import Memo
@@ -44,12 +45,10 @@ class Buffers:
         made = info.methods.get("__init__")
         if made is None:
             return []
-        kept = {
-            s.value.id for s in made.body if type(s) is f.Assign and type(s.value) is f.Name and _of_self(s.targets)
-        }
-        given = (
-            self._analysis.annotations.class_of(p.annotation, info.module) for p in made.parameters if p.name in kept
-        )
+        stored = [s for s in statements(made.body) if type(s) is f.Assign and _of_self(s.targets)]
+        kept = {s.value.id for s in stored if type(s.value) is f.Name}
+        class_of = self._analysis.annotations.class_of
+        given = (class_of(p.annotation, info.module) for p in made.parameters if p.name in kept)
         return [part for part in given if part is not None and self._analysis.is_module(part)]
 
 

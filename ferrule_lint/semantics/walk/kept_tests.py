@@ -11,8 +11,18 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import said_of
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.conditions import Formula, Known, atoms, connect, negate
+from ferrule_lint.semantics.domain.conditions import (
+    Connective,
+    Formula,
+    Known,
+    atoms,
+    connect,
+    deps_of,
+    divergence_of,
+    negate,
+)
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.walk.frame import Frame
@@ -55,6 +65,8 @@ def held(frame: Frame, expr: f.Expr) -> Kept | None:
     known = frame.tests.get(number) if number else None
     if known is None or (known.formula is None and not _stands(frame, known.test, number)):
         return None
+    if type(known.formula) is Connective and divergence_of(known.formula) is None and not deps_of(known.formula):
+        return None  # several settings by one name are one setting
     return known
 
 
@@ -69,6 +81,9 @@ def spelled_out(frame: Frame, test: f.Expr) -> f.Expr:
     if type(test) is f.Not:
         operand = spelled_out(frame, test.operand)
         return test if operand is test.operand else f.Not(operand)
+    if (asked := said_of(test)) is not None:
+        inner = spelled_out(frame, asked[0])
+        return inner if asked[1] else f.Not(inner)
     if type(test) is f.BoolOp:
         values = tuple([spelled_out(frame, value) for value in test.values])
         return test if all(a is b for a, b in zip(values, test.values, strict=True)) else test._replace(values=values)

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rou
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Exit, Loop, Trace, choices_and_loops, has_exit, without_last
 from ferrule_lint.semantics.gradients import meeting
-from ferrule_lint.semantics.walk import counters, divisible, kept_tests, left_early, same_modules, settings
+from ferrule_lint.semantics.walk import by_hand, counters, divisible, kept_tests, left_early, same_modules, settings
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -100,6 +100,9 @@ def _loop_else(frame: Frame, s: f.For | f.While, body: Trace, pos: f.Pos) -> Non
 
 
 def while_loop(frame: Frame, s: f.While) -> None:
+    if (walked := by_hand.as_for(frame, s)) is not None:
+        for_loop(frame, walked)
+        return
     first, _ = condition(frame, s.test)
     if first == FALSE:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import said_of
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.iteration import asks_for_last_round
@@ -48,6 +49,8 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         return negate(formula), _truth(negate(formula), value)
     if type(expr) is f.BoolOp:
         return _connective(frame, expr)
+    if (asked := said_of(expr)) is not None:
+        return condition(frame, asked[0] if asked[1] else f.Not(asked[0]))
     if type(expr) is f.Compare and len(expr.ops) == 1:
         return _comparison(frame, expr, expr.left, expr.ops[0], expr.rights[0])
     if type(expr) is f.Compare:
