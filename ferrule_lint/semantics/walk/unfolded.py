@@ -21,9 +21,9 @@ from ferrule_lint.semantics.walk.attributes import is_world_size
 from ferrule_lint.semantics.walk.frame import Frame
 
 #: functions that return a call of a function that returns a call...
-_DEEPEST = 3
+DEEPEST = 3
 #: nodes of an expression that is a test and no computation
-_LARGEST = 80
+LARGEST = 80
 #: what means something else in another function, or is a step of its own
 _OWN = frozenset({f.Lambda, f.Yield, f.Walrus, f.Starred})
 #: what asks some of its parts only after others, or several times
@@ -122,7 +122,7 @@ def _of_item(frame: Frame, test: f.Subscript, depth: int) -> f.Expr:
 
 def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     """What a function of the project returns that does nothing else, in terms of what it is given here."""
-    target = _target(frame, call.func) if depth < _DEEPEST else None
+    target = _target(frame, call.func) if depth < DEEPEST else None
     if target is None or target.closure not in (None, frame) or not _says_nothing_itself(frame, target.function):
         return None
     function = target.function
@@ -130,7 +130,7 @@ def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     if returned is None or target.raw or f.Starred in map(type, call.args) or any(k is None for k, _ in call.keywords):
         return None
     nodes = list(walk(returned))
-    if len(nodes) > _LARGEST or any(type(n) in _OWN or (type(n) is f.Op and n.kind == "Await") for n in nodes):
+    if len(nodes) > LARGEST or any(type(n) in _OWN or (type(n) is f.Op and n.kind == "Await") for n in nodes):
         return None
     given = _arguments(target, call, nodes)
     if given is None:
