@@ -69,7 +69,8 @@ def bind_arguments(
     for name, value in keywords.items():
         if name in names:
             bound[name] = value
-    _spread_out(parameters, keywords, bound)
+    if keywords and ("**" in keywords or (parameters[-1:] and parameters[-1].kind == "**")):
+        _spread_out(parameters, keywords, bound)
     if not _is_open(call):
         for parameter in parameters:
             default = parameter.default

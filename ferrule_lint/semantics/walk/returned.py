@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join, root_of, settled, worse
@@ -55,19 +53,9 @@ def handed_back(frame: Frame, passed: Sequence[tuple[str, Value | None]]) -> str
     return ""
 
 
-#: statements that assign nothing, and end nothing
-_LEAVE_AS_IT_IS = frozenset({f.ExprStmt, f.Assert, f.If})
-
-
 def named_parameter(function: FunctionInfo) -> str:
-    """The same as far as its text tells: it is never assigned."""
-    last = function.body[-1] if function.body else None
-    if type(last) is not f.Return or type(last.value) is not f.Name or function.is_async or function.is_generator:
-        return ""
-    for s in statements(function.body):
-        if type(s) not in _LEAVE_AS_IT_IS and s is not last:
-            return ""
-    return last.value.id
+    """The same as far as its text tells: what it returns is never assigned."""
+    return "" if function.is_async or function.is_generator else function.returned_name
 
 
 def apart(returned: Returned, result: Value) -> Value:
