@@ -52,6 +52,33 @@ def unfolded(frame: Frame, test: f.Expr, depth: int = 0) -> f.Expr:
     return test
 
 
+def items_of(frame: Frame, walked: f.Expr) -> f.Expr:
+    """What a loop goes through by way of a generator that hands out its items as they come: `(x for x in xs)`, and a
+    function that yields each."""
+    if type(walked) is f.Comprehension and walked.kind == "generator" and len(walked.generators) == 1:
+        only = walked.generators[0]
+        names = [place_name(x) for x in (only.target, *walked.elements)]
+        plain = type(only.target) is f.Name and not only.conditions and len(names) == 2 and names[0] == names[1]
+        return items_of(frame, only.iterable) if plain else walked
+    target = _target(frame, walked.func) if type(walked) is f.Call and not walked.keywords else None
+    if target is None or type(walked) is not f.Call or target.function.decorators or not target.function.is_generator:
+        return walked
+    name = _hands_out(target.function)
+    given = passed(walked, target.function, target.function.owner is not None, name) if name else None
+    return walked if given is None or len(walked.args) != 1 else items_of(frame, given)
+
+
+def _hands_out(function: FunctionInfo) -> str:
+    """The parameter whose items a generator yields one by one, and nothing else."""
+    loop = function.body[-1] if function.body else None
+    if len(function.body) == 1 and type(loop) is f.For and type(loop.target) is f.Name and not loop.orelse:
+        last = loop.body[-1]
+        handed = last.value.value if type(last) is f.ExprStmt and type(last.value) is f.Yield else None
+        if len(loop.body) == 1 and type(handed) is f.Name and handed.id == loop.target.id:
+            return place_name(loop.iterable) if type(loop.iterable) is f.Name else ""
+    return ""
+
+
 def _of_comparison(frame: Frame, test: f.Compare, depth: int) -> f.Expr:
     """`bool(test) is True`, `int(test) == 0`."""
     op, right = test.ops[0], test.rights[0]
