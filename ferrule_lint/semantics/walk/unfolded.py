@@ -137,11 +137,13 @@ def _of_all(frame: Frame, test: f.Call, listed: f.Expr, depth: int) -> f.Expr:
 
 def _of_item(frame: Frame, test: f.Subscript, depth: int) -> f.Expr:
     """`check(x)[0]` of a function that returns a pair."""
-    assert type(test.base) is f.Call
-    found = _returned(frame, test.base, depth) if type(test.index) is f.Const and test.index.text.isdigit() else None
-    if type(found) is not f.Sequence or int(test.index.text) >= len(found.elements):  # type: ignore[union-attr]
+    index = test.index
+    if type(test.base) is not f.Call or type(index) is not f.Const or not index.text.isdigit():
         return test
-    asked = found.elements[int(test.index.text)]  # type: ignore[union-attr]
+    found = _returned(frame, test.base, depth)
+    if type(found) is not f.Sequence or int(index.text) >= len(found.elements):
+        return test
+    asked = found.elements[int(index.text)]
     if any(type(node) is f.Call for part in found.elements if part is not asked for node in walk(part)):
         return test
     return unfolded(frame, asked, depth + 1)
