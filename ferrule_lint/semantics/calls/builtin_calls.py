@@ -14,6 +14,7 @@ from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
+from ferrule_lint.semantics.domain.conditions import Known
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
     COUNTED,
@@ -38,7 +39,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.sources import environment, parts
-from ferrule_lint.semantics.walk.truth import observe
+from ferrule_lint.semantics.walk.truth import observe, truthiness
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -130,6 +131,10 @@ _OF_ALL = frozenset(["min", "max", "sum", "math.prod"])
 
 
 def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
+    if dotted == "bool" and len(arguments.positional) == 1 and arguments.positional[0].const is not None:
+        formula, known = truthiness(frame, arguments.expr.args[0], arguments.positional[0])
+        if type(formula) is Known:
+            return known
     joined = computed(arguments.values)
     if dotted in _OF_ALL and joined.unordered is not None:
         joined = joined._replace(unordered=None)

@@ -70,7 +70,8 @@ def bind_arguments(
     for name, value in keywords.items():
         if name in names:
             bound[name] = value
-    _spread_out(parameters, keywords, bound)
+    if keywords and ("**" in keywords or (parameters[-1:] and parameters[-1].kind == "**")):
+        _spread_out(parameters, keywords, bound)
     if not _is_open(call):
         for parameter in parameters:
             default = parameter.default
@@ -88,9 +89,11 @@ def _spread_out(parameters: Sequence[f.Parameter], keywords: Mapping[str, Value]
             rest.setdefault(key, value)
         elif (entry := keywords["**"].entry(key)) is not None:
             bound.setdefault(key.strip("'\""), entry)
-    taker = next((p for p in parameters if p.kind == "**"), None) if rest else None
+    taker = next((p for p in parameters if p.kind == "**"), None) if rest or "**" in keywords else None
     if taker is not None and (entries := entries_of(rest)):
         bound[taker.name] = Value(there=True, entries=entries)
+    elif taker is not None and not rest:
+        bound[taker.name] = keywords["**"]
 
 
 def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f.Expr | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.project.reads import Memo, Reads
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 #: decorators and context managers that turn gradients off
 WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
+
+
+#: statements that assign nothing, and end nothing
+_ASSIGN_NOTHING = frozenset({f.ExprStmt, f.Assert, f.If})
 
 
 class External:
@@ -51,7 +55,7 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "_body", "_called_on", "_calls", "_decorators", "_line", "_told_apart",
+        "_body", "_called_on", "_calls", "_decorators", "_line", "_returned_name", "_told_apart",
         "decorator_names", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
@@ -72,6 +76,7 @@ class FunctionInfo:
         self.parent = facts.parent
         self.id = f"{module.path}:{facts.qualname}"
         self._calls: tuple[f.Call, ...] | None = None
+        self._returned_name: str | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self._called_on: frozenset[tuple[str, str]] | None = None
         #: parameters that are compared with a text or something that has a name, once somebody has asked
@@ -116,6 +121,17 @@ class FunctionInfo:
         if self._calls is None:
             self._calls = tuple([node for node in walk(body) if type(node) is f.Call])
         return self._calls
+
+    @property
+    def returned_name(self) -> str:
+        """The name that it returns at its end and nowhere else, with nothing assigned before; "" if there is none."""
+        body = self.body
+        if self._returned_name is None:
+            last = body[-1] if body else None
+            name = last.value.id if type(last) is f.Return and type(last.value) is f.Name else ""
+            plain = name and all(type(s) in _ASSIGN_NOTHING or s is last for s in statements(body))
+            self._returned_name = name if plain else ""
+        return self._returned_name
 
     def calls_on(self, name: str) -> Iterator[str]:
         """The methods that the function calls on what a name holds."""

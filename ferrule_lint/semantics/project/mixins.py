@@ -41,9 +41,9 @@ class Mixins:
         if not below or len(below) > MOST_HEIRS:
             return ()
         own = frozenset(names.mro(info))
-        had = frozenset().union(*map(self._has, own))
+        had: frozenset[str] = frozenset().union(*map(self._has, own))
         hierarchy = self._analysis.hierarchy
-        missing = frozenset().union(*(hierarchy.asked_of_self(m) for m in info.methods.values())) - had
+        missing: frozenset[str] = frozenset().union(*(hierarchy.asked_of_self(m) for m in info.methods.values())) - had
         found: list[ClassInfo] = []
         seen: set[frozenset[tuple[str, str]]] = set()
         for sub in below:

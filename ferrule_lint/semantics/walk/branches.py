@@ -33,7 +33,8 @@ _ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
 
 def if_statement(frame: Frame, s: f.If) -> None:
     written = s.test
-    s = s._replace(test=unfolded(frame, written))
+    if (test := unfolded(frame, written)) is not written:
+        s = s._replace(test=test)
     formula, tested = condition(frame, s.test)
     if (test := spelled_out(frame, s.test)) is not s.test:
         s = s._replace(test=test)

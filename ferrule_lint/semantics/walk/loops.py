@@ -25,11 +25,14 @@ from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame, Round
 from ferrule_lint.semantics.walk.predicates import condition
 from ferrule_lint.semantics.walk.trial import Trial
+from ferrule_lint.semantics.walk.unfolded import items_of
 
 _DEEPEST_SECOND_PASS = 2
 
 
 def for_loop(frame: Frame, s: f.For) -> None:
+    if (walked := items_of(frame, s.iterable)) is not s.iterable:
+        s = s._replace(iterable=walked)
     iterable = frame.eval(s.iterable)
     iterable = iteration.of_instance(frame, iterable, position(s.iterable))
     if iterable.unordered is not None and numbers(s.target):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join, root_of, settled, worse
@@ -55,15 +54,8 @@ def handed_back(frame: Frame, passed: Sequence[tuple[str, Value | None]]) -> str
 
 
 def named_parameter(function: FunctionInfo) -> str:
-    """The same where a function says nothing but `return parameter`."""
-    last = function.body[-1] if function.body else None
-    if len(function.body) > 2 or type(last) is not f.Return or type(last.value) is not f.Name or function.is_async:
-        return ""
-    if len(function.body) == 2 and (
-        type(function.body[0]) is not f.ExprStmt or type(function.body[0].value) is not f.Const
-    ):
-        return ""
-    return last.value.id
+    """The same as far as its text tells: what it returns is never assigned."""
+    return "" if function.is_async or function.is_generator else function.returned_name
 
 
 def apart(returned: Returned, result: Value) -> Value:

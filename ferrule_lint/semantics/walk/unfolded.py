@@ -21,9 +21,9 @@ from ferrule_lint.semantics.walk.attributes import is_world_size
 from ferrule_lint.semantics.walk.frame import Frame
 
 #: functions that return a call of a function that returns a call...
-_DEEPEST = 3
+DEEPEST = 3
 #: nodes of an expression that is a test and no computation
-_LARGEST = 80
+LARGEST = 80
 #: what means something else in another function, or is a step of its own
 _OWN = frozenset({f.Lambda, f.Yield, f.Walrus, f.Starred})
 #: what asks some of its parts only after others, or several times
@@ -50,6 +50,33 @@ def unfolded(frame: Frame, test: f.Expr, depth: int = 0) -> f.Expr:
     if type(test) is f.Subscript and type(test.base) is f.Call:
         return _of_item(frame, test, depth)
     return test
+
+
+def items_of(frame: Frame, walked: f.Expr) -> f.Expr:
+    """What a loop goes through by way of a generator that hands out its items as they come: `(x for x in xs)`, and a
+    function that yields each."""
+    if type(walked) is f.Comprehension and walked.kind == "generator" and len(walked.generators) == 1:
+        only = walked.generators[0]
+        names = [place_name(x) for x in (only.target, *walked.elements)]
+        plain = type(only.target) is f.Name and not only.conditions and len(names) == 2 and names[0] == names[1]
+        return items_of(frame, only.iterable) if plain else walked
+    target = _target(frame, walked.func) if type(walked) is f.Call and not walked.keywords else None
+    if target is None or type(walked) is not f.Call or target.function.decorators or not target.function.is_generator:
+        return walked
+    name = _hands_out(target.function)
+    given = passed(walked, target.function, target.function.owner is not None, name) if name else None
+    return walked if given is None or len(walked.args) != 1 else items_of(frame, given)
+
+
+def _hands_out(function: FunctionInfo) -> str:
+    """The parameter whose items a generator yields one by one, and nothing else."""
+    loop = function.body[-1] if function.body else None
+    if len(function.body) == 1 and type(loop) is f.For and type(loop.target) is f.Name and not loop.orelse:
+        last = loop.body[-1]
+        handed = last.value.value if type(last) is f.ExprStmt and type(last.value) is f.Yield else None
+        if len(loop.body) == 1 and type(handed) is f.Name and handed.id == loop.target.id:
+            return place_name(loop.iterable) if type(loop.iterable) is f.Name else ""
+    return ""
 
 
 def _of_comparison(frame: Frame, test: f.Compare, depth: int) -> f.Expr:
@@ -110,11 +137,13 @@ def _of_all(frame: Frame, test: f.Call, listed: f.Expr, depth: int) -> f.Expr:
 
 def _of_item(frame: Frame, test: f.Subscript, depth: int) -> f.Expr:
     """`check(x)[0]` of a function that returns a pair."""
-    assert type(test.base) is f.Call
-    found = _returned(frame, test.base, depth) if type(test.index) is f.Const and test.index.text.isdigit() else None
-    if type(found) is not f.Sequence or int(test.index.text) >= len(found.elements):  # type: ignore[union-attr]
+    index = test.index
+    if type(test.base) is not f.Call or type(index) is not f.Const or not index.text.isdigit():
         return test
-    asked = found.elements[int(test.index.text)]  # type: ignore[union-attr]
+    found = _returned(frame, test.base, depth)
+    if type(found) is not f.Sequence or int(index.text) >= len(found.elements):
+        return test
+    asked = found.elements[int(index.text)]
     if any(type(node) is f.Call for part in found.elements if part is not asked for node in walk(part)):
         return test
     return unfolded(frame, asked, depth + 1)
@@ -122,7 +151,7 @@ def _of_item(frame: Frame, test: f.Subscript, depth: int) -> f.Expr:
 
 def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     """What a function of the project returns that does nothing else, in terms of what it is given here."""
-    target = _target(frame, call.func) if depth < _DEEPEST else None
+    target = _target(frame, call.func) if depth < DEEPEST else None
     if target is None or target.closure not in (None, frame) or not _says_nothing_itself(frame, target.function):
         return None
     function = target.function
@@ -130,7 +159,7 @@ def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     if returned is None or target.raw or f.Starred in map(type, call.args) or any(k is None for k, _ in call.keywords):
         return None
     nodes = list(walk(returned))
-    if len(nodes) > _LARGEST or any(type(n) in _OWN or (type(n) is f.Op and n.kind == "Await") for n in nodes):
+    if len(nodes) > LARGEST or any(type(n) in _OWN or (type(n) is f.Op and n.kind == "Await") for n in nodes):
         return None
     given = _arguments(target, call, nodes)
     if given is None:
@@ -144,8 +173,15 @@ def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     return replaced(returned, given, call.pos)
 
 
+#: what tests mostly call, and no project defines: not to be looked up at every test
+_OUTSIDE = frozenset(
+    "isinstance hasattr getattr len callable issubclass type int float str get startswith endswith exists isfile isdir "
+    "any all item numel size dim is_tensor isnan isfinite is_available is_initialized get_rank get_world_size".split()
+)
+
+
 def _target(frame: Frame, func: f.Expr) -> FunctionTarget | None:
-    if type(func) is not f.Lambda and not place_name(func):
+    if type(func) is not f.Lambda and (last_name(func) in _OUTSIDE or not place_name(func)):
         return None
     issues, latents = len(frame.issues), len(frame.latents)
     with frame.recording():
