@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ferrule_lint.checks.build import confidence_of, event_steps
 from ferrule_lint.checks.build import finding as finding_of
+from ferrule_lint.checks.overrides import is_version_of_inherited
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
@@ -22,6 +23,9 @@ _MOST_CALLS = 7
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
+
+#: why ranks differ that have other batches
+_OF_BATCH = ("data", "structure")
 
 _SHARDED = "the forward of a sharded module"
 _SYNCHRONISED = "the forward of a synchronised batch norm"
@@ -50,7 +54,7 @@ def check(
         if type(choice) is not Choice or choice.form == "except":
             continue
         divergence = divergence_of(choice.formula)
-        if divergence is None:
+        if divergence is None or (divergence.kind in _OF_BATCH and is_version_of_inherited(root, choice, function)):
             continue
         if divergence.confidence == Confidence.LOW and divergence.why and divergence.why[0] in trusted:
             divergence = divergence._replace(confidence=Confidence.MEDIUM)

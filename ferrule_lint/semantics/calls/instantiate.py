@@ -123,7 +123,8 @@ def contexts_of(
 ) -> tuple[tuple[str, Value], ...]:
     """What the arguments fix of a function: None, True, False, a text or member of an `Enum` that it asks for, a rank
     that nobody has, the name of a variable of the environment that holds the rank, "a group is given", that an optional
-    one is there, callables; ".x" is an attribute of the receiver."""
+    one is there, callables, that the ranks agreed on what it compares with a size; ".x" is an attribute of the
+    receiver."""
     out: list[tuple[str, Value]] = []
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static:
@@ -148,6 +149,8 @@ def contexts_of(
             model = models.call(value.target.dotted)
             if model is not None and model.event is not None:
                 out.append((parameter.name, Value(uniform=True, target=value.target)))
+        elif value.agreed and value.observed is None and value.const is None and parameter.name in function.measures:
+            out.append((parameter.name, Value(uniform=True, agreed=True)))
         elif value.there and value.presence is None and parameter.default == f.Const("None"):
             out.append((parameter.name, Value(there=True)))
     return tuple(out)

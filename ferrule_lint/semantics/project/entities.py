@@ -79,8 +79,8 @@ class FunctionInfo:
         self._returned_name: str | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self._called_on: frozenset[tuple[str, str]] | None = None
-        #: parameters that are compared with a text or something that has a name, once somebody has asked
-        self._told_apart: frozenset[str] | None = None
+        #: parameters that are compared with a text or something that has a name, and with a size, once asked for
+        self._told_apart: tuple[frozenset[str], frozenset[str]] | None = None
         #: the last parts of the decorators' names: `lru_cache` of `@functools.lru_cache(None)`
         self.decorator_names = names = frozenset(map(called_name, facts.decorators))
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
@@ -147,21 +147,39 @@ class FunctionInfo:
     def told_apart(self) -> frozenset[str]:
         """Parameters by whose value the function takes its ways: it compares them with a text, or with something that
         has a name, such as the member of an `Enum`."""
+        return self._compared()[0]
+
+    @property
+    def measures(self) -> frozenset[str]:
+        """Parameters that the function compares with the size of something."""
+        return self._compared()[1]
+
+    def _compared(self) -> tuple[frozenset[str], frozenset[str]]:
         body = self.body
         if self._told_apart is None:
             given = {p.name for p in self.parameters}
             compared = [node for node in walk(body) if type(node) is f.Compare and len(node.ops) == 1]
-            self._told_apart = frozenset(
-                asked.id for node in compared
+            pairs = [
+                (asked.id, with_)
+                for node in compared
                 for asked, with_ in ((node.left, node.rights[0]), (node.rights[0], node.left))
-                if type(asked) is f.Name and asked.id in given and _has_a_name(with_)
-            )  # fmt: skip
+                if type(asked) is f.Name and asked.id in given
+            ]
+            named = frozenset(name for name, with_ in pairs if _has_a_name(with_))
+            self._told_apart = named, frozenset(name for name, with_ in pairs if _is_a_size(with_))
         return self._told_apart
 
     @property
     def display(self) -> str:
         """The function's dotted name as people write it."""
         return f"{self.module.name}.{self.qualname}".replace("@2", "").lstrip(".")
+
+
+def _is_a_size(expr: f.Expr) -> bool:
+    """`x.size(0)`, `x.shape[1]`, `len(x)`."""
+    if type(expr) is f.Subscript:
+        return type(expr.base) is f.Attr and expr.base.attr == "shape"
+    return type(expr) is f.Call and called_name(expr) in ("size", "len")
 
 
 def _has_a_name(expr: f.Expr) -> bool:

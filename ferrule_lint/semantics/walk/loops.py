@@ -174,8 +174,8 @@ def _by_setting(
         setting, _ = condition(frame, name)
         frame.env, frame.versions = after, last
         if any(loop.trip is None for loop in loops):
-            arms = [(loop,) if loop.body else () for loop in loops]
-            return Choice(setting, *arms, frame.module.path, pos, name.id, "if")
+            arms: list[Trace] = [(loop,) if loop.body else () for loop in loops]
+            return Choice(setting, arms[0], arms[1], frame.module.path, pos, name.id, "if")
     return None
 
 
