@@ -44,6 +44,8 @@ _CUTS = frozenset(
 #: builtins whose result is a plain number
 _READS_OUT = frozenset("int float bool round len isinstance".split())
 _CUT_ATTRIBUTES = frozenset("shape dtype device ndim is_cuda requires_grad data".split())
+#: entries that hold places or numbers of items, which have no gradient
+_PLACES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices|num_[a-z]+|ids)$")
 #: modules that, by their names, have no parameters
 _STATELESS = re.compile(
     r"loss|crit|metric|dropout|pool|activation|(^|_)act(_|$|\d)|relu|gelu|silu|softmax|sigmoid|flatten|identity|sampler|"
@@ -159,8 +161,10 @@ def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) 
 def part(value: Value, key: str) -> Reach | None:
     """What an item or attribute of a value reaches."""
     reach = value.reach
-    if reach is None or key in _CUT_ATTRIBUTES:
-        return DETACHED if key in _CUT_ATTRIBUTES else None
+    if reach is None:
+        return None if key not in _CUT_ATTRIBUTES else DETACHED
+    if key in _CUT_ATTRIBUTES or _PLACES.search(key):
+        return DETACHED
     if not any(not o.startswith("=") and "#" not in o for o in reach.outputs):
         return reach
     return reach._replace(
@@ -193,6 +197,8 @@ def assigned(value: Value, pos: f.Pos) -> Value:
 
 
 def given_back(value: Value, pos: f.Pos) -> Value:
-    """A returned value remembers the `return`."""
+    """A returned value remembers the `return`, and so do the constants in a tuple: `return None, None`."""
     value = assigned(value, pos)
+    if value.items is not None and any(item.const is not None and item.reach is None for item in value.items):
+        value = value._replace(items=tuple([assigned(i, pos) if i.reach is None else i for i in value.items]))
     return value if value.reach is None else value._replace(reach=value.reach._replace(at=pos))

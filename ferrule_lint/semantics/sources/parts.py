@@ -186,11 +186,18 @@ def _computed_of(expr: f.Expr) -> Iterator[f.Expr]:
     elif type(expr) is f.Op or type(expr) is f.Sequence:
         for operand in expr.operands if type(expr) is f.Op else expr.elements:
             yield from _computed_of(operand)
+    elif type(expr) is f.Call and _SUMS.search(last_name(expr.func)) and _is_method_of_result(expr):
+        yield expr._replace(args=(expr.func.base,))  # type: ignore[union-attr]
     elif type(expr) is f.Call and _SUMS.search(last_name(expr.func)) and expr.args:
         yield expr
     elif type(expr) is f.Call and (last_name(expr.func) in admissions.SAME or last_name(expr.func) in _OF_NUMBERS):
         for operand in (*expr.args[:1], *((expr.func.base,) if type(expr.func) is f.Attr else ())):
             yield from _computed_of(operand)
+
+
+def _is_method_of_result(call: f.Call) -> bool:
+    """`stack([g.norm() for g in grads]).sum()`: summed up is what the method is called of."""
+    return type(call.func) is f.Attr and type(call.func.base) is f.Call
 
 
 def _joined(expr: f.Expr) -> Iterator[str]:
