@@ -183,8 +183,11 @@ def _computed_of(expr: f.Expr) -> Iterator[f.Expr]:
     """The names and sums that a number is computed of: `total`, `torch.tensor([total])`, `sum(xs) ** 2`."""
     if type(expr) is f.Name:
         yield expr
-    elif type(expr) is f.Op or type(expr) is f.Sequence:
-        for operand in expr.operands if type(expr) is f.Op else expr.elements:
+    elif type(expr) is f.Op:
+        for operand in expr.operands:
+            yield from _computed_of(operand)
+    elif type(expr) is f.Sequence:
+        for operand in expr.elements:
             yield from _computed_of(operand)
     elif type(expr) is f.Call and _SUMS.search(last_name(expr.func)) and _is_method_of_result(expr):
         yield expr._replace(args=(expr.func.base,))  # type: ignore[union-attr]
