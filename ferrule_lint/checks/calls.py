@@ -9,6 +9,10 @@ from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
 
+#: through how many hands a size may come: each may make it even, in ways that are not followed
+MOST_HANDS = 3
+
+
 def check(frame: Frame, function: str) -> Iterator[Finding]:
     seen: set[tuple[object, ...]] = set()
     for issue in frame.issues:
@@ -36,6 +40,9 @@ def _finding(frame: Frame, issue: CallIssue, function: str) -> Finding:
     confidence = min(
         issue.divergence.confidence, event.confidence, Confidence.HIGH if issue.latent is None else Confidence.MEDIUM
     )
+    hands = sum(step.role == "call" for step in issue.divergence.why)
+    if issue.code == "FER201" and hands > MOST_HANDS:
+        confidence = Confidence.LOW
     return Finding(
         code=issue.code,
         name=NAMES[issue.code],

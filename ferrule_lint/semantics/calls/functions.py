@@ -84,9 +84,15 @@ def call_function(
     given.after_call(frame, summary, call, receiver is not None, bound)
     state.after_call(frame, summary, call, bound)
     if summary.hands_back in bound:
-        same = bound[summary.hands_back]
-        return same._replace(unwrapped=False) if summary.hands_back in summary.wraps else same
+        return _handed_back(bound[summary.hands_back], summary)
     return through_calls.under_name(frame, instantiate(frame, summary, bound, pos), own)
+
+
+def _handed_back(same: Value, summary: Summary) -> Value:
+    """What was passed, as it comes back: the same object, of which a list may have got more, or less, on the way."""
+    if same.length is not None:
+        same = same._replace(length=same.length.at_most(Confidence.LOW))
+    return same._replace(unwrapped=False) if summary.hands_back in summary.wraps else same
 
 
 def _classes_passed(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:

@@ -27,6 +27,8 @@ _NOT_TRAINED = re.compile(
     r"strides?|anchors?|grids?|priors?|shifts?)(_|$)"
 )
 _IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
+#: by its name, no module: what it returns is made of what its model put out, whose name is another one
+_IS_TRAINER = re.compile(r"Trainer\b")
 
 
 class PartlyUsed(NamedTuple):
@@ -50,7 +52,8 @@ def at_return(frame: Frame, result: Value) -> None:
     function = frame.function
     if function is None or not frame.returns or frame.no_gradient or _NO_TRAINING.search(function.name):
         return
-    of_loss = frame.in_module and _IS_LOSS.search(function.qualname) is not None
+    named = _IS_LOSS.search(function.qualname) is not None and _IS_TRAINER.search(function.qualname) is None
+    of_loss = frame.in_module and named
     end = (function.line, 1, function.line, 1)
     everything = combined([result])
     if everything is None:
