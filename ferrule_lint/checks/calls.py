@@ -8,7 +8,6 @@ from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
-
 #: through how many hands a size may come: each may make it even, in ways that are not followed
 MOST_HANDS = 3
 
