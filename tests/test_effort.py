@@ -14,8 +14,8 @@ from ferrule_lint.facts.outline import with_outline
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
-from ferrule_lint.semantics import analysis as analysis_module
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.calls import light as light_calls
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.reads import Memo, Reads
@@ -57,7 +57,7 @@ def analysed(source: str) -> Analysis:
 # ---------------------------------------------------------------------- walking
 def test_statements_are_those_of_a_walk_in_its_order() -> None:
     kinds = typing.get_args(f.Stmt)
-    paths = sorted(Path(analysis_module.__file__).parent.rglob("*.py"))[:12]
+    paths = sorted(Path(light_calls.__file__).parent.rglob("*.py"))[:12]
     for source in (BLOCKS, *(path.read_bytes() for path in paths)):
         facts = extract(source)
         for body in (facts.body, *(function.body for function in facts.functions)):
@@ -133,14 +133,14 @@ def test_a_call_is_not_taken_for_one_that_goes_on_beyond_the_depth(first: tuple[
 def walked(monkeypatch: pytest.MonkeyPatch, source: str) -> list[str]:
     """The functions that are walked for what the attributes of a class hold."""
     names: list[str] = []
-    execute = analysis_module.execute
+    execute = light_calls.execute
 
     def noted(frame: Frame, body: f.Body) -> None:
         assert frame.function is not None
         names.append(frame.function.name)
         execute(frame, body)
 
-    monkeypatch.setattr(analysis_module, "execute", noted)
+    monkeypatch.setattr(light_calls, "execute", noted)
     held(analysed(source), "C")
     return names
 

@@ -24,9 +24,14 @@ ONE_IN = 25
 MOST = 24
 #: rewrites of which so much is still open that the benchmark alone measures them
 OPEN = frozenset({"one-round", "local-function", "helper"})
+#: of the values and calls, those that agree
+CARRIED = frozenset({"test-method", "test-lambda", "test-any", "test-identity", "decorator"})
+FAMILIES = (metamorphic.rewrites.control, metamorphic.rewrites.exits, metamorphic.rewrites.extracted)
+NAMES = sorted({rewrite.name for family in FAMILIES for rewrite in family.REWRITES} - OPEN | CARRIED)
 #: where the other form is known to be another matter, or where the analysis still falls short, and why
 KNOWN = {
     ("iterator", "tests/dataflow/loops.md:677"): "of the end of data that is caught by hand the text tells more",
+    ("iterator", "tests/dataflow/order.md:420"): "that a set of one key has no order is told of `for` loops only",
     ("iterator", "tests/dataflow/loops.md:1760"): "that a loop takes one round is told of `for` loops only",
 }
 
@@ -47,7 +52,7 @@ def said_before(name: str) -> object:
     return metamorphic.findings(next(p for p in sample() if p.name == name).files)
 
 
-@pytest.mark.parametrize("name", [name for name in metamorphic.rewrites.ALL if name not in OPEN])
+@pytest.mark.parametrize("name", NAMES)
 def test_the_same_in_other_words(name: str) -> None:
     rewrite = metamorphic.rewrites.ALL[name]
     tried = 0

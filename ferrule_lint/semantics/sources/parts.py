@@ -101,6 +101,13 @@ def _puts_into(node: object, attribute: str) -> bool:
 _PUTS = frozenset("append extend add update insert appendleft setdefault".split())
 
 
+def _is_built(value: f.Expr) -> bool:
+    """Whether a list is made here; who gets one as a whole from a call (the losses that a schedule hands back on the
+    last stage) knows where there is one."""
+    joined = type(value) is f.Call and (last_name(value.func) in _JOINS or last_name(value.func) in _WALKS)
+    return joined or type(value) in (f.Sequence, f.Comprehension, f.DictDisplay, f.Op, f.Name, f.Attr, f.Subscript)
+
+
 class _Made(NamedTuple):
     """How a function comes by its names."""
 
@@ -121,7 +128,8 @@ def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
         op = model.event or ""
         for name, place in _handed_over(given, made) if op.endswith("_object") else _summed(given, made):
             collected = "." in place and _is_collected(function, place)
-            known = collected or place in made.assigned or _is_parameter(function, place)
+            built = any(_is_built(value) for value in made.assigned.get(place, ()))
+            known = collected or built or (place not in made.assigned and _is_parameter(function, place))
             if known and (place not in found or node.pos < found[place].pos):
                 found[place] = Part(node.pos, op, admissions.group_text(model, node), name or place)
     return found

@@ -155,6 +155,8 @@ def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     if target is None or target.closure not in (None, frame) or not _says_nothing_itself(frame, target.function):
         return None
     function = target.function
+    if function.module is not frame.module:
+        return None  # its place is a step of the witness, which is told by what it returns
     returned = _only_return(function)
     if returned is None or target.raw or f.Starred in map(type, call.args) or any(k is None for k, _ in call.keywords):
         return None
