@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 def act(source: str, entries: list[str], spread: bool) -> Any:
     """Play the scene of the first of these entry points that has one."""
-    from proof import fixed, fixed_groups, fixed_ways  # noqa: F401
+    from proof import fixed, fixed_groups, fixed_names, fixed_ways  # noqa: F401
     from proof.doubles import load
     from proof.scenes import SCENES
 
