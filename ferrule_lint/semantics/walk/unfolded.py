@@ -1,7 +1,7 @@
 """Tests that are asked by way of something else: `if self.is_due(step):` where the method says `return step % n == 0`.
 
 A test by itself says most where it stands: which places are there, which is empty, which test it is again. So a
-function that does nothing but return an expression is taken for that expression, with the arguments in place of its
+function of the file that does nothing but return an expression is taken for that, with the arguments in place of its
 parameters; so are `bool(test)`, `test is True`, `int(test) == 1`, `any([test])` and `not not test`.
 
 What a name says of itself (`is_main_process()`) or a model of a call counts for more than how it is worked out.
