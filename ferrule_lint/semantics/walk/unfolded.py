@@ -170,7 +170,7 @@ def _returned(frame: Frame, call: f.Call, depth: int) -> f.Expr | None:
     if bound and (bound & given.keys() or any(bound & variables(x) for x in given.values())):
         return None
     free = {n.id for n in nodes if type(n) is f.Name} - given.keys() - bound
-    if target.closure is None and not all(_means_the_same(frame, function, name) for name in free):
+    if target.closure is None and any(frame.read(name) is not None for name in free):
         return None
     return replaced(returned, given, call.pos)
 
@@ -235,13 +235,3 @@ def _arguments(target: FunctionTarget, call: f.Call, nodes: list[object]) -> Map
     if len(call.args) + len(call.keywords) > len(function.parameters):
         return None
     return given
-
-
-def _means_the_same(frame: Frame, function: FunctionInfo, name: str) -> bool:
-    """Whether a name that a function takes from its file is nothing else here."""
-    if frame.read(name) is not None:
-        return False
-    names = frame.analysis.names
-    if function.module is frame.module:
-        return True
-    return names.lookup(function.module, name) == names.lookup(frame.module, name)
