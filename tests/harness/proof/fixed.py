@@ -93,6 +93,7 @@ def sample_for_the_log(m: types.ModuleType, spread: bool) -> Any:
     m.train(net, [{"input_ids": torch.ones(2, 4)}], torch.optim.SGD(net.parameters(), 0.1), torch.ones(1, 4))
 
 
+@scene("fixes:delay_exit/state_of_the_main_process", by_rank=True)
 @scene("fixes:lift_guard/state_dict", by_rank=True)
 def state_dict(m: types.ModuleType, spread: bool) -> Any:
     torch.manual_seed(0)
@@ -133,6 +134,7 @@ def file_is_there(m: types.ModuleType, spread: bool) -> Any:
         return m.prepare(folder if not spread or odd() else f"{folder}/new")
 
 
+@scene("fixes:reduce_decision/bad_loss_in_a_name")
 @scene("fixes:reduce_decision/loss_is_not_finite")
 def loss_is_not_finite(m: types.ModuleType, spread: bool) -> Any:
     middle = float("nan") if spread and odd() else 2.0

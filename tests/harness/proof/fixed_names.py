@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import types
 from typing import Any
 
 import torch
-import torch.distributed as dist
-from torch import nn
-from torch.distributed.fsdp import fully_shard
 
-from proof.scenes import full, odd, scene
+from proof.scenes import odd, scene
 
 
 @scene("fixes:lift_guard/rank_in_a_name", by_rank=True)
@@ -26,21 +22,6 @@ def reduced_for_the_first(m: types.ModuleType, spread: bool) -> Any:
     shown: list[float] = []
     m.report([1.0, 2.0], shown)
     return shown
-
-
-@scene("fixes:delay_exit/state_of_the_main_process", by_rank=True)
-def state_of_the_main_process(m: types.ModuleType, spread: bool) -> Any:
-    torch.manual_seed(0)
-    model = fully_shard(nn.Linear(2, 2))
-    with tempfile.TemporaryDirectory() as folder:
-        m.save(model, f"{folder}/state")
-        return full(torch.load(f"{folder}/state")["weight"]) if dist.get_rank() == 0 else None
-
-
-@scene("fixes:reduce_decision/bad_loss_in_a_name")
-def bad_loss_in_a_name(m: types.ModuleType, spread: bool) -> Any:
-    middle = float("nan") if spread and odd() else 2.0
-    return m.train([torch.tensor(1.0), torch.tensor(middle), torch.tensor(3.0)])
 
 
 @scene("fixes:reduce_decision/not_one_label")
