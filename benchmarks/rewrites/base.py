@@ -113,3 +113,16 @@ def local_names(function: cst.FunctionDef) -> set[str]:
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             own.add(node.id)
     return own
+
+
+class Inside(cst.CSTTransformer):
+    """A change that knows how many functions are around what it looks at."""
+
+    depth = 0
+
+    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
+        self.depth += 1
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
+        self.depth -= 1
+        return updated_node

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import libcst as cst
 import libcst.matchers as m
 
-from rewrites.base import Rewrite, block_of, by, code_of, local_names, statement, statements_of
+from rewrites.base import Inside, Rewrite, block_of, by, code_of, local_names, statement, statements_of
 
 Statements = Sequence[cst.BaseStatement]
 
@@ -63,22 +63,11 @@ class Carried(cst.CSTTransformer):
         return below_imports(updated_node, self._preamble) if self._number else updated_node
 
 
-class CarriedInside(Carried):
+class CarriedInside(Inside, Carried):
     """The same for tests in functions, for carriers that are functions themselves."""
 
-    def __init__(self, carry: Carry, preamble: Sequence[str] = ()) -> None:
-        super().__init__(carry, preamble)
-        self._depth = 0
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self._depth += 1
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        self._depth -= 1
-        return updated_node
-
     def fits(self, test: cst.BaseExpression) -> bool:
-        return super().fits(test) and self._depth > 0 and "super(" not in code_of(test)
+        return super().fits(test) and self.depth > 0 and "super(" not in code_of(test)
 
 
 def carried(carry: Carry, *preamble: str, inside: bool = False) -> Callable[[cst.Module], cst.Module]:
@@ -264,22 +253,14 @@ def _in_brackets(code: str) -> str:
     return f"({code})" if "\n" in code else code
 
 
-class Assigned(cst.CSTTransformer):
+class Assigned(Inside):
     """`x = value` becomes `x = _same(value)`: values go through a function that hands them back."""
 
     def __init__(self) -> None:
-        self._depth = 0
         self._changed = False
 
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self._depth += 1
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        self._depth -= 1
-        return updated_node
-
     def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
-        if not self._depth or isinstance(updated_node.value, cst.Await | cst.Yield | cst.Lambda):
+        if not self.depth or isinstance(updated_node.value, cst.Await | cst.Yield | cst.Lambda):
             return updated_node
         self._changed = True
         return updated_node.with_changes(value=cst.Call(cst.Name("_same"), [cst.Arg(updated_node.value)]))

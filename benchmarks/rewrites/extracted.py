@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from rewrites.base import (
+    Inside,
     OfIfs,
     Rewrite,
     block_of,
@@ -20,24 +21,16 @@ from rewrites.base import (
 )  # fmt: skip
 
 
-class LocalFunction(OfIfs):
+class LocalFunction(Inside, OfIfs):
     """`if c: A` becomes `def part(): A` and `if c: part()`, where nothing in `A` is bound or left."""
 
     def __init__(self) -> None:
         super().__init__()
         self._number = 0
-        self._depth = 0
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self._depth += 1
-
-    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.FunctionDef:
-        self._depth -= 1
-        return updated_node
 
     def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If | cst.FlattenSentinel[cst.BaseStatement]:
         arm = statements_of(updated_node.body)
-        if not self._depth or not self.may_change(original_node) or not _can_move(arm):
+        if not self.depth or not self.may_change(original_node) or not _can_move(arm):
             return updated_node
         self._number += 1
         name = f"part_{self._number}"
