@@ -51,7 +51,7 @@ class Span:
 class Step:
     """One place of a witness: why a value differs, where it is tested, or which event it decides.
 
-    `role` is one of "source", "flow", "condition", "call", "event".
+    `role` is one of "source", "flow", "condition", "call", "wrap", "event".
     """
 
     role: str
@@ -66,7 +66,8 @@ class EventSite:
     """A collective that some ranks issue and others do not (or issue differently).
 
     `axes`: of its group. `hidden`: issued without saying so, by a forward, say. `through`: the project function that is
-    called here and issues it, or "" if the call here is the collective.
+    called here and issues it, or "" if the call here is the collective. `module`: the id of the class of the module
+    whose forward it is, "" where that cannot be told.
     """
 
     op: str
@@ -76,6 +77,7 @@ class EventSite:
     axes: tuple[str, ...] = ()
     hidden: bool = False
     through: str = ""
+    module: str = ""
 
 
 class Safety(enum.IntEnum):

@@ -157,6 +157,38 @@ def test_what_an_edit_concerns_is_checked_again(root: Path, name: str, text: str
     assert len(warm.findings) == found or name == "settings.py"
 
 
+MODEL = """
+import torch
+from torch import nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor):
+        return self.layer(x) if x.any() else x
+"""
+WRAPS = """
+from torch.distributed.fsdp import fully_shard
+from pkg.model import Model
+
+model = fully_shard(Model())
+"""
+
+
+def test_the_place_that_shards_a_module_moves(tmp_path: Path) -> None:
+    root = project(tmp_path, {"pkg/__init__.py": "", "pkg/model.py": MODEL, "pkg/wraps.py": WRAPS})
+    (before,) = lint(root).findings
+    write(root, "wraps.py", "\n\n" + WRAPS)
+    (after,) = lint(root).findings
+    assert [(s.path, s.line) for s in (before.witness[-2], after.witness[-2])] == [
+        ("pkg/wraps.py", 5),
+        ("pkg/wraps.py", 7),
+    ]
+
+
 @pytest.mark.parametrize(
     ("before", "after", "found"), [("dist.barrier()", "pass", 2), ("return dist.get_rank()", "return 0", 2)]
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,80 @@ def test_what_a_forward_does(source: str, said: str, done: str, tmp_path: Path) 
     (finding,) = report.findings
     assert said in finding.message
     assert done in finding.witness[-1].note
+
+
+PARTS = """
+import torch
+from torch import nn
+
+
+class Tower(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)
+
+
+class Base(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tower = Tower()
+
+    def show(self, x: torch.Tensor) -> torch.Tensor:
+        if x.any():
+            return {runs}(x)
+        return x
+
+
+class Model(Base):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.tower(x)
+"""
+WRAPS = """
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+from model import Base, Model
+
+
+def wrap({parameter}) -> None:
+    fully_shard({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("runs", "parameter", "given", "said"),
+    [
+        ("self", "", "Model()", "`fully_shard(Model())` wraps `Model`, which inherits from `Base`"),
+        ("self", "", "Base()", "`fully_shard(Base())` wraps `Base`"),
+        ("self.tower", "", "Model()", "`fully_shard(Model())` wraps `Model`, and `Tower` in it"),
+        ("self.tower", "model: nn.Module", "model", "`fully_shard(model)` wraps a module whose class cannot be told"),
+    ],
+)
+def test_where_a_module_is_sharded(runs: str, parameter: str, given: str, said: str, tmp_path: Path) -> None:
+    wraps = WRAPS.format(parameter=parameter, given=given)
+    # what a test shards is named only where nothing else does
+    files = {"model.py": PARTS.format(runs=runs), "train.py": wraps, "aaa/tests/test_model.py": wraps}
+    (finding,) = lint_source(files, tmp_path).findings
+    step = finding.witness[-2]
+    assert (step.role, step.path, step.line, step.note[: len(said)]) == ("wrap", "train.py", 8, said)
+    assert finding.witness[-1].role == "event"
+
+
+def test_where_gradients_are_reduced(tmp_path: Path) -> None:
+    source = """
+    from torch.nn.parallel import DistributedDataParallel
+
+
+    def train(model, loader):
+        model = DistributedDataParallel(model)
+        for batch in loader:
+            loss = model(batch).mean()
+            if loss > 10:
+                continue
+            loss.backward()
+    """
+    (finding,) = lint_source({"train.py": textwrap.dedent(source)}, tmp_path).findings
+    assert [s.role for s in finding.witness[-2:]] == ["wrap", "event"]
+    assert finding.witness[-2].note == "`DistributedDataParallel(model)` wraps a module: gradients are reduced"

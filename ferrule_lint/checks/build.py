@@ -105,7 +105,8 @@ def finding(
     for occurrence in occurrences[:_MOST_EVENTS]:
         where, at = place(occurrence)
         event, through = occurrence.event, "" if occurrence.call is None else occurrence.call.summary.display
-        sites.append(EventSite(event.op, where, at[0], at[1], tuple(sorted(event.axes)), event.hidden, through))
+        axes = tuple(sorted(event.axes))
+        sites.append(EventSite(event.op, where, at[0], at[1], axes, event.hidden, through, event.module))
     return Finding(
         code=code,
         name=NAMES[code],

@@ -15,6 +15,7 @@ from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.survivors import without_those_who_left
 from ferrule_lint.checks.workers import sent_to_workers
+from ferrule_lint.checks.wraps import with_wraps
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.types import Body
 from ferrule_lint.findings import Confidence, Finding, LintError
@@ -93,7 +94,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
             found = [_of_one_process(f) if _only_of_modules(f) else f for f in found]
         found = but_in_local_modes(analysis, found)
         found = without_those_who_left(analysis, among_others(analysis, found))
-        found = sent_to_workers(analysis, found)
+        found = [with_wraps(analysis, finding) for finding in sent_to_workers(analysis, found)]
         inputs = tuple(reads.named(reads.bits))
     return FileResult(module.path, tuple(found), inputs, dict(analysis.counters - counted))
 

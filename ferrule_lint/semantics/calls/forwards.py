@@ -46,16 +46,16 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         return result
     if role == "ddp" and analysis.sharding.shares_buffers(modules):
         note = f"the forward of `{render(arguments.expr.func)}` {_BUFFERS}"
-        emit(frame, arguments, Confidence.HIGH, note)
+        emit(frame, arguments, Confidence.HIGH, note, modules[0].id)
     # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
     accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
     if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
-        confidence = _sharded(frame, function, role)
+        confidence, cls = _sharded(frame, function, role)
         if confidence is not None:
             confidence = Confidence.LOW if function.absent is not None else confidence  # the others have no part of it
             shared = function.external is not None and function.external.endswith("SyncBatchNorm")
             note = f"the forward of `{render(arguments.expr.func)}` {_STATISTICS}" if shared else ""
-            emit(frame, arguments, confidence, note)
+            emit(frame, arguments, confidence, note, cls)
     if result is None and last_name(arguments.expr.func) == "generate":
         return generated(frame, "generate", arguments)
     data = _output(frame, arguments)
@@ -88,25 +88,27 @@ def is_of_statistics(event: Event) -> bool:
     return event.op == "forward" and event.note.endswith(_STATISTICS)
 
 
-def _sharded(frame: Frame, function: Value, role: str) -> Confidence | None:
-    """How sure it is that this module's forward gathers parameters; None: no evidence."""
+def _sharded(frame: Frame, function: Value, role: str) -> tuple[Confidence | None, str]:
+    """How sure it is that this module's forward gathers parameters (None: no evidence), and the id of the class that
+    tells so."""
     if role == "sharded":
-        return Confidence.HIGH
+        return Confidence.HIGH, next((c.id for c in function.types), "")
     analysis = frame.analysis
     best: Confidence | None = None
+    cls = ""
     for info in function.types:
         found = analysis.sharding.of_class(info)
         if found is not None and (best is None or found > best):
-            best = found
+            best, cls = found, info.id
     if best is not None and frame.self_class is not None and analysis.sharding.is_replicated(frame.self_class):
-        return Confidence.LOW
+        return Confidence.LOW, cls
     if best is None and not function.types:
         owner = frame.self_class
         if owner is not None and analysis.is_module(owner):
             # a submodule of unknown class is sharded with the module that owns it
-            return analysis.sharding.of_class(owner)
-        return analysis.sharding.unknown
-    return best
+            return analysis.sharding.of_class(owner), owner.id
+        return analysis.sharding.unknown, ""
+    return best, cls
 
 
 def in_inference(frame: Frame) -> bool:
@@ -116,7 +118,7 @@ def in_inference(frame: Frame) -> bool:
     )
 
 
-def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str = "") -> None:
+def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str = "", cls: str = "") -> None:
     func = arguments.expr.func
     note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
     expr = arguments.expr
@@ -130,7 +132,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     frame.emit(
         Event(
             "forward", DP, channel(arguments), frame.module.path, expr.pos, confidence, True, note, "",
-            stands_in(expr) or _names_stand_in(func), assumed,
+            stands_in(expr) or _names_stand_in(func), assumed, cls,
         )
     )  # fmt: skip
 
@@ -216,12 +218,11 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
     if not name:
         return None
     if receiver.module and type(func) is f.Attr and not runs_nothing(name):
-        confidence = (
-            sharding.unknown if frame.self_class is None else sharding.of_class(frame.self_class) or sharding.unknown
-        )
+        owner = frame.self_class
+        confidence = sharding.unknown if owner is None else sharding.of_class(owner) or sharding.unknown
         if confidence is None:
             return None
-        emit(frame, arguments, confidence)
+        emit(frame, arguments, confidence, cls="" if owner is None else owner.id)
         result = generated(frame, name, arguments)
         return participation.of_forward(frame, channel(arguments), arguments, result)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:

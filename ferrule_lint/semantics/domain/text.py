@@ -98,7 +98,7 @@ def render(expr: f.Expr | None, version: Callable[[str], int] | None = None, dep
         return expr.text
     if type(expr) is f.Call:
         arguments = [render(a, version, depth + 1) for a in expr.args]
-        arguments += [f"{k}={render(a, version, depth + 1)}" for k, a in expr.keywords]
+        arguments += [f"{f'{k}=' if k else '**'}{render(a, version, depth + 1)}" for k, a in expr.keywords]
         return f"{render(expr.func, version, depth + 1)}({', '.join(arguments)})"
     if type(expr) is f.Subscript:
         return f"{render(expr.base, version, depth + 1)}[{render(expr.index, version, depth + 1)}]"

@@ -39,6 +39,8 @@ class Event(NamedTuple):
     dummy: bool = False
     #: of a module that need not be the one which the project shards
     assumed: bool = False
+    #: the id of the class of the module that is run; "" where it cannot be told
+    module: str = ""
 
 
 class Choice(NamedTuple):

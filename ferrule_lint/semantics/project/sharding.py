@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.text import called_name, last_name
+from ferrule_lint.semantics.domain.text import called_name, last_name, shown
 from ferrule_lint.semantics.project import nearness, parameters, training
 from ferrule_lint.semantics.project.buffers import Buffers
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.reads import Memo
-from ferrule_lint.semantics.project.wrapped import Wrapped
+from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite, nearest
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -62,6 +62,9 @@ class Sharding:
         self._configured_in: set[str] = set()
         #: all files that wrap something, or tell a library to
         self._wraps_in: set[str] = set()
+        #: the calls by which gradients are reduced, and those that shard something of unknown class; tests come last
+        self._sites: list[WrapSite] = []
+        self._generic_sites: list[WrapSite] = []
         #: the files that can have to do with either, by the question
         self._near: dict[str, nearness.Nearness] = {}
         #: which modules have buffers; whether DDP is told to leave them alone
@@ -141,6 +144,22 @@ class Sharding:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
         return self._generic
 
+    def site(self, info: ClassInfo | None, path: str) -> WrapSite | None:
+        """The call that shards or wraps a module which runs in a file, of a class that is known or is not: then the
+        nearest that may."""
+        classes = self._gather()
+        if info is not None:
+            mro = self._mro(info)
+            found = classes.site(mro) or self._reduced.site(mro)
+            if found is not None:
+                return found
+        return nearest([s for s in self._generic_sites if s.path in self._generic_in], path)
+
+    def reducing_site(self, path: str) -> WrapSite | None:
+        """The call by which backward passes in a file reduce gradients, as far as that can be told: the nearest."""
+        self._gather()
+        return nearest(self._sites, path)
+
     def is_near(self, path: str) -> bool:
         """Whether a module of this file may be the one of unknown class that is sharded."""
         return self._is_near_to(path, "near", self._generic_in)
@@ -182,7 +201,7 @@ class Sharding:
         modules = self._analysis.names.modules
         wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
         trained = training.trains(modules.values())
-        for path in sorted(modules):
+        for path in sorted(modules, key=lambda path: (is_test(path), path)):
             module = modules[path]
             if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
                 for owner, calls in module.calls():
@@ -198,7 +217,8 @@ class Sharding:
         """All that was gathered, as text."""
         found = (self._gather(), self._reduced)
         flags = (self._generic, self._data_parallel, self._tolerant, self._reduces_any, self._keeps_buffers)
-        return [repr(flags), *(f"{i} {line}" for i, of in enumerate(found) for line in of.lines())]
+        sites = [f"{site.path} {site.text}" for site in (*self._sites, *self._generic_sites)]
+        return [repr(flags), *(f"{i} {line}" for i, of in enumerate(found) for line in of.lines()), *sites]
 
     def _settle(self, call: f.Call) -> None:
         """What DDP is told by settings, which may be passed on as such."""
@@ -211,8 +231,11 @@ class Sharding:
         model = self._analysis.models.call(dotted) if dotted else None
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
+        site = WrapSite(module.path, call.pos, shown(call))
+        if model is not None and not serves and (model.wraps or _tells_sharding(model, call)):
+            self._sites.append(site)
         if model is not None and not serves and _tells_sharding(model, call):
-            self._any_module(module, serves, False)
+            self._any_module(site, serves, False)
             self._data_parallel = True
             self._wraps_in.add(module.path)
         self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps) and not serves)
@@ -230,20 +253,21 @@ class Sharding:
         if exprs and all(map(_is_no_module, exprs)):
             return
         for wrapped in exprs:
-            self._wrapped(module, owner, wrapped, model, serves)
+            self._wrapped(module, owner, wrapped, model, serves, site)
         if not exprs and model.wraps == "shards":
-            self._any_module(module, serves, model.configured)
+            self._any_module(site, serves, model.configured)
         elif not exprs:
             self._reduces_any = True
 
-    def _any_module(self, module: ModuleInfo, serves: bool, configured: bool) -> None:
-        serves = serves or is_test(module.path)  # what a test shards is mostly its own
+    def _any_module(self, site: WrapSite, serves: bool, configured: bool) -> None:
+        serves = serves or is_test(site.path)  # what a test shards is mostly its own
         confidence = Confidence.LOW if serves or configured else Confidence.MEDIUM
         self._generic = max(self._generic or Confidence.LOW, confidence)
         if not configured:
-            self._generic_in.add(module.path)
+            self._generic_in.add(site.path)
         elif not serves:
-            self._configured_in.add(module.path)
+            self._configured_in.add(site.path)
+        self._generic_sites.append(site)
 
     def _weigh_configured(self) -> None:
         """Take what a configuration decides for decided where few modules can be meant."""
@@ -276,7 +300,13 @@ class Sharding:
         return [info for info in classes if self._analysis.is_module(info)]
 
     def _wrapped(
-        self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, model: CallModel, serves: bool
+        self,
+        module: ModuleInfo,
+        owner: FunctionInfo | None,
+        expr: f.Expr,
+        model: CallModel,
+        serves: bool,
+        site: WrapSite,
     ) -> None:
         assert self._classes is not None
         shards = model.wraps == "shards"
@@ -285,25 +315,26 @@ class Sharding:
         classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= MOST_MEANT]
         if not classes and shards:
             if not self._is_of_library(module, expr):
-                self._any_module(module, serves, model.configured)
+                self._any_module(site, serves, model.configured)
         elif not classes:
             self._reduces_any = True
         for info in classes:
             confidence = Confidence.LOW if serves else Confidence.HIGH
-            self._add(self._classes if shards else self._reduced, info, confidence, 0)
+            of_class = site._replace(given=info.id)
+            self._add(self._classes if shards else self._reduced, info, confidence, of_class, 0)
 
     def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
         """`fully_shard(nn.Linear(8, 8))`: a layer of a library, which says nothing of the project's modules."""
         made = self._analysis.names.resolve(expr.func, module) if type(expr) is f.Call else None
         return type(made) is External and made.dotted.startswith("torch.nn.")
 
-    def _add(self, found: Wrapped, info: ClassInfo, confidence: Confidence, depth: int) -> None:
+    def _add(self, found: Wrapped, info: ClassInfo, confidence: Confidence, site: WrapSite, depth: int) -> None:
         if depth > _DEEPEST_SUBMODULE or not self._analysis.is_module(info):
             return
         mro = [c for c in self._mro(info) if self._analysis.is_module(c)]
-        if found.add(mro, confidence):
+        if found.add(mro, confidence, site):
             for submodule in self._analysis.holders.classes(info):
-                self._add(found, submodule, confidence, depth + 1)
+                self._add(found, submodule, confidence, site, depth + 1)
 
 
 #: classes of what is prepared beside modules, and variables that hold it

@@ -8,9 +8,33 @@ module that a framework adds its own to, all of it would be.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.project.entities import ClassInfo
+from ferrule_lint.semantics.project.programs import is_test
+
+
+class WrapSite(NamedTuple):
+    """A call that wraps modules. `text`: as messages show it; `given`: the id of the class of what it is given, or
+    "" where that cannot be told."""
+
+    path: str
+    pos: Pos
+    text: str
+    given: str = ""
+
+
+def nearest(sites: Sequence[WrapSite], path: str) -> WrapSite | None:
+    """The first of those in the file itself, or else in the folder that shares most with that of the file; those in
+    tests come last."""
+    folders = path.split("/")
+    return min(sites, key=lambda site: (is_test(site.path), -_shared(folders, site.path.split("/"))), default=None)
+
+
+def _shared(folders: Sequence[str], others: Sequence[str]) -> int:
+    return next((i for i, (a, b) in enumerate(zip(folders, others, strict=False)) if a != b), len(folders))
 
 
 class Wrapped:
@@ -19,19 +43,30 @@ class Wrapped:
     def __init__(self) -> None:
         self._itself: dict[str, Confidence] = {}
         self._bases: dict[str, Confidence] = {}
+        #: where: the first of the surest
+        self._sites: dict[str, WrapSite] = {}
 
     def __bool__(self) -> bool:
         return bool(self._itself)
 
-    def add(self, mro: Sequence[ClassInfo], confidence: Confidence) -> bool:
+    def add(self, mro: Sequence[ClassInfo], confidence: Confidence, site: WrapSite) -> bool:
         """Note a class, given with its bases in order; False: it was known to be as sure."""
         first = mro[0].id
         if first in self._itself and self._itself[first] >= confidence:
             return False
         self._itself[first] = confidence
+        self._sites[first] = site
         for base in mro[1:]:
-            self._bases[base.id] = max(self._bases.get(base.id, confidence), confidence)
+            if base.id not in self._bases or self._bases[base.id] < confidence:
+                self._bases[base.id] = confidence
+                self._sites.setdefault(base.id, site)
         return True
+
+    def site(self, mro: Sequence[ClassInfo]) -> WrapSite | None:
+        """Where an instance of a class is wrapped, as far as `of` knows that it is."""
+        return next(
+            (self._sites[c.id] for c in mro if c.id in self._itself), self._sites.get(mro[0].id) if mro else None
+        )
 
     def of(self, mro: Sequence[ClassInfo]) -> Confidence | None:
         """How sure it is that an instance of a class is wrapped: it is one of the class itself or of one that inherits
