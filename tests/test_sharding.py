@@ -10,6 +10,7 @@ from pipeline import project
 from ferrule_lint.engine import lint
 from ferrule_lint.project.config import load_settings
 from ferrule_lint.semantics.project.sharding import MOST_CANDIDATES, MOST_MEANT
+from ferrule_lint.semantics.project.wrapped import WrapSite, nearest
 
 MODEL = """
 from torch import nn
@@ -124,3 +125,20 @@ def test_what_ddp_wraps_is_one_of_a_thousand_modules(tmp_path: Path, layers: int
     project(tmp_path, files)
     report = lint([tmp_path], load_settings(tmp_path), use_cache=False)
     assert [finding.code for finding in report.findings] == found
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("b/model.py", "b/model.py"),
+        ("b/other.py", "b/model.py"),
+        ("c/other.py", "a/tools.py"),
+        ("main.py", "a/tools.py"),
+    ],
+)
+def test_which_of_several_places_is_shown(path: str, shown: str) -> None:
+    sites = [WrapSite(name, (1, 1, 1, 2), "wrap(x)") for name in ("tests/test_a.py", "a/tools.py", "b/model.py")]
+    site = nearest(sites, path)
+    assert site is not None
+    assert site.path == shown
+    assert nearest([], path) is None

@@ -62,7 +62,8 @@ class Sharding:
         self._configured_in: set[str] = set()
         #: all files that wrap something, or tell a library to
         self._wraps_in: set[str] = set()
-        #: the calls by which gradients are reduced, and those that shard something of unknown class; tests come last
+        #: the calls by which gradients are reduced, and those that shard something of unknown class, in the files that
+        #: most others import first
         self._sites: list[WrapSite] = []
         self._generic_sites: list[WrapSite] = []
         #: the files that can have to do with either, by the question
@@ -201,7 +202,9 @@ class Sharding:
         modules = self._analysis.names.modules
         wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
         trained = training.trains(modules.values())
-        for path in sorted(modules, key=lambda path: (is_test(path), path)):
+        for path in sorted(
+            modules, key=lambda path: (is_test(path), path)
+        ):  # a class is shown where it is wrapped to be used
             module = modules[path]
             if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
                 for owner, calls in module.calls():
@@ -212,6 +215,10 @@ class Sharding:
                             self._consider(module, owner, call, serves)
         self._weigh_unknown()
         self._weigh_configured()
+        users = self._analysis.imports.users
+        for sites in (self._sites, self._generic_sites):
+            # what is imported most is what wraps the models of a project, and not one of them
+            sites.sort(key=lambda site: -len(users.get(site.path, ())))
 
     def evidence(self) -> list[str]:
         """All that was gathered, as text."""

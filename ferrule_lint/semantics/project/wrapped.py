@@ -27,14 +27,13 @@ class WrapSite(NamedTuple):
 
 
 def nearest(sites: Sequence[WrapSite], path: str) -> WrapSite | None:
-    """The first of those in the file itself, or else in the folder that shares most with that of the file; those in
-    tests come last."""
-    folders = path.split("/")
-    return min(sites, key=lambda site: (is_test(site.path), -_shared(folders, site.path.split("/"))), default=None)
-
-
-def _shared(folders: Sequence[str], others: Sequence[str]) -> int:
-    return next((i for i, (a, b) in enumerate(zip(folders, others, strict=False)) if a != b), len(folders))
+    """The first of those in the file itself, or else in its folder, or else of all; those in tests come last."""
+    folder = path.rpartition("/")[0]
+    return min(
+        sites,
+        key=lambda site: (is_test(site.path), site.path != path, site.path.rpartition("/")[0] != folder),
+        default=None,
+    )
 
 
 class Wrapped:
