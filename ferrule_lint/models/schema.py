@@ -170,8 +170,8 @@ def _check_call(values: Mapping[str, Any]) -> None:
             raise ValueProblem(f"{key!r} speaks of an event, but there is no 'event'", key)
     if values.get("wrapped") and not values.get("wraps"):
         raise ValueProblem("'wrapped' needs 'wraps'", "wrapped")
-    if values.get("configured") and values.get("wraps") != "shards":
-        raise ValueProblem("'configured' needs wraps = \"shards\"", "configured")
+    if values.get("configured") and values.get("wraps") != "shards" and not values.get("shards_by"):
+        raise ValueProblem("'configured' needs wraps = \"shards\" or 'shards_by'", "configured")
 
 
 def _check_names(names: tuple[str, ...], receiver: bool) -> None:

@@ -239,16 +239,13 @@ class Sharding:
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
         site = WrapSite(module.path, call.pos, shown(call))
-        if model is not None and not serves and (model.wraps or _tells_sharding(model, call)):
-            self._sites.append(site)
         if model is not None and not serves and _tells_sharding(model, call):
-            self._any_module(site, serves, False)
+            self._sites.append(site)
+            self._any_module(site, serves, model.configured)
             self._data_parallel = True
             self._wraps_in.add(module.path)
-        self._data_parallel = self._data_parallel or (model is not None and bool(model.wraps) and not serves)
         if model is None or not model.wraps:
             return
-        self._wraps_in.add(module.path)
         argument = model.wrapped
         name, position = (argument.name, argument.position) if argument else ("module", 0)
         expr = next((v for k, v in call.keywords if k == name), None)
@@ -257,9 +254,14 @@ class Sharding:
             if expr is not None
             else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
         )
-        if exprs and all(map(_is_no_module, exprs)):
+        modules = [expr for expr in exprs if not _is_no_module(expr)]
+        if exprs and not modules:
             return
-        for wrapped in exprs:
+        self._data_parallel = self._data_parallel or not serves
+        self._wraps_in.add(module.path)
+        if not serves:
+            self._sites.append(site)
+        for wrapped in modules:
             self._wrapped(module, owner, wrapped, model, serves, site)
         if not exprs and model.wraps == "shards":
             self._any_module(site, serves, model.configured)
@@ -344,14 +346,16 @@ class Sharding:
                 self._add(found, submodule, confidence, site, depth + 1)
 
 
-#: classes of what is prepared beside modules, and variables that hold it
+#: classes and makers of what is prepared beside modules, and variables that hold it
 _BESIDE = re.compile(
-    r"\w*(Loader|Dataset|Sampler|Optimizer|Scheduler|LR)|(\w*_)?(loaders?|dataloaders?|datasets?|dl|sampler)"
+    r"\w*(loader|dataset|sampler|optimizer|scheduler)s?|\w*LR|(\w*_)?(dl|opts?|optims?|sched|lr)|"
+    r"(data_?loader|optimizer|(lr_)?scheduler)_\w+",
+    re.I,
 )
 
 
 def _is_no_module(expr: f.Expr) -> bool:
-    """`prepare(DataLoader(...))`, `prepare(loader)`"""
+    """`prepare(DataLoader(...))`, `prepare(loader)`, `prepare(model, optimizer)`"""
     return _BESIDE.fullmatch(called_name(expr)) is not None
 
 
