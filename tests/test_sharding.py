@@ -65,6 +65,7 @@ class Detector(nn.Module):
         return self.classes(features).mean() + loss
 """
 CONFIGURED = ("accelerate", "accelerator.prepare(model)")
+GATHERED = ("deepspeed", "deepspeed.zero.GatheredParameters(model.parameters())")
 SHARDED = ("torch", "torch.distributed.fsdp.fully_shard(model)")
 
 
@@ -74,6 +75,9 @@ SHARDED = ("torch", "torch.distributed.fsdp.fully_shard(model)")
         (CONFIGURED, MOST_CANDIDATES - 1, ["FER107"]),
         # a library of models: which of them somebody trains sharded is anybody's guess
         (CONFIGURED, MOST_CANDIDATES, []),
+        # made for parameters that may be sharded
+        (GATHERED, MOST_CANDIDATES - 1, ["FER107"]),
+        (GATHERED, MOST_CANDIDATES, []),
         # the code itself shards, and so a model of the library
         (SHARDED, MOST_CANDIDATES, ["FER107"]),
         (SHARDED, MOST_MEANT - 1, ["FER107"]),
