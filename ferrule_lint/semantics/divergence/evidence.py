@@ -45,8 +45,9 @@ def explain(
     found = after or differing or _unique(rest) or _unique(first + second)
     leaves = ends(choice.body) is not ends(choice.orelse)
     if not differing and leaves and any(atom.key not in a for atom in atoms(choice.formula)):
-        # what comes behind is the other arm
-        found = _under_a_setting(root, choice, a, b, comparison, skipped)
+        # what comes behind is the other arm, unless a loop is left that may have had no round at all
+        looped = any(type(term) is Loop and _holds(term.body, choice) for term in every_term(root))
+        found = _under_a_setting(root, choice, a, b, comparison, skipped) or (found if looped else [])
     return Difference(tuple(found), True, comparison.axes) if found else None
 
 
