@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from ferrule_lint.checks.build import confidence_of, event_steps
@@ -102,6 +103,17 @@ def _is_far(occurrence: Occurrence) -> bool:
     return all(s.role == "call" for s in event_steps(occurrence)[:_MOST_CALLS])
 
 
+#: functions of a project that move data between two ranks, by their names, and which half they are
+_TRANSFER = re.compile(r"(?:^|[._])i?(?:(send)|recv|receive)(?:_\w+)?$")
+
+
+def _hands_over(occurrences: Sequence[Occurrence]) -> bool:
+    """Whether all that differs is hidden in calls of a project's own transfers, in either direction: what they issue
+    is over a group of the two."""
+    halves = [_TRANSFER.search(o.call.summary.display) if o.call is not None else None for o in occurrences]
+    return len({half[1] for half in halves if half is not None}) == 2 and None not in halves
+
+
 def _nearer(found: Difference, divergence: Divergence, least: Confidence) -> Difference:
     """The same with another event of the call, where the one that was found is far away."""
     first = found.occurrences[0]
@@ -133,6 +145,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         confidence = Confidence.LOW
     if divergence.kind == "host" and all(o.event.op == "forward" and o.event.assumed for o in found.occurrences):
         # two guesses: that processes differ there, and that the module is one of those which the project shards
+        confidence = Confidence.LOW
+    if divergence.kind == "rank" and _hands_over(found.occurrences):
+        # sender and receiver each have their half of what they do together
         confidence = Confidence.LOW
     if divergence.kind == "rank" and all(o.event.op == "backward" for o in found.occurrences):
         # what one rank trains on purpose is mostly no module that the others have a part of

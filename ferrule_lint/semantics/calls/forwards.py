@@ -127,6 +127,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         of_one_process(frame.analysis, frame.module)
         or in_inference(frame)
         or not frame.analysis.sharding.is_near(frame.module.path)
+        or _attends(expr)
     )
     confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)
     frame.emit(
@@ -135,6 +136,19 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
             stands_in(expr) or _names_stand_in(func), assumed, cls,
         )
     )  # fmt: skip
+
+
+#: what a kernel of attention is given, by the names of its first three arguments
+_ATTENDED = tuple(re.compile(rf"x?({word}|{word[0]})(_\w+)?") for word in ("query", "key", "value"))
+
+
+def _attends(call: f.Call) -> bool:
+    """Whether a call is given queries, keys and values that have been projected before: `self.attn(q, k, v)`. What it
+    runs has mostly no parameters of its own."""
+    given = (*call.args, *(value for name, value in call.keywords if name in ("query", "key", "value")))[:3]
+    return len(given) == 3 and all(
+        named.fullmatch(last_name(expr)) is not None for named, expr in zip(_ATTENDED, given, strict=True)
+    )
 
 
 def channel(arguments: Arguments) -> str:
