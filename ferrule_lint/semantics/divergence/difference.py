@@ -102,12 +102,16 @@ def _compared(
             return None
         if signature is not RAISES:
             outcomes.append((assignment, signature))
+    again = _asks_again(root, choice)
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
-        if not (issues(x) or issues(y)) or alike(x, y, by_presence):
+        if not (issues(x) or issues(y)) or any(a[k] != b[k] for k in keys if k not in own):
             continue
-        if any(a[k] != b[k] for k in keys if k not in own):
+        same = alike(x, y, by_presence)
+        if same and not again:
             continue
         for settings in _settings(root, choice):
+            if same and not settings:
+                continue
             one, other = {**settings, **a}, {**settings, **b}
             # without settings that is what has been compared just now
             if not settings or _differ(question, root, one, other, by_presence):
@@ -115,6 +119,16 @@ def _compared(
                 if found is not None:
                     return found
     return None
+
+
+def _asks_again(root: Trace, choice: Choice) -> bool:
+    """Whether a setting that a choice asks for decides elsewhere, too: both ranks have the same, which counts where
+    they may take other ways."""
+    asked = _settings_of([choice])
+    return bool(asked) and any(
+        type(o) is Choice and o is not choice and not asked.isdisjoint(_settings_of([o]))
+        for o in choices_and_loops(root)
+    )
 
 
 def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:

@@ -63,6 +63,8 @@ def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool
         before += 1
     while after < shorter - before and x[-1 - after] is y[-1 - after]:
         after += 1
+    if (one := _one_arm_apart(x[before : len(x) - after], y[before : len(y) - after])) is not None:
+        return alike(*one, by_presence, depth + 1)
     told = any(str(op).startswith("broadcast") for op, *_ in _events(x[:before]))
     x, y = x[before : len(x) - after], y[before : len(y) - after]
     if x == y or _same_ways(x, y, told) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
@@ -72,6 +74,17 @@ def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool
     if depth >= MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
         return False
     return all(alike(a, b, by_presence, depth + 1) for a, b in zip(_arms(x[0]), _arms(y[0]), strict=True))
+
+
+def _one_arm_apart(x: Signature, y: Signature) -> tuple[Signature, Signature] | None:
+    """Of one choice that both ranks share, the arms that differ, if the others are the same and issue something."""
+    if not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
+        return None
+    (a, b), (c, d) = _arms(x[0]), _arms(y[0])
+    if (a == c) is (b == d):
+        return None
+    same, apart = (a, (b, d)) if a == c else (b, (a, c))
+    return apart if issues(same) else None
 
 
 def _is_either(token: object) -> bool:

@@ -243,7 +243,9 @@ def _rounds(
     after = dict(frame.env) if once else any_rounds(saved, frame.env)
     if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):
         for place, value in after.items():
-            if value.uniform and before.get(place) != value:
+            # two values may be told apart by nothing that is known of them
+            changed = before.get(place) != value or frame.versions.get(place) != versions.get(place)
+            if value.uniform and changed:
                 after[place] = value._replace(uniform=False)
     frame.env = after
     kept_tests.forget(frame, versions)
