@@ -63,7 +63,8 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
     value = (result or Value())._replace(data=data) if result is None or result.data is None else result
-    return value if role == "leaf" else participation.of_forward(frame, channel(arguments), arguments, value)
+    trains_nothing = role == "leaf" or (not modules and not role and _attends(arguments.expr))
+    return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value)
 
 
 _BUFFERS = "broadcasts its buffers"
@@ -243,6 +244,8 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return None
     if not arguments.values or (sharding.unknown is None and not frame.gradients):
         return None
+    if _attends(arguments.expr):
+        return Value(data=_output(frame, arguments))
     if sharding.unknown is not None:  # under DDP alone there is a backward to share, and no forward
         emit(frame, arguments, sharding.unknown)
     return participation.of_forward(frame, name, arguments, Value(data=_output(frame, arguments)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP
+
 LONGEST_CALL_SIGNATURE = 60
 
 _MOST_WAYS = 32
@@ -63,13 +65,13 @@ def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool
         before += 1
     while after < shorter - before and x[-1 - after] is y[-1 - after]:
         after += 1
-    if (one := _one_arm_apart(x[before : len(x) - after], y[before : len(y) - after])) is not None:
-        return alike(*one, by_presence, depth + 1)
     told = any(str(op).startswith("broadcast") for op, *_ in _events(x[:before]))
     x, y = x[before : len(x) - after], y[before : len(y) - after]
-    if x == y or _same_ways(x, y, told) or _take_turns(x, y) or (by_presence and _same_modules(x, y)):
+    if x == y or _take_turns(x, y) or (by_presence and _same_modules(x, y)) or _in_lockstep(x, y):
         return True
-    if _in_lockstep(x, y):
+    if depth < MOST_NESTED and (arms := _one_arm_apart(x, y)) is not None:
+        return alike(*arms, by_presence, depth + 1)
+    if _same_ways(x, y, told):
         return True
     if depth >= MOST_NESTED or not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
         return False
@@ -77,14 +79,17 @@ def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool
 
 
 def _one_arm_apart(x: Signature, y: Signature) -> tuple[Signature, Signature] | None:
-    """Of one choice that both ranks share, the arms that differ, if the others are the same and issue something."""
+    """Of one choice that both ranks share, the arms that differ, if the others are the same and issue something. In a
+    group that cannot be told the ranks that differ may have no part."""
     if not (len(x) == len(y) == 1 and _is_either(x[0]) and _is_either(y[0])):
         return None
     (a, b), (c, d) = _arms(x[0]), _arms(y[0])
     if (a == c) is (b == d):
         return None
     same, apart = (a, (b, d)) if a == c else (b, (a, c))
-    return apart if issues(same) else None
+    if not issues(same) or any(axes >= UNKNOWN_GROUP for arm in apart for _, _, axes, *_ in tokens_of(arm, "event")):
+        return None
+    return apart
 
 
 def _is_either(token: object) -> bool:
