@@ -128,8 +128,8 @@ def _is_of_part_of_mesh(frame: Frame, expr: f.Expr) -> bool:
     made = _made_of(frame, expr) if type(expr) is f.Name else expr
     if type(made) is not f.Call or type(made.func) is not f.Attr or made.func.attr != "get_group":
         return False
-    mesh = made.func.base
-    mesh = _made_of(frame, mesh) if type(mesh) is f.Name else mesh
+    base = made.func.base
+    mesh = _made_of(frame, base) if type(base) is f.Name else base
     if type(mesh) is not f.Attr or mesh.attr != "device_mesh" or render(mesh.base) == frame.self_name:
         return False
     modules = frame.analysis.names.mentioning("init_device_mesh")

@@ -85,21 +85,16 @@ def _is_device(body: f.Body, name: str) -> bool:
 
 
 def _is_on_this_machine(frame: Frame) -> bool:
-    """Whether the function, or the module around it, writes out that the ranks meet on this machine."""
-    own = frame.function.body if frame.function is not None else ()
-    return any(_writes_address(body) for body in (own, frame.module.body))
+    """Whether the file writes out that the ranks meet on this machine, and not as a default."""
+    for _, body in frame.module.bodies():
+        asked = [c.args for c in walk(body) if type(c) is f.Call and last_name(c.func) in _WITH_DEFAULT]
+        if _addresses(body) > sum(map(_addresses, asked)):
+            return True
+    return False
 
 
-def _writes_address(body: f.Body) -> bool:
-    defaults = {
-        id(part)
-        for call in walk(body)
-        if type(call) is f.Call and last_name(call.func) in _WITH_DEFAULT
-        for part in walk(call.args)
-    }
-    return any(
-        type(node) is f.Const and _THIS_MACHINE.search(node.text) and id(node) not in defaults for node in walk(body)
-    )
+def _addresses(part: object) -> int:
+    return sum(type(node) is f.Const and _THIS_MACHINE.search(node.text) is not None for node in walk(part))
 
 
 def _behind(frame: Frame, expr: f.Expr, depth: int = 0) -> Iterator[f.Const]:
