@@ -27,7 +27,7 @@ from ferrule_lint.semantics.domain.lattice import (
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.gradients import surgery
-from ferrule_lint.semantics.groups import roots
+from ferrule_lint.semantics.groups import roots, starting
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank
 from ferrule_lint.semantics.walk.attributes import FACTORIES, is_world_size, rank_axes
@@ -42,6 +42,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     """A call of something that an import leads out of the project to, by its full dotted name."""
     e = arguments.expr
     roots.check(frame, frame.models.canonical(dotted), arguments)
+    starting.check(frame, frame.models.canonical(dotted), arguments)
     builtin = builtin_calls.call(frame, dotted, arguments)
     if builtin is not None:
         return builtin

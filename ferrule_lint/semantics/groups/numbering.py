@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _DEEPEST = 3
 #: functions that answer with the caller's, or another rank's, place in the group they are given first
-_ASKS = ("get_rank", "get_group_rank")
+_PLACES = ("get_rank", "get_group_rank")
+_SIZES = ("get_world_size", "get_group_size")
 _ARITHMETIC = ("Add", "Sub", "Mod", "FloorDiv")
 
 
@@ -90,17 +91,52 @@ class Places:
 
     def derived(self, expr: f.Expr) -> f.Expr | None:
         """The question for the place from which an expression is worked out, if it surely is."""
-        return self._derived(expr, self._own, 0)
+        return self._derived(expr, self._own, ())
 
-    def _derived(self, expr: f.Expr, body: f.Body, depth: int) -> f.Expr | None:
-        if type(expr) is f.Call:
-            return expr if self._asks(expr, body) else None
+    def _derived(self, expr: f.Expr, body: f.Body, through: tuple[str, ...]) -> f.Expr | None:
+        """`through`: the names that have been followed to come here."""
+        if type(expr) is f.Call and self._asks(expr, body):
+            return expr
         if type(expr) is f.Op and expr.kind in _ARITHMETIC and not starts_block(self._frame, expr):
-            return next((q for o in expr.operands if (q := self._derived(o, body, depth)) is not None), None)
-        if depth >= _DEEPEST:
+            return next((q for o in expr.operands if (q := self._derived(o, body, through)) is not None), None)
+        if type(expr) is f.IfExp:
+            return self._either([(expr.body, body), (expr.orelse, body)], through)
+        if len(through) >= _DEEPEST:
             return None
-        found = [self._derived(value, scope, depth + 1) for value, scope in self._assigned(expr, body)]
-        return found[0] if found and all(x is not None for x in found) else None
+        return self._either(self._answers(expr) or self._assigned(expr, body), (*through, place_name(expr)))
+
+    def _either(self, values: list[tuple[f.Expr, f.Body]], through: tuple[str, ...]) -> f.Expr | None:
+        """The question behind one of several values, if it is behind each that counts: the first and the last place are
+        those at the ends of a ring, and a name that leads back here (`a, b = b, a`) is one of the other values."""
+        found = None
+        for value, body in values:
+            if self._is_end(value, body) or (place_name(value) or None) in through:
+                continue
+            one = self._derived(value, body, through)
+            if one is None:
+                return None
+            found = found or one
+        return found
+
+    def _is_end(self, expr: f.Expr, body: f.Body, depth: int = 0) -> bool:
+        """Whether a number is written out, or worked out from the size of the group and such numbers."""
+        if type(expr) is f.Const:
+            return expr.text.isdigit()
+        if type(expr) is f.Op and expr.kind in _ARITHMETIC:
+            return all(self._is_end(operand, body, depth) for operand in expr.operands)
+        if type(expr) is f.Call:
+            return self._asks(expr, body, _SIZES, ("size",), ("size",))
+        values = self._assigned(expr, body) if depth < _DEEPEST else []
+        return bool(values) and all(self._is_end(value, scope, depth + 1) for value, scope in values)
+
+    def _answers(self, expr: f.Expr) -> list[tuple[f.Expr, f.Body]]:
+        """What a method or property of the same instance returns: its attributes have the same names there."""
+        owner, named = self._frame.self_class, expr.func if type(expr) is f.Call else expr
+        name = place_name(named)
+        method = owner.methods.get(name.removeprefix(self._prefix)) if owner and self._prefix else None
+        if method is None or not name.startswith(self._prefix):
+            return []
+        return [(s.value, method.body) for s in walk(method.body) if type(s) is f.Return and s.value is not None]
 
     def compared(self, expr: f.Expr) -> f.Compare | None:
         """The comparison by which an expression (a name, a written number) is counted in the group."""
@@ -126,7 +162,7 @@ class Places:
             for one, other in ((node.left, node.rights[0]), (node.rights[0], node.left)):
                 if render(one) != text:
                     continue
-                if self._derived(other, body, 0) is not None or (body is self._own and self._is_rank_along(other)):
+                if self._derived(other, body, ()) is not None or (body is self._own and self._is_rank_along(other)):
                     return node
         return None
 
@@ -137,17 +173,26 @@ class Places:
         divergence = self._frame.eval(expr).divergence
         return divergence is not None and divergence.kind == "rank" and divergence.axes == self._axes
 
-    def _asks(self, call: f.Call, body: f.Body) -> bool:
+    def _asks(
+        self,
+        call: f.Call,
+        body: f.Body,
+        functions: tuple[str, ...] = _PLACES,
+        methods: tuple[str, ...] = ("rank",),
+        of_mesh: tuple[str, ...] = ("get_local_rank",),
+    ) -> bool:
+        """Whether a call asks for the caller's place in the group, or what else is asked for by functions that are
+        given the group, methods of it, and methods of its mesh that are given the dimension."""
         name = last_name(call.func)
-        if name in _ASKS:
+        if name in functions:
             group = next((v for k, v in call.keywords if k == "group"), call.args[0] if call.args else None)
             return group is not None and type(group) is not f.Const and self._is_group(group, body)
         if type(call.func) is not f.Attr:
             return False
-        if name == "rank" and not call.args:
-            return render(call.func.base) in self._names
+        if name in methods and not call.args and render(call.func.base) in self._names:
+            return True
         dimension = [render(call.func.base), *map(render, call.args)]
-        return name == "get_local_rank" and any(_dimension(made) == dimension for made in self._made)
+        return name in of_mesh and any(_dimension(made) == dimension for made in self._made)
 
     def _is_group(self, expr: f.Expr, body: f.Body) -> bool:
         """Whether an expression is the group under one of its names: its own, or what its place is assigned from."""

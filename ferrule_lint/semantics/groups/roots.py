@@ -16,8 +16,10 @@ from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import DP, UNKNOWN_GROUP, WORLD, Axes, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.groups.never_given import is_left_out
 from ferrule_lint.semantics.groups.numbering import Places, starts_block
+from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -92,13 +94,17 @@ def _written_out(frame: Frame, expr: f.Const, group: f.Expr, axes: Axes | None, 
     if not expr.text.isdigit():
         return None
     for formula in frame.conditions:
+        if first := first_rank.of(formula):
+            if not first.startswith("!"):
+                return None  # the first rank alone is here, in its own group
+            continue
         divergence = divergence_of(formula)
         if divergence is not None and divergence.kind == "rank" and not divergence.axes & ((axes or WORLD) | WORLD):
             return None  # the test leaves one of the groups
         if any("world" in atom.key.lower() for atom in atoms(formula)):
             return None  # the test asks whether the group is all of the job
     compared = places.compared(expr)
-    if compared is None and (axes is None or not _has_siblings(frame, axes)):
+    if compared is None and not (_is_of_part_of_mesh(frame, group) if axes is None else _has_siblings(frame, axes)):
         return None
     note = f"rank {expr.text} is a member of one group like `{render(group)}`, the others have ranks of their own"
     if compared is not None:
@@ -116,11 +122,38 @@ def _has_siblings(frame: Frame, axes: Axes) -> bool:
     return not known or max(known) > 1
 
 
+def _is_of_part_of_mesh(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a group is the one of the mesh of a sharded parameter (`parameter.device_mesh.get_group()`), in a project
+    that makes meshes of several dimensions: a parameter is sharded over a part of them."""
+    made = _made_of(frame, expr) if type(expr) is f.Name else expr
+    if type(made) is not f.Call or type(made.func) is not f.Attr or made.func.attr != "get_group":
+        return False
+    base = made.func.base
+    mesh = _made_of(frame, base) if type(base) is f.Name else base
+    if type(mesh) is not f.Attr or mesh.attr != "device_mesh" or render(mesh.base) == frame.self_name:
+        return False
+    modules = frame.analysis.names.mentioning("init_device_mesh")
+    bodies = (body for module in modules for _, body in module.bodies())
+    return any(type(node) is f.Call and _is_wide(node) for body in bodies for node in walk(body))
+
+
+def _made_of(frame: Frame, expr: f.Name) -> f.Expr | None:
+    """What a name is set to, where it is set to one thing."""
+    body = frame.function.body if frame.function is not None else frame.module.body
+    made = {render(value): value for value, _ in assignments(body, expr.id, ())}
+    return next(iter(made.values())) if len(made) == 1 else None
+
+
 def _is_other_axis(frame: Frame, name: str) -> bool:
     axes = frame.models.convention("axis", name)
     if axes is None:
         return name == "mpu"  # Megatron's model parallel unit, as libraries are handed it
     return bool(axes) and not set(axes) & {"dp", "world", "private"}
+
+
+def _is_wide(call: f.Call) -> bool:
+    """Whether a mesh is made with several dimensions, or with as many as something else says."""
+    return last_name(call.func) == "init_device_mesh" and _dimensions(call) != 1
 
 
 def _dimensions(call: f.Call) -> int:
