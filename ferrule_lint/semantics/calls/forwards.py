@@ -244,8 +244,7 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return None
     if not arguments.values or (sharding.unknown is None and not frame.gradients):
         return None
-    if _attends(arguments.expr):
-        return Value(data=_output(frame, arguments))
     if sharding.unknown is not None:  # under DDP alone there is a backward to share, and no forward
         emit(frame, arguments, sharding.unknown)
-    return participation.of_forward(frame, name, arguments, Value(data=_output(frame, arguments)))
+    result = Value(data=_output(frame, arguments))
+    return result if _attends(arguments.expr) else participation.of_forward(frame, name, arguments, result)
