@@ -393,7 +393,7 @@ def is_world_size(name: str) -> bool:
 def _by_name(frame: Frame, e: f.Attr) -> Value | None:
     """By the naming convention for ranks."""
     axes = frame.models.convention("rank", e.attr)
-    if axes is None:
+    if axes is None or rank_names.is_of_matrix(e):
         return None
     where = rank_axes(frame, frozenset(axes), e)
     divergence = frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)

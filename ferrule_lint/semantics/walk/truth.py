@@ -26,7 +26,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
-from ferrule_lint.semantics.sources import first_rank, parts
+from ferrule_lint.semantics.sources import environment, first_rank, parts
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -64,6 +64,8 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     surely = value.presence is None and value.divergence is None
     if surely and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
         return Known(True), Value(uniform=True, const="True")
+    if environment.is_read(definition(frame, expr)):
+        return Atom("=" + frame.key(expr), None, NO_DEPS), Value(uniform=True)
     asked = first_rank.truth(value)
     if asked is not None:
         return asked, value.plain()._replace(types=NOTHING, rank=first_rank.of(asked))
