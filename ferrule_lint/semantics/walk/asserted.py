@@ -24,7 +24,12 @@ def hold(frame: Frame, test: f.Expr) -> None:
         place = place_name(own)
         value = frame.env.get(place) if place else None
         of_rank = value is not None and value.divergence is not None and value.divergence.kind == "rank"
-        if value is not None and not of_rank and _differs(value) and (fixed := _same_everywhere(frame, other)) is not None:
+        if (
+            value is not None
+            and not of_rank
+            and _differs(value)
+            and (fixed := _same_everywhere(frame, other)) is not None
+        ):
             frame.env[place] = fixed
             return
 
