@@ -75,24 +75,25 @@ def _tests(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[f.Pos, 
     for s in statements(function.body):
         pos = position(s.test) if type(s) is f.If else None
         if type(s) is f.If and pos is not None:
-            answer = _asks(analysis, function, s.test)
+            answer = asks(analysis, function, s.test)
             if answer is not None:
                 yield pos, answer
 
 
-def _asks(analysis: Analysis, function: FunctionInfo, test: f.Expr, deep: bool = True) -> bool | None:
+def asks(analysis: Analysis, function: FunctionInfo, test: f.Expr, deep: bool = True) -> bool | None:
+    """Whether a test is true of what is in parts (True), or of anything else (False); None: it asks something else."""
     if type(test) is f.Not:
-        inner = _asks(analysis, function, test.operand, deep)
+        inner = asks(analysis, function, test.operand, deep)
         return None if inner is None else not inner
     if type(test) is f.BoolOp:
         wanted = test.op == "and"  # `a and sharded` is false of what is not, `a or not sharded` true
-        found = any(_asks(analysis, function, value, deep) is wanted for value in test.values)
+        found = any(asks(analysis, function, value, deep) is wanted for value in test.values)
         return wanted if found else None
     if type(test) is f.Compare and test.ops == ("==",):
         return True if any(type(x) is f.Const and x.text in _TEXT for x in test.rights) else None
     if type(test) is f.Name and deep:
         made = [v for s in statements(function.body) if (v := _assigned(s, test.id)) is not None and v != _FALSE]
-        return True if made and all(_asks(analysis, function, v, deep=False) for v in made) else None
+        return True if made and all(asks(analysis, function, v, deep=False) for v in made) else None
     return _of_call(analysis, function, test, deep) if type(test) is f.Call else None
 
 
@@ -103,14 +104,14 @@ def _of_call(analysis: Analysis, function: FunctionInfo, test: f.Call, deep: boo
         return True if all(_IN_PARTS.fullmatch(last_name(c)) for c in classes) else None
     if name in ("any", "all") and len(test.args) == 1 and type(test.args[0]) is f.Comprehension:
         elements = test.args[0].elements
-        return True if elements and _asks(analysis, function, elements[0], deep) else None
+        return True if elements and asks(analysis, function, elements[0], deep) else None
     if _TELLS.fullmatch(name):
         return True
     told = analysis.names.resolve(test.func, function.module)
     if type(told) is not FunctionInfo or told is function or not _IN_PARTS_SOMEWHERE.intersection(_names(told)):
         return None
     returned = [s.value for s in statements(told.body) if type(s) is f.Return and s.value is not None]
-    return True if any(_asks(analysis, told, value, deep=False) for value in returned) else None
+    return True if any(asks(analysis, told, value, deep=False) for value in returned) else None
 
 
 _IN_PARTS_SOMEWHERE = frozenset({"FSDP", "FSDPModule", "FullyShardedDataParallel", "DTensor", "ShardTensor"})
