@@ -167,7 +167,7 @@ def optional_entry(frame: Frame, given: f.Expr, key: str, pos: f.Pos) -> Diverge
     if frame.version(given.id) or all(p.name != given.id for p in function.parameters):
         return None
     note = f"the optional input '{key}' may be absent from the local batch"
-    return frame.source(DP, "structure", pos, note, absent_inputs.of_key(frame.analysis, key))
+    return frame.source(DP, "structure", pos, note, absent_inputs.of_entry(frame.analysis, given.id, key))
 
 
 def absent_from_sample(frame: Frame, sample: Value, text: str, pos: f.Pos) -> Divergence | None:
