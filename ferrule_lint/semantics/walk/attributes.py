@@ -531,6 +531,14 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
         frame.self_writes[name] = merged if known is None else join2(known, merged)
 
 
+#: methods of modules that get what a checkpoint holds
+_RESTORE = frozenset({"set_extra_state", "load_state_dict", "_load_from_state_dict", "load_checkpoint"})
+
+
+def _restores(frame: Frame) -> bool:
+    return frame.function is not None and frame.function.name in _RESTORE
+
+
 def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) -> Value:
     """What a parameter holds as far as its name, annotation and default tell."""
     name = parameter.name
@@ -574,7 +582,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     named = frame.models.convention("data", name) is not None
     unmistakable = not annotation and frame.models.convention("tensor", name) is not None
     optional = frame.models.convention("optional", name) is not None
-    shared = frame.models.convention("uniform", name) is not None  # how far a generation is, say
+    # how far a generation is, say, and what a checkpoint holds
+    shared = frame.models.convention("uniform", name) is not None or _restores(frame)
     if not shared and (
         batch
         or unmistakable
