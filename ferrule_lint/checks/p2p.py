@@ -87,7 +87,7 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
         return
     calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
     peer = _peer(calls.get(one.pos))
-    if peer is None or peer == f.Const("None") or _lets_two_in(body, choice.text):
+    if peer is None or peer == f.Const("None") or _lets_two_in(body, choice.text.removeprefix("not ")):
         return
     # a program for two ranks names the other one by its number
     confidence = Confidence.LOW if _is_other_of_two(_resolved(peer, body, ())) else Confidence.MEDIUM

@@ -44,6 +44,8 @@ class Kept(NamedTuple):
     #: None where its truth is asked for only once it is tested
     formula: Formula | None
     value: Value
+    #: a test has set a flag of which nothing else is known, or taken it back
+    changed: bool = False
 
 
 def keep(frame: Frame, name: str, source: f.Expr, value: Value) -> None:
@@ -66,7 +68,12 @@ def held(frame: Frame, expr: f.Expr) -> Kept | None:
     known = frame.tests.get(number) if number else None
     if known is None or (known.formula is None and not _stands(frame, known.test, number)):
         return None
-    if type(known.formula) is Connective and divergence_of(known.formula) is None and not deps_of(known.formula):
+    if (
+        type(known.formula) is Connective
+        and not known.changed
+        and divergence_of(known.formula) is None
+        and not deps_of(known.formula)
+    ):
         return None  # several settings by one name are one setting
     return known
 
@@ -104,9 +111,10 @@ def set_under(
     """What a variable holds that two arms of a test have left so: its value and the number of it, in each. `before`:
     the last number before the test."""
     one, other = _outcome(frame, *a), _outcome(frame, *b)
-    if one is not None and other is None and b[1] <= before:
+    changed = (one is None) is not (other is None)
+    if other is None and changed and b[1] <= before:
         other = _as_before(name, *b)
-    elif other is not None and one is None and a[1] <= before:
+    elif one is None and changed and a[1] <= before:
         one = _as_before(name, *a)
     if one is None or other is None or one.formula is None or other.formula is None:
         return None
@@ -116,7 +124,7 @@ def set_under(
     written = None
     if one.test is not None and other.test is not None and _stands(frame, test, before):
         written = _written(test, one.test, other.test)
-    return Kept(written, merged, a[0])
+    return Kept(written, merged, a[0], changed)
 
 
 def _as_before(name: str, value: Value, number: int) -> Kept | None:
