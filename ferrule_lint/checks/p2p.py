@@ -106,16 +106,16 @@ def _of_one(formula: Formula) -> str | None:
 
 
 def _lets_two_in(body: f.Body, text: str) -> bool:
-    """Whether an assertion says that who comes here is one of two: `assert is_first() or is_last()`, `rank in (a, b)`."""
-    for s in statements(body):
-        test = s.test if type(s) is f.Assert else None
-        if type(test) is f.BoolOp and test.op == "or" and len(test.values) == 2:
-            if any(render(value) == text for value in test.values):
-                return True
-        elif type(test) is f.Compare and test.ops == ("in",) and type(test.rights[0]) is f.Sequence:
-            if len(test.rights[0].elements) == 2 and render(test.left) in text:
-                return True
-    return False
+    """Whether an assertion lets one of two come here: `assert is_first() or is_last()`, `assert rank in (a, b)`."""
+    return any(_names_two(s.test, text) for s in statements(body) if type(s) is f.Assert)
+
+
+def _names_two(test: f.Expr, text: str) -> bool:
+    if type(test) is f.BoolOp:
+        return test.op == "or" and len(test.values) == 2 and any(render(value) == text for value in test.values)
+    if type(test) is not f.Compare or test.ops != ("in",) or type(test.rights[0]) is not f.Sequence:
+        return False
+    return len(test.rights[0].elements) == 2 and render(test.left) in text
 
 
 def _is_other_of_two(peer: f.Expr) -> bool:
