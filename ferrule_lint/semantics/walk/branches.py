@@ -248,7 +248,7 @@ def _renew(frame: Frame, formula: Formula, test: f.Expr, begun: int, a: Env, ver
         one, other = a.get(place), frame.env.get(place)
         kept = None
         if one is not None and other is not None:
-            kept = set_under(frame, place, formula, test, begun, (one, numbers[0]), (other, numbers[1]))
+            kept = set_under(frame, formula, test, begun, (one, numbers[0]), (other, numbers[1]))
         number = frame.renew(place)
         if kept is not None:
             frame.tests[number] = kept

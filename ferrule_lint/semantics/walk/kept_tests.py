@@ -14,7 +14,6 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import said_of
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.conditions import (
-    Atom,
     Connective,
     Formula,
     Known,
@@ -24,8 +23,8 @@ from ferrule_lint.semantics.domain.conditions import (
     divergence_of,
     negate,
 )
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value
-from ferrule_lint.semantics.domain.text import place_name, render
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.walk.frame import Frame
 
 #: tests of which more is asked are not followed from variable to variable
@@ -44,8 +43,6 @@ class Kept(NamedTuple):
     #: None where its truth is asked for only once it is tested
     formula: Formula | None
     value: Value
-    #: a test has set a flag of which nothing else is known, or taken it back
-    changed: bool = False
 
 
 def keep(frame: Frame, name: str, source: f.Expr, value: Value) -> None:
@@ -68,12 +65,7 @@ def held(frame: Frame, expr: f.Expr) -> Kept | None:
     known = frame.tests.get(number) if number else None
     if known is None or (known.formula is None and not _stands(frame, known.test, number)):
         return None
-    if (
-        type(known.formula) is Connective
-        and not known.changed
-        and divergence_of(known.formula) is None
-        and not deps_of(known.formula)
-    ):
+    if type(known.formula) is Connective and divergence_of(known.formula) is None and not deps_of(known.formula):
         return None  # several settings by one name are one setting
     return known
 
@@ -106,16 +98,11 @@ def _stands(frame: Frame, test: f.Expr | None, number: int) -> bool:
 
 
 def set_under(
-    frame: Frame, name: str, formula: Formula, test: f.Expr, before: int, a: tuple[Value, int], b: tuple[Value, int]
+    frame: Frame, formula: Formula, test: f.Expr, before: int, a: tuple[Value, int], b: tuple[Value, int]
 ) -> Kept | None:
     """What a variable holds that two arms of a test have left so: its value and the number of it, in each. `before`:
     the last number before the test."""
     one, other = _outcome(frame, *a), _outcome(frame, *b)
-    changed = (one is None) is not (other is None)
-    if other is None and changed and b[1] <= before:
-        other = _as_before(name, *b)
-    elif one is None and changed and a[1] <= before:
-        one = _as_before(name, *a)
     if one is None or other is None or one.formula is None or other.formula is None:
         return None
     merged = _either(formula, one.formula, other.formula)
@@ -124,17 +111,7 @@ def set_under(
     written = None
     if one.test is not None and other.test is not None and _stands(frame, test, before):
         written = _written(test, one.test, other.test)
-    return Kept(written, merged, a[0], changed)
-
-
-def _as_before(name: str, value: Value, number: int) -> Kept | None:
-    """The truth of a variable that an arm has not assigned, and of which nothing is known: whatever it was before
-    (`if shared and short: shared = False`, and further down `if shared:`)."""
-    if not name.isidentifier() or value.divergence is not None or value.data is not None or value.presence is not None:
-        return None
-    here = f.Name(name, (0, 0, 0, 0))
-    key = render(here, lambda _: number)
-    return Kept(None, Atom("=" + key if value.uniform else key, None, value.deps or NO_DEPS), value)
+    return Kept(written, merged, a[0])
 
 
 def _outcome(frame: Frame, value: Value, number: int) -> Kept | None:
