@@ -15,8 +15,8 @@ from ferrule_lint.semantics.walk.frame import Frame
 def hold(frame: Frame, test: f.Expr) -> None:
     """Let places have the values that an assertion says they have."""
     if type(test) is f.BoolOp and test.op == "and":
-        for value in test.values:
-            hold(frame, value)
+        for part in test.values:
+            hold(frame, part)
         return
     if type(test) is not f.Compare or test.ops != ("==",):
         return
