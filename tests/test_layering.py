@@ -84,7 +84,8 @@ ALLOWED = {
 #: libraries -> the only parts that may import them
 RESERVED = {
     "ast": {"frontend"},
-    "libcst": {"flagger", "fixes"},
+    # `frontend` for f-strings of a newer Python only
+    "libcst": {"flagger", "fixes", "frontend"},
     "rich": {"reporters", "cli"},
     "click": {"cli"},
     "pathspec": {"project"},

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import WORLD, Divergence
@@ -87,7 +87,7 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
         return
     calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
     peer = _peer(calls.get(one.pos))
-    if peer is None or peer == f.Const("None"):
+    if peer is None or peer == f.Const("None") or _lets_two_in(body, choice.text.removeprefix("not ")):
         return
     # a program for two ranks names the other one by its number
     confidence = Confidence.LOW if _is_other_of_two(_resolved(peer, body, ())) else Confidence.MEDIUM
@@ -103,6 +103,19 @@ def _of_one(formula: Formula) -> str | None:
         return None
     text = _NUMBER.sub("", formula.key)
     return text if first_rank.is_test(text) or _SINGLE.search(text) else None
+
+
+def _lets_two_in(body: f.Body, text: str) -> bool:
+    """Whether an assertion lets one of two come here: `assert is_first() or is_last()`, `assert rank in (a, b)`."""
+    return any(_names_two(s.test, text) for s in statements(body) if type(s) is f.Assert)
+
+
+def _names_two(test: f.Expr, text: str) -> bool:
+    if type(test) is f.BoolOp:
+        return test.op == "or" and len(test.values) == 2 and any(render(value) == text for value in test.values)
+    if type(test) is not f.Compare or test.ops != ("in",) or type(test.rights[0]) is not f.Sequence:
+        return False
+    return len(test.rights[0].elements) == 2 and render(test.left) in text
 
 
 def _is_other_of_two(peer: f.Expr) -> bool:

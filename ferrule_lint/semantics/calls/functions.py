@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import constructed, decorators, forwards
+from ferrule_lint.semantics.calls import constructed, decorators, forwards, sharded_only
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed
 from ferrule_lint.semantics.calls.summaries import Context
 from ferrule_lint.semantics.control import exceptions
@@ -67,6 +67,8 @@ def call_function(
         best = max(e.confidence for e in summary.events)
         if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
             best = confidence = Confidence.LOW
+        elif frame.path_divergence() is not None and _has_nothing_in_parts(frame, summary):
+            best = Confidence.LOW
         of_some = any(v.absent is not None for v in bound.values())
         if of_some and all(e.op == "forward" and e.hidden for e in summary.events):
             best = Confidence.LOW  # what only some ranks have is no model that the others have parts of
@@ -86,6 +88,13 @@ def call_function(
     if summary.hands_back in bound:
         return _handed_back(bound[summary.hands_back], summary)
     return through_calls.under_name(frame, instantiate(frame, summary, bound, pos), own)
+
+
+def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:
+    """Whether a call issues nothing unless what it is given is in parts, of which this file never speaks."""
+    if sharded_only.speaks_of_parts(frame.module):
+        return False
+    return sharded_only.only_for_sharded(frame.analysis, summary)
 
 
 def _handed_back(same: Value, summary: Summary) -> Value:

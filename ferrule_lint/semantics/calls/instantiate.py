@@ -151,9 +151,17 @@ def contexts_of(
                 out.append((parameter.name, Value(uniform=True, target=value.target)))
         elif value.agreed and value.observed is None and value.const is None and parameter.name in function.measures:
             out.append((parameter.name, Value(uniform=True, agreed=True)))
-        elif value.there and value.presence is None and parameter.default == f.Const("None"):
+        elif parameter.default == f.Const("None") and _is_there(value, parameter.name, function):
             out.append((parameter.name, Value(there=True)))
     return tuple(out)
+
+
+def _is_there(value: Value, name: str, function: FunctionInfo) -> bool:
+    """Whether an argument is no None: it is known to be there, or a text or number by which the function does not have
+    to do without (`if label is None: label = agreed_label()`)."""
+    if value.presence is not None:
+        return False
+    return value.there or (value.const not in (None, "None") and value.divergence is None and name in function.missed)
 
 
 def _is_told(value: Value, name: str, function: FunctionInfo, models: ModelSet) -> bool:

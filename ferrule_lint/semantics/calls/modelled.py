@@ -11,6 +11,7 @@ from ferrule_lint.semantics.calls.agreement import make_uniform
 from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.data import loaders
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Connective
 from ferrule_lint.semantics.domain.lattice import CONTAINED, UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import position, render, shown
@@ -36,6 +37,8 @@ def apply(
     axes, channel = group_axes(frame, model, arguments, receiver)
     local = model.if_sharded and frame.analysis.sharding.unknown is None
     if model.if_named and not any(frame.analysis.names.mentioning(name) for name in model.if_named):
+        local = True
+    if model.event == "trainer_loop" and _runs_alone(frame, e.func):
         local = True
     if model.wraps == "shards" and loaders.are_all(frame, arguments):
         local = True  # of a loader, `prepare` makes one that gives each rank its part
@@ -67,6 +70,15 @@ def apply(
     for argument in model.makes_uniform:
         make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return result_of(frame, model, arguments, receiver, axes, confidence)
+
+
+def _runs_alone(frame: Frame, func: f.Expr) -> bool:
+    """Whether a trainer has been made here for one device (`Trainer(devices=1)`), as for a test after the training."""
+    made = definition(frame, func.base) if type(func) is f.Attr else None
+    if type(made) is not f.Call:
+        return False
+    given = dict(made.keywords)
+    return given.get("devices") == f.Const("1") and given.get("num_nodes", f.Const("1")) == f.Const("1")
 
 
 def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:

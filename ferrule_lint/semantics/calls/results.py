@@ -132,6 +132,10 @@ def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver
 _OF_COPIES = re.compile(r"replica(te)?(?!\w*shard)", re.IGNORECASE)
 
 
+#: files that ranks save together
+_OF_CHECKPOINT = re.compile(r"checkpoint|ckpt|best_model", re.IGNORECASE)
+
+
 def _divergent(
     frame: Frame, model: CallModel, arguments: Arguments, receiver: Value | None, confidence: Confidence
 ) -> Value:
@@ -156,8 +160,9 @@ def _divergent(
         values = [*arguments.positional[:1], *([receiver] if receiver is not None else [])]
         own = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
         if own is not None and own.confidence > Confidence.LOW:
-            # every rank looks for a file of its own
-            return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+            # every rank looks for a file of its own; those of one checkpoint are all there, or none is
+            sure = Confidence.LOW if _OF_CHECKPOINT.search(render(e)) else Confidence.MEDIUM
+            return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(sure))
     asks = model.kind == "host" and type(e.func) is f.Attr and e.func.attr in ASKS and not frame.light
     if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):
         confidence = Confidence.LOW

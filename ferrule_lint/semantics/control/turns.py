@@ -57,6 +57,9 @@ def check(frame: Frame, divergence: Divergence, block: list[Term]) -> None:
         event, pos = occurrence.event, (occurrence.call or occurrence.event).pos
         if event.op in ALIKE or event.p2p or not overlap(divergence.axes, event.axes):
             continue
+        elsewhere = event.op == "forward" and event.hidden and event.path != frame.module.path
+        if event.assumed or elsewhere:
+            continue  # what is prepared one after another runs encoders of its own, more often than what is trained
         message = (
             f"`{event.op}` in a block that one rank runs before the others: they wait for it in front of the block"
         )

@@ -79,8 +79,8 @@ class FunctionInfo:
         self._returned_name: str | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self._called_on: frozenset[tuple[str, str]] | None = None
-        #: parameters that are compared with a text or something that has a name, and with a size, once asked for
-        self._told_apart: tuple[frozenset[str], frozenset[str]] | None = None
+        #: parameters that are compared with a text or something that has a name, with a size, and with None, once asked
+        self._told_apart: tuple[frozenset[str], frozenset[str], frozenset[str]] | None = None
         #: the last parts of the decorators' names: `lru_cache` of `@functools.lru_cache(None)`
         self.decorator_names = names = frozenset(map(called_name, facts.decorators))
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
@@ -154,7 +154,12 @@ class FunctionInfo:
         """Parameters that the function compares with the size of something."""
         return self._compared()[1]
 
-    def _compared(self) -> tuple[frozenset[str], frozenset[str]]:
+    @property
+    def missed(self) -> frozenset[str]:
+        """Parameters that the function compares with None."""
+        return self._compared()[2]
+
+    def _compared(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
         body = self.body
         if self._told_apart is None:
             given = {p.name for p in self.parameters}
@@ -166,13 +171,17 @@ class FunctionInfo:
                 if type(asked) is f.Name and asked.id in given
             ]
             named = frozenset(name for name, with_ in pairs if _has_a_name(with_))
-            self._told_apart = named, frozenset(name for name, with_ in pairs if _is_a_size(with_))
+            sized = frozenset(name for name, with_ in pairs if _is_a_size(with_))
+            self._told_apart = named, sized, frozenset(name for name, with_ in pairs if with_ == _NONE)
         return self._told_apart
 
     @property
     def display(self) -> str:
         """The function's dotted name as people write it."""
         return f"{self.module.name}.{self.qualname}".replace("@2", "").lstrip(".")
+
+
+_NONE = f.Const("None")
 
 
 def _is_a_size(expr: f.Expr) -> bool:

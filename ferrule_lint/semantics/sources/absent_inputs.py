@@ -30,9 +30,25 @@ _MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fa
 def of_parameter(frame: Frame, name: str) -> Confidence:
     """For a parameter of a module's method."""
     function = frame.function
-    if function is not None and (_is_one_of_two(function, name) or asked_only_to_infer(frame.analysis, function)):
+    if function is not None and (_is_one_of_two(function, name) or _infers(frame.analysis, function)):
         return Confidence.LOW
     return of_key(frame.analysis, name)
+
+
+def of_entry(analysis: Analysis, carrier: str, name: str) -> Confidence:
+    """For what a parameter carries under a key: options of attention and conditions of a generation are no batch."""
+    return Confidence.LOW if _OF_OPTIONS.search(carrier) else of_key(analysis, name)
+
+
+_OF_OPTIONS = re.compile(r"(attention|cond|conditioning|processor|control\w*)_kwargs$")
+
+
+def _infers(analysis: Analysis, function: FunctionInfo) -> bool:
+    """Whether a method says that it is asked to infer: also the `__call__` of an object that runs models without
+    gradients (a pipeline), to which a caller hands what it has."""
+    if function.name == "__call__" and function.owner is not None and function.turns_gradients_off:
+        return True
+    return asked_only_to_infer(analysis, function)
 
 
 def is_required(frame: Frame, parameter: f.Parameter) -> bool:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.lattice import UNIFORM, WORLD, Value
+from ferrule_lint.semantics.domain.text import dotted_name
 from ferrule_lint.semantics.sources import first_rank
 
 if TYPE_CHECKING:
-    from ferrule_lint.facts.types import Pos
     from ferrule_lint.semantics.walk.frame import Frame
 
 _RANK_VARIABLE = re.compile(r"(^|_)RANK$|PROCID$|LOCALID$")
@@ -29,10 +30,22 @@ def names_rank(const: str | None) -> bool:
     return _RANK_VARIABLE.search(name) is not None and _SETTING.search(name) is None
 
 
-def variable(frame: Frame, const: str | None, pos: Pos) -> Value:
+def variable(frame: Frame, const: str | None, pos: f.Pos) -> Value:
     """What a variable of the environment holds: ranks differ, the rest of it is taken as the same."""
     if const is None or not names_rank(const):
         return UNIFORM
     name = const.strip("'\"")
     divergence = frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank")
     return first_rank.named(Value(divergence=divergence), name)
+
+
+_ENVIRONMENT = frozenset(("os.environ", "environ"))
+_READS = frozenset(("os.getenv", "getenv", "os.environ.get", "environ.get"))
+
+
+def is_read(e: f.Expr) -> bool:
+    """Whether an expression is the text of a variable, as it is: its truth asks whether a launcher has set it, and
+    says nothing of the number that is in it (`"0"` is true)."""
+    if type(e) is f.Subscript:
+        return dotted_name(e.base) in _ENVIRONMENT
+    return type(e) is f.Call and dotted_name(e.func) in _READS

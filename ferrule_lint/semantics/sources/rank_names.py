@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _BARE = re.compile(r"_?rank", re.IGNORECASE)
 _OF_PROCESSES = re.compile(r"rank|dist|setup|world|slurm|mpi(_|$)|process|(^|_)init|(^|_)ddp", re.IGNORECASE)
 _OF_MATRICES = re.compile(r"matrix|lora|tensor_rank|adapter", re.IGNORECASE)
+#: what has a rank of its own: a low-rank adapter, a factorization
+_FACTORED = re.compile(r"lora|(^|_)(adapter|peft|svd|pca|cp_decomp|low_?rank|powersgd|factor)", re.IGNORECASE)
 
 
 def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
@@ -42,6 +44,11 @@ def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Val
     note = f"`{target.id}` is a rank, by its name"
     divergence = frame.source(frozenset(axes) or WORLD, "rank", target.pos, note, Confidence.MEDIUM)
     return first_rank.named(Value(divergence=divergence), target.id)
+
+
+def is_of_matrix(e: f.Attr) -> bool:
+    """Whether an attribute is the rank of a low-rank adapter or the like, and none of a process: `config.lora.rank`."""
+    return _BARE.fullmatch(e.attr) is not None and _FACTORED.search(last_name(e.base)) is not None
 
 
 def of_parameter(name: str) -> str:

@@ -167,7 +167,7 @@ def optional_entry(frame: Frame, given: f.Expr, key: str, pos: f.Pos) -> Diverge
     if frame.version(given.id) or all(p.name != given.id for p in function.parameters):
         return None
     note = f"the optional input '{key}' may be absent from the local batch"
-    return frame.source(DP, "structure", pos, note, absent_inputs.of_key(frame.analysis, key))
+    return frame.source(DP, "structure", pos, note, absent_inputs.of_entry(frame.analysis, given.id, key))
 
 
 def absent_from_sample(frame: Frame, sample: Value, text: str, pos: f.Pos) -> Divergence | None:
@@ -393,7 +393,7 @@ def is_world_size(name: str) -> bool:
 def _by_name(frame: Frame, e: f.Attr) -> Value | None:
     """By the naming convention for ranks."""
     axes = frame.models.convention("rank", e.attr)
-    if axes is None:
+    if axes is None or rank_names.is_of_matrix(e):
         return None
     where = rank_axes(frame, frozenset(axes), e)
     divergence = frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)
@@ -531,6 +531,14 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
         frame.self_writes[name] = merged if known is None else join2(known, merged)
 
 
+#: methods of modules that get what a checkpoint holds
+_RESTORE = frozenset({"set_extra_state", "load_state_dict", "_load_from_state_dict", "load_checkpoint"})
+
+
+def _restores(frame: Frame) -> bool:
+    return frame.function is not None and frame.function.name in _RESTORE
+
+
 def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) -> Value:
     """What a parameter holds as far as its name, annotation and default tell."""
     name = parameter.name
@@ -574,7 +582,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     named = frame.models.convention("data", name) is not None
     unmistakable = not annotation and frame.models.convention("tensor", name) is not None
     optional = frame.models.convention("optional", name) is not None
-    shared = frame.models.convention("uniform", name) is not None  # how far a generation is, say
+    # how far a generation is, say, and what a checkpoint holds
+    shared = frame.models.convention("uniform", name) is not None or _restores(frame)
     if not shared and (
         batch
         or unmistakable

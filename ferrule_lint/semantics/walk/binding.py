@@ -75,6 +75,12 @@ def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
     return expr
 
 
+def is_numbered(frame: Frame, expr: f.Expr) -> bool:
+    """Whether the first of what a loop binds is the number of the round: `enumerate(loader)`."""
+    expr = _counts(frame, _without_progress(expr))
+    return type(expr) is f.Call and last_name(expr.func) == "enumerate"
+
+
 def _same_name(a: f.Expr, b: f.Name) -> bool:
     return type(a) is f.Name and a.id == b.id
 

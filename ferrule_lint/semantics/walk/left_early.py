@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.trace import Trace, has_exit
 from ferrule_lint.semantics.gradients import meeting
@@ -57,9 +57,16 @@ def by_arm(frame: Frame, formula: Formula, arm: Trace, env: dict[str, Value], be
     divergent = next((c for c in around if divergence_of(c) is not None), None)
     if divergent is None:
         return
+    if kind == "continue" and divergent is not formula and _have_left(frame.loops[-1], divergent):
+        divergent = formula  # who is not here has left the round before: either way it is left as it was
     places = {p: value for p, value in env.items() if frame.versions.get(p, 0) > before}
     if places or kind == "continue":
         frame.loops[-1].ways.append(Way(kind, divergent, places, dict(env) if kind == "continue" else {}, frame.clock))
+
+
+def _have_left(rounds: Rounds, condition: Formula) -> bool:
+    """Whether those for whom a condition does not hold have ended their round by `continue`."""
+    return any(way.kind == "continue" and condition == negate(way.formula) for way in rounds.ways)
 
 
 def only_by_leaving(frame: Frame, target: f.Expr, why: Divergence) -> bool:

@@ -20,7 +20,7 @@ from ferrule_lint.semantics.domain.trace import Choice, Exit, Loop, Trace, choic
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.walk import by_hand, counters, divisible, kept_tests, left_early, same_modules, settings
 from ferrule_lint.semantics.walk.arms import is_uniform
-from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
+from ferrule_lint.semantics.walk.binding import bind, element_of, is_numbered, loop_term
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame, Round
 from ferrule_lint.semantics.walk.predicates import condition
@@ -45,7 +45,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
         iterable = iterable._replace(length=None, length_deps=NO_DEPS)
 
     def enter() -> None:
-        bind(frame, s.target, _batch_by_name(frame, s.target, element_of(frame, iterable, s.iterable)))
+        value = element_of(frame, iterable, s.iterable)
+        bind(frame, s.target, _batch_by_name(frame, s.target, value, is_numbered(frame, s.iterable)))
 
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
@@ -65,11 +66,14 @@ def for_loop(frame: Frame, s: f.For) -> None:
 _BATCH = re.compile(r"(^|_)(micro|mini)?_?batch$")
 
 
-def _batch_by_name(frame: Frame, target: f.Expr, value: Value) -> Value:
-    """`for batch in stream`: what a loop takes from something unknown and calls a batch is one."""
+def _batch_by_name(frame: Frame, target: f.Expr, value: Value, numbered: bool = False) -> Value:
+    """`for batch in stream`: what a loop takes from something unknown and calls a batch is one, but for the number of
+    the round (`for batch, (x, y) in enumerate(loader)`)."""
     if type(target) is f.Sequence and value.items is not None and len(value.items) == len(target.elements):
-        pairs = zip(target.elements, value.items, strict=True)
-        return value._replace(items=tuple(_batch_by_name(frame, t, v) for t, v in pairs))
+        pairs = enumerate(zip(target.elements, value.items, strict=True))
+        return value._replace(
+            items=tuple([v if numbered and not i else _batch_by_name(frame, t, v) for i, (t, v) in pairs])
+        )
     if type(target) is not f.Name or not _BATCH.search(target.id):
         return value
     if value.length is not None and value.data is not None and value.length.why == value.data.why:

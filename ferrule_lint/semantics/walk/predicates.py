@@ -28,7 +28,7 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks
-from ferrule_lint.semantics.sources import absent_inputs, first_rank
+from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.walk import both_ends, kept_tests
 from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
@@ -142,7 +142,9 @@ def trusted_to_agree(formula: Formula) -> Formula:
 
 
 _NEGATIVE = {"is not": "is", "!=": "==", "not in": "in", ">=": "<", ">": "<="}
-_ZERO = ("0", "1")
+#: whether a size is zero, asked by comparing it so with a number that is written out
+_NOTHING = frozenset((op, "0") for op in ("==", "!=", ">", "<=", "is")) | {("<", "1"), (">=", "1")}
+_MIRRORED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
 
 def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr) -> tuple[Formula, Value]:
@@ -210,7 +212,7 @@ def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:
 
 def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
     """A comparison whose outcome is known: two constants, or the number of ranks with 1."""
-    for number, other, sign in ((a, b, op), (b, a, {">": "<", "<": ">", ">=": "<=", "<=": ">="}.get(op, op))):
+    for number, other, sign in ((a, b, op), (b, a, _MIRRORED.get(op, op))):
         if number.world_size and other.const in ("0", "1", "2") and number.const is None:
             if sign in (">", "!=") and other.const in ("0", "1"):
                 return True
@@ -258,8 +260,8 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
     if divergence is not None and divergence.kind in ("structure", "data") and _is_needed(frame, left, key.pos):
         divergence = None
     if divergence is None and value.divergence is not None and value.divergence.kind not in ("data", "rank"):
-        # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular"
-        divergence = None if value.rank.startswith("#") else value.divergence
+        # a rank as such is a number everywhere; `rank=None` stands for "no rank in particular", and no clock is None
+        divergence = None if value.rank.startswith("#") or measured.is_there(value.divergence) else value.divergence
     if divergence is not None:
         note = f"whether `{shown(left)}` is there differs between ranks"
         if value.group is not None or MEMBERSHIP.search(last_name(left)):
@@ -320,11 +322,13 @@ def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
 
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
-    nothing = b.const in _ZERO or _is_size_of_nothing(right)
-    if not (nothing or a.const in _ZERO):
+    op = e.ops[0]
+    nothing = (op, b.const) in _NOTHING or _is_size_of_nothing(right)
+    mirrored = (_MIRRORED.get(op, op), a.const) in _NOTHING
+    if not (nothing or mirrored):
         a, b = _of_any_size(a), _of_any_size(b)
     values = [a, b]
-    for value, asked in ((a, nothing), (b, a.const in _ZERO)):
+    for value, asked in ((a, nothing), (b, mirrored)):
         if value.divergence is None and asked and value.emptiness is not None:
             step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
             return Value(divergence=value.emptiness.then(step)._replace(empty=True), deps=value.deps)

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, place_name, position
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import participation, surgery
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import aliases, attributes, divisible, kept_tests, left_early
+from ferrule_lint.semantics.walk import aliases, asserted, attributes, divisible, kept_tests, left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -155,6 +155,8 @@ def _assert(frame: Frame, s: f.Assert) -> None:
         stops = (Exit("raise", s.line),)
         frame.emit(Choice(formula, (), stops, frame.module.path, pos, shown(s.test), "assertion"))
     divisible.hold(frame, divisible.dealt_evenly(frame, s.test, True))
+    if not frame.attempts:
+        asserted.hold(frame, s.test)
 
 
 def _delete(frame: Frame, s: f.Delete) -> None:

@@ -7,6 +7,7 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import sharded_only
 from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known
 from ferrule_lint.semantics.domain.lattice import (
@@ -26,7 +27,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
-from ferrule_lint.semantics.sources import first_rank, parts
+from ferrule_lint.semantics.sources import environment, first_rank, parts
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -54,7 +55,8 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
         return Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS), UNKNOWN
     name = called_name(expr)
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
-    if name and frame.models.convention("initialized", name) is not None and value.divergence is None and not closed:
+    told = name and frame.models.convention("initialized", name) is not None and value.divergence is None
+    if told and not closed and not _is_of_parts(frame, expr):
         return Known(True), Value(uniform=True, const="True")
     if value.const is not None and value.divergence is None and not value.deps and not is_member(value.const):
         truth = value.const not in ("None", "False", "0", "0.0", "''", '""', "b''")
@@ -64,6 +66,8 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     surely = value.presence is None and value.divergence is None
     if surely and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
         return Known(True), Value(uniform=True, const="True")
+    if environment.is_read(definition(frame, expr)):
+        return Atom("=" + frame.key(expr), None, NO_DEPS), Value(uniform=True)
     asked = first_rank.truth(value)
     if asked is not None:
         return asked, value.plain()._replace(types=NOTHING, rank=first_rank.of(asked))
@@ -88,6 +92,13 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
     return atom_of(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
+
+
+def _is_of_parts(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a flag that may be called after the job (`is_distributed`) holds whether a module is in parts."""
+    if type(expr) is not f.Name or frame.function is None or not frame.version(expr.id):
+        return False
+    return sharded_only.asks(frame.analysis, frame.function, expr) is not None
 
 
 def _nothing_in(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:

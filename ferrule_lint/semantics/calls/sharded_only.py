@@ -1,0 +1,127 @@
+"""Functions that communicate only if what they are given is in parts: `if isinstance(model, FSDP): barrier()`.
+
+A helper that saves any model gathers a sharded one and writes any other as it is. A program that calls it on one rank
+alone is wrong about the first kind and right about the second; one that never speaks of shards has the second.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.text import called_name, last_name, position
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, ends, parts
+from ferrule_lint.semantics.project.entities import FunctionInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.domain.summary import Summary
+    from ferrule_lint.semantics.project.entities import ModuleInfo
+
+#: classes of what is in parts
+_IN_PARTS = re.compile(r"FSDP(Module)?|FullyShardedDataParallel|D(istributed)?Tensor|Shard(ed)?Tensor")
+#: functions that tell what is
+_TELLS = re.compile(r"_?(is|has|uses?)_(a_)?(fsdp\d?|dtensors?|sharded)(_(model|module|tensor|param|wrapped))?")
+#: who speaks of these may have something in parts
+_SPEAKS = re.compile(
+    r"fsdp|fully_?shard|d_?tensor|shard_?tensor|distribute_|deep_?speed|parallelize_|device_?mesh", re.I
+)
+_DEEPEST = 4
+_FALSE, _TEXT = f.Const("False"), ("'DTensor'", '"DTensor"')
+
+
+def speaks_of_parts(module: ModuleInfo) -> bool:
+    """Whether a file says anything of modules or tensors in parts."""
+    imported = (dotted for dotted, _ in module.imports.values())
+    return any(map(_SPEAKS.search, module.mentions)) or any(map(_SPEAKS.search, imported))
+
+
+def only_for_sharded(analysis: Analysis, summary: Summary, depth: int = 0) -> bool:
+    """Whether all that a function issues stands under a test whether something is in parts."""
+    function = summary.function
+    if function is None or depth > _DEEPEST:
+        return False
+    asked = dict(_tests(analysis, function))
+    return _covered(analysis, summary.trace, asked, depth) is not None
+
+
+def _covered(analysis: Analysis, trace: Trace, asked: dict[f.Pos, bool], depth: int) -> bool | None:
+    """None: something is issued by those who have nothing in parts; else whether these have left at the end."""
+    for term in trace:
+        if type(term) is Event:
+            return None
+        if type(term) is CallTerm:
+            if term.summary.events and not only_for_sharded(analysis, term.summary, depth + 1):
+                return None
+        elif type(term) is Choice and term.pos in asked:
+            without = term.orelse if asked[term.pos] else term.body
+            left = _covered(analysis, without, asked, depth)
+            if left is None or left or ends(without):
+                return left if left is None else True
+        elif type(term) is Choice:
+            for arm in (term.body, term.orelse):
+                if _covered(analysis, arm, asked, depth) is None:
+                    return None
+        elif _covered(analysis, parts(term), asked, depth) is None:
+            return None
+    return False
+
+
+def _tests(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[f.Pos, bool]]:
+    """The tests of a function that ask it, by their places, and whether they are true of what is in parts."""
+    for s in statements(function.body):
+        pos = position(s.test) if type(s) is f.If else None
+        if type(s) is f.If and pos is not None:
+            answer = asks(analysis, function, s.test)
+            if answer is not None:
+                yield pos, answer
+
+
+def asks(analysis: Analysis, function: FunctionInfo, test: f.Expr, deep: bool = True) -> bool | None:
+    """Whether a test is true of what is in parts (True), or of anything else (False); None: it asks something else."""
+    if type(test) is f.Not:
+        inner = asks(analysis, function, test.operand, deep)
+        return None if inner is None else not inner
+    if type(test) is f.BoolOp:
+        wanted = test.op == "and"  # `a and sharded` is false of what is not, `a or not sharded` true
+        found = any(asks(analysis, function, value, deep) is wanted for value in test.values)
+        return wanted if found else None
+    if type(test) is f.Compare and test.ops == ("==",):
+        return True if any(type(x) is f.Const and x.text in _TEXT for x in test.rights) else None
+    if type(test) is f.Name and deep:
+        made = [v for s in statements(function.body) if (v := _assigned(s, test.id)) is not None and v != _FALSE]
+        return True if made and all(asks(analysis, function, v, deep=False) for v in made) else None
+    return _of_call(analysis, function, test, deep) if type(test) is f.Call else None
+
+
+def _of_call(analysis: Analysis, function: FunctionInfo, test: f.Call, deep: bool) -> bool | None:
+    name = called_name(test)
+    if name == "isinstance" and len(test.args) == 2:
+        classes = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
+        return True if all(_IN_PARTS.fullmatch(last_name(c)) for c in classes) else None
+    if name in ("any", "all") and len(test.args) == 1 and type(test.args[0]) is f.Comprehension:
+        elements = test.args[0].elements
+        return True if elements and asks(analysis, function, elements[0], deep) else None
+    if _TELLS.fullmatch(name):
+        return True
+    told = analysis.names.resolve(test.func, function.module)
+    if type(told) is not FunctionInfo or told is function or not _IN_PARTS_SOMEWHERE.intersection(_names(told)):
+        return None
+    returned = [s.value for s in statements(told.body) if type(s) is f.Return and s.value is not None]
+    return True if any(asks(analysis, told, value, deep=False) for value in returned) else None
+
+
+_IN_PARTS_SOMEWHERE = frozenset({"FSDP", "FSDPModule", "FullyShardedDataParallel", "DTensor", "ShardTensor"})
+
+
+def _names(function: FunctionInfo) -> set[str]:
+    return {last_name(node) for node in walk(function.body) if type(node) is f.Name or type(node) is f.Attr}
+
+
+def _assigned(s: object, name: str) -> f.Expr | None:
+    if type(s) is not f.Assign or s.value is None:
+        return None
+    return s.value if any(type(t) is f.Name and t.id == name for t in s.targets) else None
