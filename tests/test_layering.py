@@ -84,8 +84,7 @@ ALLOWED = {
 #: libraries -> the only parts that may import them
 RESERVED = {
     "ast": {"frontend"},
-    # `frontend` for f-strings of a newer Python only
-    "libcst": {"flagger", "fixes", "frontend"},
+    "libcst": {"flagger", "fixes"},
     "rich": {"reporters", "cli"},
     "click": {"cli"},
     "pathspec": {"project"},

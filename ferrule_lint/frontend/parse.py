@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 import warnings
 
@@ -17,29 +16,14 @@ def parse(source: bytes) -> ast.Module:
             warnings.simplefilter("ignore")  # invalid escapes in the linted code are its owner's business
             return ast.parse(source)
     except SyntaxError as error:
-        newer = _as_newer(source) if sys.version_info < (3, 12) else None
-        if newer is not None:
-            return newer
-        raise SourceError(error.lineno or 0, error.msg or "invalid syntax") from None
+        raise SourceError(error.lineno or 0, _reason(error.msg or "invalid syntax")) from None
     except (ValueError, LookupError) as error:  # null bytes, an unknown coding line, bytes that are not the coding's
         raise SourceError(0, str(error)) from None
     except (RecursionError, MemoryError):
         raise SourceError(0, "nested too deeply to parse") from None
 
 
-def _as_newer(source: bytes) -> ast.Module | None:
-    """The tree of a file whose f-strings are those of a newer Python than this one."""
-    if not _FORMATTED.search(source):
-        return None
-    from ferrule_lint.frontend import newer  # the concrete parser is asked for such files only
-
-    rewritten = newer.rewritten(source)
-    if rewritten is None or rewritten == source:
-        return None
-    try:
-        return ast.parse(rewritten)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-
-
-_FORMATTED = re.compile(rb"\b([fF][rR]?|[rR][fF])[\"']")
+def _reason(message: str) -> str:
+    """What the parser says. What it rejects in an f-string is most often what later ones take (PEP 701)."""
+    newer = message.startswith("f-string") and sys.version_info < (3, 12)
+    return f"{message} (the linter runs on Python 3.11; from 3.12 on this may be legal)" if newer else message
