@@ -25,7 +25,7 @@ from ferrule_lint.semantics.domain.lattice import (
     join,
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.domain.text import last_name, position, render, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
@@ -320,11 +320,17 @@ def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
     return length if length is not None and length.kind == "rank" else None
 
 
+def _asks_for_nothing(size: f.Expr, op: str, number: Value) -> bool:
+    """Whether a comparison tells a rank that has nothing from others. A tensor is asked whether it has more than one
+    row (`x.shape[0] > 1`) for the sake of its layout; of items it parts ranks with none from those with some."""
+    return (op, number.const) in _NOTHING or (number.const == "1" and called_name(size) == "len")
+
+
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
     op = e.ops[0]
-    nothing = (op, b.const) in _NOTHING or _is_size_of_nothing(right)
-    mirrored = (_MIRRORED.get(op, op), a.const) in _NOTHING
+    nothing = _asks_for_nothing(left, op, b) or _is_size_of_nothing(right)
+    mirrored = _asks_for_nothing(right, _MIRRORED.get(op, op), a)
     if not (nothing or mirrored):
         a, b = _of_any_size(a), _of_any_size(b)
     values = [a, b]
