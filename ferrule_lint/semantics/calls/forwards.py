@@ -63,7 +63,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
     value = (result or Value())._replace(data=data) if result is None or result.data is None else result
-    trains_nothing = role == "leaf" or (not modules and not role and _attends(arguments.expr))
+    trains_nothing = role == "leaf" or (not modules and role in ("", "module") and _attends(arguments.expr))
     return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value)
 
 

@@ -15,7 +15,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence import ends
 from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference
 from ferrule_lint.semantics.divergence.evidence import explain
-from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues
+from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues, mentions
 from ferrule_lint.semantics.domain.conditions import Atom, atoms
 from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, Divergence
 from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit, parts
@@ -114,7 +114,7 @@ def _compared(
                 continue
             one, other = {**settings, **a}, {**settings, **b}
             # without settings that is what has been compared just now
-            if not settings or _differ(question, root, one, other, by_presence):
+            if not settings or _differ(question, root, one, other, by_presence, surely=same):
                 found = explain(root, choice, one, other, question.fresh())
                 if found is not None:
                     return found
@@ -183,12 +183,23 @@ def _settings_of(choices: Iterable[Choice]) -> set[str]:
     return {a.key for o in choices for a in atoms(o.formula) if a.divergence is None}
 
 
-def _differ(question: Comparison, root: Trace, a: Mapping[str, bool], b: Mapping[str, bool], by_presence: bool) -> bool:
-    """Whether two ranks issue different events, or it would take too long to tell."""
+def _differ(
+    question: Comparison,
+    root: Trace,
+    a: Mapping[str, bool],
+    b: Mapping[str, bool],
+    by_presence: bool,
+    *,
+    surely: bool,
+) -> bool:
+    """Whether two ranks issue different events, or it would take too long to tell. `surely`: whatever other tests say
+    that both share, since these may depend on those which have been answered (`kind != OLD`, `kind == NEW`)."""
     first, second = question.fresh(), question.fresh()
     x, y = first.signature(root, (), a), second.signature(root, (), b)
     if first.exhausted or second.exhausted:
-        return True
+        return not surely
+    if surely and (mentions(x, "either") or mentions(y, "either")):
+        return False
     return x is not RAISES and y is not RAISES and not alike(x, y, by_presence)
 
 
