@@ -8,6 +8,7 @@ that ends in silence.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -147,9 +148,29 @@ def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
         outside = _settings_of([o for o in choices if id(o) not in inside])
     # an exit in here may be taken under the same setting that decides over what comes elsewhere, and in another round
     # of a loop the settings that led here are what they were
-    nearest = (asked & others, leaving & outside, _settings_of(_around(root, choice) or ()))
+    again = {key for key in asked if key in others or not _ruled_out(key, others).isdisjoint(others)}
+    nearest = (again, leaving & outside, _settings_of(_around(root, choice) or ()))
     keys = list(dict.fromkeys(key for some in nearest for key in sorted(some)))[:MOST_SETTINGS]
-    return [dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys))]
+    found = (dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys)))
+    return [_with_ruled_out(settings, asked | others) for settings in found]
+
+
+#: the key of a test whether something is one of several: a text, a number, a member of an Enum
+_IS_ONE_OF = re.compile(r"(.+) == (?:'[^']*'|\"[^\"]*\"|-?\d+|[\w.]*\.[A-Z][A-Z0-9_]*)")
+
+
+def _ruled_out(key: str, others: Iterable[str]) -> set[str]:
+    """Of other tests, those that fail where this one holds: `kind == "new"` where `kind == "old"`."""
+    one = _IS_ONE_OF.fullmatch(key)
+    if one is None:
+        return set()
+    return {o for o in others if o != key and (m := _IS_ONE_OF.fullmatch(o)) is not None and m[1] == one[1]}
+
+
+def _with_ruled_out(settings: dict[str, bool], others: Iterable[str]) -> dict[str, bool]:
+    """Settings, and what follows from those that hold."""
+    gone = {o for key, holds in settings.items() if holds for o in _ruled_out(key, others)}
+    return {**dict.fromkeys(sorted(gone), False), **settings}
 
 
 def _behind(trace: Trace, choice: Choice) -> Trace | None:
