@@ -35,7 +35,7 @@ KNOWN = {
     (
         "added-else",
         "tests/dataflow/guesses.md:276",
-    ): "that ranks which raise hand nothing back is told behind the `if` only",
+    ): "that ranks which raise hand nothing back is told of no `else`",
     ("two-assignments", "tests/dataflow/loops.md:428"): "which context is entered is told of `a if b else c` only",
     ("iterator", "tests/dataflow/loops.md:1760"): "that a loop takes one round is told of `for` loops only",
 }
