@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = {"FER001", "FER002"}
 #: (code or folder, entry point) of examples that cannot be played, and why
 NOT_PLAYED: dict[tuple[str, str], str] = {
-    ("FER402", "start"): "two ranks that claim one place never meet, so there is no job in which anything could be watched",
+    ("FER402", "start"): "two ranks that claim one place never meet: there is no job to be watched",
 }
 
 
