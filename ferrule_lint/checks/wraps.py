@@ -28,7 +28,7 @@ def with_wraps(analysis: Analysis, finding: Finding) -> Finding:
 
 def _step(analysis: Analysis, event: EventSite, path: str) -> Step | None:
     sharding, backward = analysis.sharding, event.op == "backward"
-    info = _class(analysis, event.module)
+    info = analysis.names.class_of_id(event.module)
     site = sharding.reducing_site(path) if backward else sharding.site(info, path)
     if site is None:
         return None
@@ -39,7 +39,7 @@ def _step(analysis: Analysis, event: EventSite, path: str) -> Step | None:
 
 def _what(analysis: Analysis, site: WrapSite, info: ClassInfo | None) -> str:
     """What a call does to a module of this class."""
-    given = _class(analysis, site.given)
+    given = analysis.names.class_of_id(site.given)
     if given is None or info is None:
         return "wraps a module whose class cannot be told: it may be this one"
     if given.id == info.id:
@@ -49,10 +49,3 @@ def _what(analysis: Analysis, site: WrapSite, info: ClassInfo | None) -> str:
     if info in analysis.names.mro(given):
         return f"wraps `{given.name}`, which inherits from `{info.name}`"
     return f"wraps `{given.name}`, and `{info.name}` in it"
-
-
-def _class(analysis: Analysis, name: str) -> ClassInfo | None:
-    """The class of an id."""
-    path, _, qualname = name.rpartition(":")
-    module = analysis.names.modules.get(path)
-    return None if module is None else module.classes.get(qualname)

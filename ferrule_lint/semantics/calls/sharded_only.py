@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import called_name, last_name, position
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.text import called_name, last_name, position, words
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, ends, parts
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
@@ -108,17 +108,13 @@ def _of_call(analysis: Analysis, function: FunctionInfo, test: f.Call, deep: boo
     if _TELLS.fullmatch(name):
         return True
     told = analysis.names.resolve(test.func, function.module)
-    if type(told) is not FunctionInfo or told is function or not _IN_PARTS_SOMEWHERE.intersection(_names(told)):
+    if type(told) is not FunctionInfo or told is function or not _IN_PARTS_SOMEWHERE.intersection(words(told.body)):
         return None
     returned = [s.value for s in statements(told.body) if type(s) is f.Return and s.value is not None]
     return True if any(asks(analysis, told, value, deep=False) for value in returned) else None
 
 
 _IN_PARTS_SOMEWHERE = frozenset({"FSDP", "FSDPModule", "FullyShardedDataParallel", "DTensor", "ShardTensor"})
-
-
-def _names(function: FunctionInfo) -> set[str]:
-    return {last_name(node) for node in walk(function.body) if type(node) is f.Name or type(node) is f.Attr}
 
 
 def _assigned(s: object, name: str) -> f.Expr | None:

@@ -65,10 +65,8 @@ class Hierarchy:
         reads = self._analysis.names.reads
         reads.ask("heirs", cls)
         if cls not in self._has_heirs:
-            path, _, name = cls.rpartition(":")
             with reads.apart():
-                module = self._analysis.names.modules.get(path)
-                info = module.classes.get(name) if module is not None else None
+                info = self._analysis.names.class_of_id(cls)
                 self._has_heirs[cls] = info is not None and len(self.below(info)) > MOST_HEIRS
         return self._has_heirs[cls]
 

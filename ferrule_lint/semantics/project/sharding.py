@@ -202,9 +202,8 @@ class Sharding:
         modules = self._analysis.names.modules
         wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
         trained = training.trains(modules.values())
-        for path in sorted(
-            modules, key=lambda path: (is_test(path), path)
-        ):  # a class is shown where it is wrapped to be used
+        # tests come last: of several places that wrap a class, the first is shown
+        for path in sorted(modules, key=lambda path: (is_test(path), path)):
             module = modules[path]
             if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
                 for owner, calls in module.calls():
