@@ -36,6 +36,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
         "optional",
         "ragged",
         "tokens",
+        "content",
         "tensor",
         "loader",
         "module",

@@ -593,7 +593,10 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         or (not annotation and (_is_first_input(frame, parameter) or _is_matched(frame, parameter)))
     ):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
-        data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch)
+        # what comes from the batch has its names; any other tensor in a module may be a state that ranks share
+        told = batch or optional or frame.models.convention("content", name) is not None
+        sure = Confidence.MEDIUM if told else Confidence.LOW
+        data = frame.source(DP, "data", pos, note, sure)._replace(assumed=not batch)
         value = value._replace(data=data)
         function = frame.function
         if (
