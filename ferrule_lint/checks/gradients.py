@@ -53,7 +53,8 @@ def _partly_used(
     here or under one of its sources."""
     path = frame.module.path
     owner = frame.self_class if frame.in_module else None
-    some_module = owner is not None and not frame.analysis.sharding.is_surely_wrapped(owner)
+    surely = owner is not None and frame.analysis.sharding.is_surely_wrapped(owner)
+    some_module = owner is not None and not surely
     seen: set[tuple[str, bool]] = set()
     for used in frame.partly_used:
         divergence = used.divergence
@@ -84,7 +85,8 @@ def _partly_used(
         # two guesses: that a rank may have nothing, and that the gradients of this module are shared; a layer that
         # looks for empty inputs itself expects them
         nothing = divergence.empty or divergence.kind == "structure"
-        least = Confidence.LOW if nothing and some_module and used.calls and base != OWN else Confidence.MEDIUM
+        guessed = (nothing and some_module and used.calls and base != OWN) or (divergence.kind != "data" and not surely)
+        least = Confidence.LOW if guessed else Confidence.MEDIUM
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")
         steps = [decides, *partly_used.steps(used, path)]
