@@ -43,7 +43,12 @@ def place(occurrence: Occurrence) -> tuple[str, Pos]:
 
 
 def confidence_of(divergence: Divergence, occurrences: Sequence[Occurrence]) -> Confidence:
-    """The weakest link: the source, or the surest of the events (through the call that leads to it)."""
+    """The weakest link: the source, or the surest of the events (through the call that leads to it).
+
+    That some tensor of a module differs, and that the module is sharded: of two guesses one is wrong.
+    """
+    if divergence.unnamed and all(o.event.assumed for o in occurrences):
+        return Confidence.LOW
     best = max(min(o.event.confidence, o.call.confidence if o.call else Confidence.HIGH) for o in occurrences)
     return min(divergence.confidence, best)
 

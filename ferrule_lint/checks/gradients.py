@@ -53,8 +53,7 @@ def _partly_used(
     here or under one of its sources."""
     path = frame.module.path
     owner = frame.self_class if frame.in_module else None
-    surely = owner is not None and frame.analysis.sharding.is_surely_wrapped(owner)
-    some_module = owner is not None and not surely
+    some_module = owner is not None and not frame.analysis.sharding.is_surely_wrapped(owner)
     seen: set[tuple[str, bool]] = set()
     for used in frame.partly_used:
         divergence = used.divergence
@@ -75,6 +74,8 @@ def _partly_used(
             and not _decided_here(frame, divergence.why[0])
         ):
             continue  # the module gives nothing back for an input that is not there: FER107 is about that
+        if partly_used.is_kept_by_hand(frame.module, base.rpartition(".")[2]):
+            continue
         seen.add((base, of_host))
         what = f"an output of `{base}`" if part or used.output.startswith("=") else f"the output of `{base}`"
         if base == OWN:
@@ -85,7 +86,9 @@ def _partly_used(
         # two guesses: that a rank may have nothing, and that the gradients of this module are shared; a layer that
         # looks for empty inputs itself expects them
         nothing = divergence.empty or divergence.kind == "structure"
-        guessed = (nothing and some_module and used.calls and base != OWN) or (divergence.kind != "data" and not surely)
+        guessed = (nothing and some_module and used.calls and base != OWN) or (
+            (divergence.kind != "data" or divergence.unnamed) and (some_module or owner is None) and not _wraps(frame)
+        )
         least = Confidence.LOW if guessed else Confidence.MEDIUM
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")
@@ -108,6 +111,12 @@ def _partly_used(
             ),
             events=tuple(EventSite("backward", path, p[0], p[1], ("dp",), True) for p in (used.calls or (used.end,))),
         )
+
+
+def _wraps(frame: Frame) -> bool:
+    """Whether the file itself wraps something whose gradients are reduced."""
+    site = frame.analysis.sharding.reducing_site(frame.module.path)
+    return site is not None and site.path == frame.module.path
 
 
 def _decided_here(frame: Frame, source: Step) -> bool:

@@ -313,7 +313,7 @@ def _confirmed(result: Value) -> Value:
     """A result that the function took for local data by a parameter's name, where local data was passed."""
 
     def sure(divergence: Divergence | None) -> Divergence | None:
-        return divergence and divergence._replace(assumed=False)
+        return divergence and divergence._replace(assumed=False, unnamed=False)
 
     return result._replace(data=sure(result.data), divergence=sure(result.divergence), length=sure(result.length))
 

@@ -95,6 +95,8 @@ class Divergence(NamedTuple):
     member: bool = False
     #: rests on nothing but the name of a parameter
     assumed: bool = False
+    #: and that name says little of what it holds: `x`, `hidden_states`
+    unnamed: bool = False
     #: only under a setting that is not known
     partial: bool = False
     #: that there may be nothing at all is what differs
@@ -287,7 +289,7 @@ def worse(a: Divergence | None, b: Divergence | None) -> Divergence | None:
         return a or b
     if a is b:
         return a
-    best = b if b.confidence > a.confidence else a
+    best = b if (b.confidence, a.unnamed) > (a.confidence, b.unnamed) else a
     if a.axes == b.axes and a.partial == b.partial:
         return best
     member = best.member if a.axes == b.axes else a.member and b.member

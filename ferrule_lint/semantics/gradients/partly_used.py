@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.domain.lattice import (
     EVERY,
@@ -15,9 +16,11 @@ from ferrule_lint.semantics.domain.lattice import (
     Value,
     covered,
 )
+from ferrule_lint.semantics.domain.text import words
 from ferrule_lint.semantics.gradients.participation import combined
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
@@ -104,6 +107,23 @@ def _used(frame: Frame, entry: Partly, end: f.Pos, is_returned: bool) -> PartlyU
     calls = tuple(pos for _, pos in sorted(found, key=lambda c: c[0]))
     has_stand_in = any(not real for real, _ in found)
     return PartlyUsed(entry.output, entry.divergence, entry.at, end, is_returned, calls, has_stand_in)
+
+
+def is_kept_by_hand(module: ModuleInfo, name: str) -> bool:
+    """Whether a file multiplies parameters of a module by zero: `y += 0.0 * self.embed.weight.sum()` gives them a
+    backward on every rank, whatever becomes of its output."""
+    said = (frozenset(words(zeroed)) for _, body in module.bodies() for zeroed in _zeroed(body))
+    return any(name in names and not names.isdisjoint(_PARAMETERS) for names in said)
+
+
+def _zeroed(body: f.Body) -> Iterator[f.Expr]:
+    for node in walk(body):
+        if type(node) is f.Op and node.kind == "Mult" and any(part in _ZEROS for part in node.operands):
+            yield from node.operands
+
+
+_PARAMETERS = frozenset({"weight", "bias", "parameters", "named_parameters"})
+_ZEROS = (f.Const("0"), f.Const("0.0"))
 
 
 def steps(used: PartlyUsed, path: str) -> Iterator[Step]:

@@ -332,7 +332,9 @@ class Sharding:
             self._add(self._classes if shards else self._reduced, info, confidence, of_class, 0)
 
     def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
-        """`fully_shard(nn.Linear(8, 8))`: a layer of a library, which says nothing of the project's modules."""
+        """`fully_shard(nn.Linear(8, 8).cuda())`: a layer of a library, which says nothing of the project's modules."""
+        while type(expr) is f.Call and type(expr.func) is f.Attr and type(expr.func.base) is f.Call:
+            expr = expr.func.base
         made = self._analysis.names.resolve(expr.func, module) if type(expr) is f.Call else None
         return type(made) is External and made.dotted.startswith("torch.nn.")
 

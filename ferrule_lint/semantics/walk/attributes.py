@@ -580,6 +580,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
+    matched = not annotation and _is_matched(frame, parameter)
     unmistakable = not annotation and frame.models.convention("tensor", name) is not None
     optional = frame.models.convention("optional", name) is not None
     # how far a generation is, say, and what a checkpoint holds
@@ -590,13 +591,13 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         or (named and (in_module or tensor))
         or (tensor and in_module)
         or (optional and in_module)
-        or (not annotation and (_is_first_input(frame, parameter) or _is_matched(frame, parameter)))
+        or matched
+        or (not annotation and _is_first_input(frame, parameter))
     ):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         # what comes from the batch has its names; any other tensor in a module may be a state that ranks share
-        told = batch or optional or frame.models.convention("content", name) is not None
-        sure = Confidence.MEDIUM if told else Confidence.LOW
-        data = frame.source(DP, "data", pos, note, sure)._replace(assumed=not batch)
+        told = batch or optional or matched or frame.models.convention("content", name) is not None
+        data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch, unnamed=not told)
         value = value._replace(data=data)
         function = frame.function
         if (
