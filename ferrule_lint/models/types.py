@@ -149,7 +149,8 @@ class Convention:
     `what`: "axis" (a group / mesh / rank name tells its axes), "rank" (a value that differs by rank), "uniform" (a
     flag or count that is the same everywhere: world sizes, configuration), "initialized" (true once there is more
     than one rank), "batch" (a parameter holding a local batch), "data" (a tensor of local data in a module's
-    forward), "optional" (an input some batches lack), "ragged" (padded to a length that the local batch decides),
+    forward), "content" (one that a batch holds, and not what a layer has made of it), "optional" (an input some
+    batches lack), "ragged" (padded to a length that the local batch decides),
     "tokens" (the same, if it is sliced by one token), "tensor" (of the local batch wherever it is a parameter),
     "loader" (yields local batches), "module" (a module), "group" (a process group), "local_size" (an attribute
     holding the size of the local batch).
