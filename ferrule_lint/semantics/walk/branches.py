@@ -76,7 +76,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     pos = position(written) or (s.line, s.column, s.line, s.column)
     if stage_values.is_stage_test(formula):
         frame.stage_tests.add(pos[:2])
-    if body and _made_on_first_use(frame, s):
+    if body and (_made_on_first_use(frame, s) or _is_way_by_name(frame, s.test)):
         body = weakened(body)
     if body and _is_default(frame, s):
         body = weakened(body, lambda e: e.op == "forward")
@@ -160,6 +160,18 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
     """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
     tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
     return any(_is_first_use(frame, test, s.body) for test in tests)
+
+
+def _is_way_by_name(frame: Frame, test: f.Expr) -> bool:
+    """`if kwargs.get("cache") == "paged"`: another way to do it for those who ask for it by name. Who calls the function
+    mostly does not, and what passes its own `**kwargs` on cannot be told to."""
+    if type(test) is not f.Compare or test.ops != ("==",) or type(test.left) is not f.Call:
+        return False
+    of, asked = test.left.func, test.rights[0]
+    if type(of) is not f.Attr or of.attr != "get" or type(asked) is not f.Const or asked.text[:1] not in ("'", '"'):
+        return False
+    given = frame.function.parameters if frame.function is not None else ()
+    return any(p.kind == "**" and p.name == place_name(of.base) for p in given)
 
 
 def _refuses(body: f.Body) -> bool:
