@@ -79,7 +79,12 @@ class Names:
         roots = [m for m in candidates if self._starts_at_root(m, dotted)]
         if not roots:
             return None
-        return max(roots, key=lambda m: (_shared(m.parts, near.parts), -len(m.parts), m.path))
+        best = max(roots, key=lambda m: (_shared(m.parts, near.parts), -len(m.parts), m.path))
+        if len(roots) == len(candidates) or _is_above(best, dotted, near):
+            return best
+        # another program of the repository has such a file as well, and this one is started from within its package
+        own = [m for m in candidates if _is_above(m, dotted, near)]
+        return max(own, key=lambda m: len(m.parts), default=best)
 
     def _starts_at_root(self, module: ModuleInfo, dotted: str) -> bool:
         length = dotted.count(".") + 1
@@ -238,3 +243,9 @@ def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:
             break
         n += 1
     return n
+
+
+def _is_above(module: ModuleInfo, dotted: str, near: ModuleInfo) -> bool:
+    """Whether an import of a module by this name starts from a folder that a file lies in."""
+    base = module.parts[: len(module.parts) - dotted.count(".") - 1]
+    return near.parts[: len(base)] == base
