@@ -53,7 +53,7 @@ def _partly_used(
     here or under one of its sources."""
     path = frame.module.path
     owner = frame.self_class if frame.in_module else None
-    some_module = owner is not None and not frame.analysis.sharding.is_surely_wrapped(owner)
+    surely = owner is not None and frame.analysis.sharding.is_surely_wrapped(owner)
     seen: set[tuple[str, bool]] = set()
     for used in frame.partly_used:
         divergence = used.divergence
@@ -83,13 +83,8 @@ def _partly_used(
         message = f"{what} reaches the loss on some ranks only: the others have no backward for it"
         place = used.calls[0] if used.has_stand_in else used.at
         place = place or (used.calls[0] if used.calls and used.returned else used.end)
-        # two guesses: that a rank may have nothing, and that the gradients of this module are shared; a layer that
-        # looks for empty inputs itself expects them
-        nothing = divergence.empty or divergence.kind == "structure"
-        guessed = (nothing and some_module and used.calls and base != OWN) or (
-            (divergence.kind != "data" or divergence.unnamed) and (some_module or owner is None) and not _wraps(frame)
-        )
-        least = Confidence.LOW if guessed else Confidence.MEDIUM
+        guess = _is_guess(frame, used, base, surely)
+        least = Confidence.LOW if guess else Confidence.MEDIUM
         last = divergence.why[-1]
         decides = Step("condition", last.path, last.line, last.column, "decides which way is taken")
         steps = [decides, *partly_used.steps(used, path)]
@@ -111,6 +106,20 @@ def _partly_used(
             ),
             events=tuple(EventSite("backward", path, p[0], p[1], ("dp",), True) for p in (used.calls or (used.end,))),
         )
+
+
+def _is_guess(frame: Frame, used: partly_used.PartlyUsed, base: str, surely: bool) -> bool:
+    """Whether two things are guessed: that ranks differ there, and that the gradients of this module are shared, where
+    its class is not `surely` seen to be wrapped."""
+    divergence = used.divergence
+    if surely:
+        return False
+    nothing = divergence.empty or divergence.kind == "structure"
+    if nothing and frame.in_module and frame.self_class is not None and used.calls and base != OWN:
+        return True  # a layer that looks for empty inputs itself expects them
+    told = divergence.kind == "data" and not divergence.unnamed
+    # who runs a stand-in knows that the gradients are shared
+    return not told and not used.has_stand_in and not _wraps(frame)
 
 
 def _wraps(frame: Frame) -> bool:
