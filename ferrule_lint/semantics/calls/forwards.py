@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import DP, Divergence, Value, worse
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, Event
 from ferrule_lint.semantics.gradients import leaves, participation, partly_used
 from ferrule_lint.semantics.project.programs import of_one_process
@@ -50,7 +50,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
     accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
     if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
-        confidence, cls = _sharded(frame, function, role)
+        confidence, cls = _sharded(frame, function, role, arguments.expr.func)
         if confidence is not None:
             confidence = Confidence.LOW if function.absent is not None else confidence  # the others have no part of it
             shared = function.external is not None and function.external.endswith("SyncBatchNorm")
@@ -89,7 +89,7 @@ def is_of_statistics(event: Event) -> bool:
     return event.op == "forward" and event.note.endswith(_STATISTICS)
 
 
-def _sharded(frame: Frame, function: Value, role: str) -> tuple[Confidence | None, str]:
+def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[Confidence | None, str]:
     """How sure it is that this module's forward gathers parameters (None: no evidence), and the id of the class that
     tells so."""
     if role == "sharded":
@@ -107,7 +107,7 @@ def _sharded(frame: Frame, function: Value, role: str) -> tuple[Confidence | Non
         owner = frame.self_class
         if owner is not None and analysis.is_module(owner):
             # a submodule of unknown class is sharded with the module that owns it
-            return analysis.sharding.of_class(owner), owner.id
+            return analysis.sharding.of_part(owner, last_name(called)), owner.id
         return analysis.sharding.unknown, ""
     return best, cls
 
@@ -129,6 +129,8 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         or in_inference(frame)
         or not frame.analysis.sharding.is_near(frame.module.path)
         or _attends(expr)
+        or _past_hooks(func)
+        or _BARE.fullmatch(last_name(func)) is not None
     )
     confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)
     frame.emit(
@@ -150,6 +152,19 @@ def _attends(call: f.Call) -> bool:
     return len(given) == 3 and all(
         named.fullmatch(last_name(expr)) is not None for named, expr in zip(_ATTENDED, given, strict=True)
     )
+
+
+#: modules that, by their names, have no parameters
+_BARE = re.compile(
+    r"(\w+_)?(rotary|rope)(_pos)?(_emb(edding)?s?)?|(\w+_)?(losses|loss_(fn|func|fct|function|module)s?|criterions?)|"
+    r"(\w+_)?(dropout|drop_path|act(ivation)?(_fn)?|softmax)\d*"
+)
+
+
+def _past_hooks(func: f.Expr) -> bool:
+    """`layer.forward(x)`: what gathers a module's parameters hangs on its call. What FSDP has made a module of its own
+    does so in `forward`, but then its class is known."""
+    return type(func) is f.Attr and func.attr == "forward" and called_name(func.base) != "super"
 
 
 def channel(arguments: Arguments) -> str:
@@ -234,7 +249,9 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return None
     if receiver.module and type(func) is f.Attr and not runs_nothing(name):
         owner = frame.self_class
-        confidence = sharding.unknown if owner is None else sharding.of_class(owner) or sharding.unknown
+        confidence = (
+            sharding.unknown if owner is None else sharding.of_part(owner, last_name(func.base)) or sharding.unknown
+        )
         if confidence is None:
             return None
         emit(frame, arguments, confidence, cls="" if owner is None else owner.id)

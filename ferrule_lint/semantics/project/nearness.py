@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 
 class Nearness:
     """What some file imports, over others or itself, which also imports one of those that wrap; what lies in a package
-    with such a file, since a registry finds modules without an import, and is no program of its own; and what belongs
-    to no program at all, as nobody knows who uses that."""
+    with such a file, since a registry finds modules without an import, and is no program of its own; and, unless
+    `strangers` is False, what belongs to no program at all, as nobody knows who uses that."""
 
-    def __init__(self, analysis: Analysis, wrapping: Iterable[str]) -> None:
+    def __init__(self, analysis: Analysis, wrapping: Iterable[str], strangers: bool = True) -> None:
         self._modules = analysis.names.modules
         self._users = analysis.imports.users
         self._near = closed(closed(wrapping, self._users), analysis.imports.imported)
         self._packages = {self._package(path) for path in self._near} - {""}
+        self._strangers = strangers
         self._known: dict[str, bool] = {}
 
     def __contains__(self, path: str) -> bool:
@@ -34,7 +35,7 @@ class Nearness:
             self._known[path] = (
                 path in self._near
                 or (self._package(path) in self._packages and not self._is_program(path))
-                or not any(can_be_started(self._modules, m) for m in self._using(path))
+                or (self._strangers and not any(can_be_started(self._modules, m) for m in self._using(path)))
             )
         return self._known[path]
 

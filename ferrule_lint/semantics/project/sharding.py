@@ -10,16 +10,17 @@ modules; which of the models of a library somebody trains so is anybody's guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.text import called_name, last_name, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, shown, variables
 from ferrule_lint.semantics.project import nearness, parameters, training
 from ferrule_lint.semantics.project.buffers import Buffers
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.programs import can_be_started, is_test
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite, nearest
 
@@ -66,6 +67,8 @@ class Sharding:
         #: most others import first
         self._sites: list[WrapSite] = []
         self._generic_sites: list[WrapSite] = []
+        #: parts of unknown class that a module shards in a method of its own: its id and the attribute -> where
+        self._own_parts: dict[tuple[str, str], WrapSite] = {}
         #: the files that can have to do with either, by the question
         self._near: dict[str, nearness.Nearness] = {}
         #: which modules have buffers; whether DDP is told to leave them alone
@@ -145,13 +148,22 @@ class Sharding:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
         return self._generic
 
+    def of_part(self, info: ClassInfo, attribute: str) -> Confidence | None:
+        """How sure it is that what an attribute of a module holds, of unknown class, is sharded."""
+        known = self.of_class(info)
+        if self._setting != "auto" or (known is not None and known > Confidence.MEDIUM):
+            return known
+        own = any((c.id, attribute) in self._own_parts for c in self._mro(info))
+        return Confidence.MEDIUM if own else known
+
     def site(self, info: ClassInfo | None, path: str) -> WrapSite | None:
         """The call that shards or wraps a module which runs in a file, of a class that is known or is not: then the
         nearest that may."""
         classes = self._gather()
         if info is not None:
             mro = self._mro(info)
-            found = classes.site(mro) or self._reduced.site(mro)
+            own = (self._own_parts[part] for part in sorted(self._own_parts) if part[0] in {c.id for c in mro})
+            found = classes.site(mro) or next(own, None) or self._reduced.site(mro)
             if found is not None:
                 return found
         return nearest([s for s in self._generic_sites if s.path in self._generic_in], path)
@@ -182,7 +194,10 @@ class Sharding:
         reads.ask(question, path)
         with reads.apart():
             if question not in self._near:
-                self._near[question] = nearness.Nearness(self._analysis, wrapping)
+                # where none but programs wrap, what belongs to none of them is wrapped by nobody
+                modules = self._analysis.names.modules
+                library = not all(can_be_started(modules, modules[p]) for p in wrapping)
+                self._near[question] = nearness.Nearness(self._analysis, wrapping, strangers=library)
             return path in self._near[question]
 
     def _mro(self, info: ClassInfo) -> list[ClassInfo]:
@@ -224,6 +239,7 @@ class Sharding:
         found = (self._gather(), self._reduced)
         flags = (self._generic, self._data_parallel, self._tolerant, self._reduces_any, self._keeps_buffers)
         sites = [f"{site.path} {site.text}" for site in (*self._sites, *self._generic_sites)]
+        sites += [" ".join(part) for part in sorted(self._own_parts)]
         return [repr(flags), *(f"{i} {line}" for i, of in enumerate(found) for line in of.lines()), *sites]
 
     def _settle(self, call: f.Call) -> None:
@@ -320,9 +336,13 @@ class Sharding:
         shards = model.wraps == "shards"
         told = self._analysis.classes_of(module, owner, expr)
         # `model: PreTrainedModel`, from which all models of a library inherit, tells no class
-        classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= MOST_MEANT]
+        most = MOST_CANDIDATES if model.configured else MOST_MEANT
+        classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= most]
         if not classes and shards:
-            if not self._is_of_library(module, expr):
+            part = None if serves else self._own_part(module, owner, expr)
+            if part is not None:
+                self._own_parts.setdefault(part, site)
+            elif not self._is_of_library(module, expr):
                 self._any_module(site, serves, model.configured)
         elif not classes:
             self._reduces_any = True
@@ -330,6 +350,20 @@ class Sharding:
             confidence = Confidence.LOW if serves else Confidence.HIGH
             of_class = site._replace(given=info.id)
             self._add(self._classes if shards else self._reduced, info, confidence, of_class, 0)
+
+    def _own_part(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> tuple[str, str] | None:
+        """`fully_shard(self.tower)` in a method of a module, and the same for a layer of it: whatever its class, it is a
+        part of this module, and says nothing of others."""
+        info = module.classes.get(owner.owner or "") if owner is not None else None
+        if (
+            owner is None
+            or info is None
+            or owner.is_static
+            or not owner.parameters
+            or not self._analysis.is_module(info)
+        ):
+            return None
+        return next(((info.id, name) for name in _attributes(expr, owner, owner.parameters[0].name)), None)
 
     def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
         """`fully_shard(nn.Linear(8, 8).cuda())`: a layer of a library, which says nothing of the project's modules."""
@@ -345,6 +379,33 @@ class Sharding:
         if found.add(mro, confidence, site):
             for submodule in self._analysis.holders.classes(info):
                 self._add(found, submodule, confidence, site, depth + 1)
+
+
+def _attributes(expr: f.Expr, function: FunctionInfo, own: str, rounds: int = 3) -> Iterator[str]:
+    """The attributes of `own` that an expression takes something from, over local names too."""
+    attribute = ""
+    while type(expr) is f.Attr or type(expr) is f.Subscript or (type(expr) is f.Call and type(expr.func) is f.Attr):
+        attribute = expr.attr if type(expr) is f.Attr else ""
+        expr = expr.func if type(expr) is f.Call else expr.base
+    if type(expr) is not f.Name:
+        return
+    if expr.id == own and attribute:
+        yield attribute
+    elif expr.id != own and rounds:
+        for source in _bound(function.body, expr.id):
+            yield from _attributes(source, function, own, rounds - 1)
+
+
+def _bound(body: f.Body, name: str) -> Iterator[f.Expr]:
+    """What a local name is set to, or taken out of."""
+    for s in statements(body):
+        if type(s) is f.Assign and s.value is not None and any(type(t) is f.Name and t.id == name for t in s.targets):
+            yield s.value
+        elif type(s) is f.For and name in variables(s.target):
+            walked = s.iterable
+            while type(walked) is f.Call and type(walked.func) is f.Name and walked.args:
+                walked = walked.args[0]  # `enumerate(self.layers)`
+            yield walked
 
 
 #: classes and makers of what is prepared beside modules, and variables that hold it

@@ -163,8 +163,8 @@ def _made_on_first_use(frame: Frame, s: f.If) -> bool:
 
 
 def _is_way_by_name(frame: Frame, test: f.Expr) -> bool:
-    """`if kwargs.get("cache") == "paged"`: another way to do it for those who ask for it by name. Who calls the function
-    mostly does not, and what passes its own `**kwargs` on cannot be told to."""
+    """`if kwargs.get("cache") == "paged"`: another way to do it for those who ask for it by name. Who calls the
+    function mostly does not, and what passes its own `**kwargs` on cannot be told to."""
     if type(test) is not f.Compare or test.ops != ("==",) or type(test.left) is not f.Call:
         return False
     of, asked = test.left.func, test.rights[0]
