@@ -259,9 +259,11 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return participation.of_forward(frame, channel(arguments), arguments, result)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
-    if not arguments.values or (sharding.unknown is None and not frame.gradients):
+    owner = frame.self_class if frame.in_module and type(func) is f.Attr else None
+    sure = sharding.unknown or (None if owner is None else sharding.of_part(owner, name))
+    if not arguments.values or (sure is None and not frame.gradients):
         return None
-    if sharding.unknown is not None:  # under DDP alone there is a backward to share, and no forward
-        emit(frame, arguments, sharding.unknown)
+    if sure is not None:  # under DDP alone there is a backward to share, and no forward
+        emit(frame, arguments, sure, cls="" if sharding.unknown or owner is None else owner.id)
     result = Value(data=_output(frame, arguments))
     return result if _attends(arguments.expr) else participation.of_forward(frame, name, arguments, result)

@@ -174,8 +174,10 @@ class Sharding:
         return nearest(self._sites, path)
 
     def is_near(self, path: str) -> bool:
-        """Whether a module of this file may be the one of unknown class that is sharded."""
-        return self._is_near_to(path, "near", self._generic_in)
+        """Whether a module of this file may be the one of unknown class that is sharded, or shards parts of its own."""
+        self._gather()
+        own = any(site.path == path for site in self._own_parts.values())
+        return own or self._is_near_to(path, "near", self._generic_in)
 
     def is_near_wraps(self, path: str) -> bool:
         """Whether what runs in this file can be a module that any file wraps, of a class that is known or is not: of a
@@ -352,8 +354,8 @@ class Sharding:
             self._add(self._classes if shards else self._reduced, info, confidence, of_class, 0)
 
     def _own_part(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> tuple[str, str] | None:
-        """`fully_shard(self.tower)` in a method of a module, and the same for a layer of it: whatever its class, it is a
-        part of this module, and says nothing of others."""
+        """`fully_shard(self.tower)` in a method of a module, and the same for a layer of it: whatever its class, it is
+        a part of this module, and says nothing of others."""
         info = module.classes.get(owner.owner or "") if owner is not None else None
         if (
             owner is None
