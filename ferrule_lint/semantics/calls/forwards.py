@@ -18,6 +18,7 @@ from ferrule_lint.semantics.project.training import asked_only_to_infer, only_in
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.calls.arguments import Arguments
+    from ferrule_lint.semantics.project.entities import ClassInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: methods of a module of unknown class that run nothing
@@ -101,15 +102,27 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
         found = analysis.sharding.of_class(info)
         if found is not None and (best is None or found > best):
             best, cls = found, info.id
-    if best is not None and frame.self_class is not None and analysis.sharding.is_replicated(frame.self_class):
+    owner = frame.self_class
+    if best is not None and owner is not None and analysis.sharding.is_replicated(owner):
+        return Confidence.LOW, cls
+    part = analysis.names.class_of_id(cls)
+    if best is not None and part is not None and of_another_model(frame, part):
         return Confidence.LOW, cls
     if best is None and not function.types:
-        owner = frame.self_class
         if owner is not None and analysis.is_module(owner):
             # a submodule of unknown class is sharded with the module that owns it
             return analysis.sharding.of_part(owner, last_name(called)), owner.id
         return analysis.sharding.unknown, ""
     return best, cls
+
+
+def of_another_model(frame: Frame, info: ClassInfo) -> bool:
+    """Whether a module of a class that is seen to be sharded as a part of some model runs in another model here, of
+    which nothing says so."""
+    owner, sharding = frame.self_class, frame.analysis.sharding
+    if owner is None or not frame.in_module or info in frame.analysis.names.mro(owner):
+        return False
+    return sharding.of_class(owner) is None and sharding.is_part(info)
 
 
 def in_inference(frame: Frame) -> bool:

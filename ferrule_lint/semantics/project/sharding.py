@@ -103,6 +103,13 @@ class Sharding:
         classes, mro = self._gather(), self._mro(info)
         return classes.of(mro) is not None or self._reduced.of(mro) is not None
 
+    def is_part(self, info: ClassInfo) -> bool:
+        """Whether instances of a class are seen to be sharded as parts of another module, and not themselves."""
+        mro = self._mro(info)
+        site = self._gather().site(mro)
+        given = None if site is None else self._analysis.names.class_of_id(site.given)
+        return given is not None and given not in mro and info not in self._mro(given)
+
     def is_replicated(self, info: ClassInfo) -> bool:
         """Whether instances of a class are seen to be passed to DDP, or are parts of what is, and never to be sharded:
         their own parts are whole then, even where another model shards such a part."""
