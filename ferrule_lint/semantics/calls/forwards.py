@@ -122,7 +122,7 @@ def of_another_model(frame: Frame, info: ClassInfo) -> bool:
     owner, sharding = frame.self_class, frame.analysis.sharding
     if owner is None or not frame.in_module or info in frame.analysis.names.mro(owner):
         return False
-    return sharding.of_class(owner) is None and sharding.is_part(info)
+    return (sharding.of_class(owner) or Confidence.LOW) == Confidence.LOW and sharding.is_part(info)
 
 
 def in_inference(frame: Frame) -> bool:
@@ -273,10 +273,11 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     owner = frame.self_class if frame.in_module and type(func) is f.Attr else None
-    sure = sharding.unknown or (None if owner is None else sharding.of_part(owner, name))
+    own = None if owner is None else sharding.of_part(owner, name)
+    sure = own if own is not None and own > (sharding.unknown or Confidence.LOW) else sharding.unknown
     if not arguments.values or (sure is None and not frame.gradients):
         return None
     if sure is not None:  # under DDP alone there is a backward to share, and no forward
-        emit(frame, arguments, sure, cls="" if sharding.unknown or owner is None else owner.id)
+        emit(frame, arguments, sure, cls=owner.id if owner is not None and sure is own else "")
     result = Value(data=_output(frame, arguments))
     return result if _attends(arguments.expr) else participation.of_forward(frame, name, arguments, result)

@@ -351,6 +351,7 @@ class Sharding:
             part = None if serves else self._own_part(module, owner, expr)
             if part is not None:
                 self._own_parts.setdefault(part, site)
+                self._generic = max(self._generic or Confidence.LOW, Confidence.LOW)  # of others it is a guess
             elif not self._is_of_library(module, expr):
                 self._any_module(site, serves, model.configured)
         elif not classes:
@@ -372,7 +373,8 @@ class Sharding:
             or not self._analysis.is_module(info)
         ):
             return None
-        return next(((info.id, name) for name in _attributes(expr, owner, owner.parameters[0].name)), None)
+        name = next(_attributes(expr, owner, owner.parameters[0].name), "")
+        return (info.id, name) if name and not _WHOLE_MODEL.fullmatch(name) else None
 
     def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
         """`fully_shard(nn.Linear(8, 8).cuda())`: a layer of a library, which says nothing of the project's modules."""
@@ -388,6 +390,10 @@ class Sharding:
         if found.add(mro, confidence, site):
             for submodule in self._analysis.holders.classes(info):
                 self._add(found, submodule, confidence, site, depth + 1)
+
+
+#: attributes that hold all there is to train, by their names: what is in it may be any of the project's
+_WHOLE_MODEL = re.compile(r"_?(\w+_)?(model|net|network|module|policy|actor|student|engine)s?")
 
 
 def _attributes(expr: f.Expr, function: FunctionInfo, own: str, rounds: int = 3) -> Iterator[str]:
