@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
@@ -30,7 +30,7 @@ from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.import_graph import ImportGraph
 from ferrule_lint.semantics.project.mixins import Mixins
 from ferrule_lint.semantics.project.names import Names
-from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.reads import Input, Memo, Reads
 from ferrule_lint.semantics.project.seeding import Seeding
 from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
@@ -48,8 +48,11 @@ from ferrule_lint.semantics.walk.statements import EXECUTORS
 class Analysis:
     """Values, traces and summaries of all functions of a project."""
 
-    def __init__(self, files: Mapping[str, Facts], models: ModelSet, sharded: Setting = "auto") -> None:
-        self.names = Names(files)
+    def __init__(
+        self, files: Mapping[str, Facts], models: ModelSet, sharded: Setting = "auto", inputs: Iterable[Input] = ()
+    ) -> None:
+        """`inputs`: those of an earlier run."""
+        self.names = Names(files, Reads(inputs))
         reads = self.names.reads
         self.models = models
         #: for frames and what they call, which cannot import them
@@ -69,7 +72,7 @@ class Analysis:
         self.seeding = Seeding(self)
         self.signals = Signals(self)
         self.threads = Threads(self)
-        self.accumulators = Accumulators()
+        self.accumulators = Accumulators(reads)
         self.hierarchy = Hierarchy(self)
         self.mixins = Mixins(self)
         self.guards = decorators.Guards(self)

@@ -100,7 +100,7 @@ def _is_uneven(frame: Frame) -> bool:
 
 def _deals_out_evenly(module: ModuleInfo) -> bool:
     """Whether a sampler that gives every rank as much is made in a file."""
-    if not any(_EVEN.search(name) for name in module.mentions):
+    if not module.mentions_like(_EVEN):
         return False
     return any(_EVEN.search(last_name(call.func)) for _, calls in module.calls() for call in calls)
 
@@ -111,10 +111,13 @@ def is_dealt_out(analysis: Analysis, module: ModuleInfo) -> bool:
 
 
 def _is_dealt_out(module: ModuleInfo) -> bool:
-    names = module.mentions.union(*(bases for _, bases in module.outline.classes))
-    if any(_BY_ITSELF.search(name) for name in names):
+
+    def says(pattern: re.Pattern[str]) -> bool:
+        return module.mentions_like(pattern) or any(map(pattern.search, module.bases))
+
+    if says(_BY_ITSELF):
         return True
-    if not any(_RANK.search(name) for name in names) or not any(_COUNT.search(name) for name in names):
+    if not says(_RANK) or not says(_COUNT):
         return False
     return any(
         _is_picked(node) or (_is_slice(node) and not _is_of_sampler(function))

@@ -348,7 +348,7 @@ class Exceptions:
 
     def is_survived_in(self, module: ModuleInfo, info: ClassInfo) -> bool:
         """Whether a handler in a file names the class and carries on: its functions deal with such exceptions."""
-        return info.name in module.mentions and info.name in self._in(module).survived
+        return module.mentions_any(frozenset({info.name})) and info.name in self._in(module).survived
 
     def translates(self, info: ClassInfo) -> bool:
         """Whether the project raises the class in a handler: something has failed, and is called by another name."""
@@ -370,10 +370,8 @@ class Exceptions:
 
     def handled(self, name: str) -> tuple[list[str], list[tuple[str, str]]]:
         """The files in which a class of this name is raised in a handler, and the functions that raise one."""
-        reads = self._analysis.names.reads
-        reads.ask("handled", name)
-        if name not in self._handled:
-            with reads.apart():
+        with self._analysis.names.reads.answering("handled", name):
+            if name not in self._handled:
                 modules = self._analysis.names.mentioning(name)
                 self._handled[name] = (
                     [m.path for m in modules if name in self._in(m).translating],

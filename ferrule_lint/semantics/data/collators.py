@@ -21,7 +21,7 @@ _GENERATED = re.compile(r"generated|completion|response")
 
 def stacks(frame: Frame, field: str) -> bool:
     """Whether a field of a batch comes out of a collator that stacks, as all do that the file names."""
-    if _STACKS.isdisjoint(frame.module.mentions) or _GENERATED.search(field):
+    if not frame.module.mentions_any(_STACKS) or _GENERATED.search(field):
         return False
     module = frame.module
     return frame.analysis.stacking.find(module.path, lambda: _only_stacks(module))

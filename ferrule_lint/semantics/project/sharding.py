@@ -67,7 +67,7 @@ class Sharding:
         self._sites: list[WrapSite] = []
         self._generic_sites: list[WrapSite] = []
         #: the files that can have to do with either, by the question
-        self._near: dict[str, nearness.Nearness] = {}
+        self._near: Memo[str, nearness.Nearness] = Memo(analysis.names.reads)
         #: which modules have buffers; whether DDP is told to leave them alone
         self._buffers = Buffers(analysis)
         self._keeps_buffers = False
@@ -178,46 +178,58 @@ class Sharding:
         self._gather()
         if self._gathering:
             return True  # asked for while the evidence is being gathered
-        reads = self._analysis.names.reads
-        reads.ask(question, path)
-        with reads.apart():
-            if question not in self._near:
-                self._near[question] = nearness.Nearness(self._analysis, wrapping)
-            return path in self._near[question]
+        with self._analysis.names.reads.answering(question, path):
+            self._gather()
+            return path in self._near.find(question, lambda: nearness.Nearness(self._analysis, wrapping))
 
     def _mro(self, info: ClassInfo) -> list[ClassInfo]:
         return list(self._analysis.names.mro(info))
 
     def _gather(self) -> Wrapped:
+        reads = self._analysis.names.reads
         if self._classes is None:
             self._classes = Wrapped()
             self._gathering = True
-            with self._analysis.names.reads.apart():
+            with reads.answering("sharding", ""):
                 self._look()
             self._gathering = False
+        reads.ask("sharding", "")
         return self._classes
 
     def _look(self) -> None:
         """Go through the files that mention something which wraps modules."""
-        modules = self._analysis.names.modules
-        wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
-        trained = training.trains(modules.values())
+        reads, modules = self._analysis.names.reads, self._analysis.names.modules
+        reads.ask("renamed", "")
+        reads.ask("may wrap", "")
+        trained = training.trains(self._analysis)
+        wrapping, found = self.wrapping(), set(self.may_wrap())
         # tests come last: of several places that wrap a class, the first is shown
-        for path in sorted(modules, key=lambda path: (is_test(path), path)):
+        for path in sorted(found, key=lambda path: (is_test(path), path)):
             module = modules[path]
-            if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
-                for owner, calls in module.calls():
-                    for call in calls:
-                        self._settle(call)
-                        if last_name(call.func) in wrapping:
-                            serves = not trained and training.without_gradients(module, owner)
-                            self._consider(module, owner, call, serves)
+            for owner, calls in module.calls():
+                for call in calls:
+                    self._settle(call)
+                    if last_name(call.func) in wrapping:
+                        serves = not trained and training.without_gradients(module, owner)
+                        self._consider(module, owner, call, serves)
         self._weigh_unknown()
         self._weigh_configured()
+        reads.ask("imports", "")
         users = self._analysis.imports.users
         for sites in (self._sites, self._generic_sites):
             # what is imported most is what wraps the models of a project, and not one of them
             sites.sort(key=lambda site: -len(users.get(site.path, ())))
+
+    def wrapping(self) -> frozenset[str]:
+        """Names of what wraps modules, and those that imports anywhere in the project give it."""
+        modules = self._analysis.names.modules.values()
+        return _also_renamed(self._analysis.models.wrapping, (pair for m in modules for pair in renamed(m)))
+
+    def may_wrap(self) -> list[str]:
+        """The files that speak of something which wraps modules."""
+        wrapping, modules = self.wrapping(), self._analysis.names.modules
+        with self._analysis.names.reads.apart():
+            return [path for path, module in modules.items() if may_wrap(module, wrapping)]
 
     def evidence(self) -> list[str]:
         """All that was gathered, as text."""
@@ -289,7 +301,8 @@ class Sharding:
         """Take what the code shards or hands to DDP for a guess where any of a whole library's models can be meant."""
         shards_any = self._generic is not None and self._generic > Confidence.LOW
         # which classes are modules is asked of every file; that there are few of any kind, the outlines tell
-        classes = sum(len(module.outline.classes) for module in self._analysis.names.modules.values())
+        self._analysis.names.reads.ask("many classes", "")
+        classes = number_of_classes(self._analysis)
         if classes <= MOST_MEANT or not (shards_any or self._reduces_any):
             return
         modules = self._modules_of_project()
@@ -375,19 +388,29 @@ def _tells_sharding(model: CallModel, call: f.Call) -> bool:
     return False
 
 
-def _also_renamed(names: frozenset[str], modules: Iterable[ModuleInfo]) -> frozenset[str]:
-    """Names, and those that imports anywhere in the project give them (`import fully_shard as shard`)."""
-    renamed = [
-        (dotted.rpartition(".")[2], bound)
-        for module in modules
-        for bound, (dotted, _) in module.imports.items()
-        if bound != dotted.rpartition(".")[2]
-    ]
+def renamed(module: ModuleInfo) -> list[tuple[str, str]]:
+    """Names, and those that imports of a file give them (`import fully_shard as shard`)."""
+    last = ((dotted.rpartition(".")[2], bound) for bound, (dotted, _) in module.bound.items())
+    return [(name, bound) for name, bound in last if name != bound]
+
+
+def _also_renamed(names: frozenset[str], renamed: Iterable[tuple[str, str]]) -> frozenset[str]:
+    pairs = list(renamed)
     while True:
-        more = names.union(bound for name, bound in renamed if name in names)
+        more = names.union(bound for name, bound in pairs if name in names)
         if more == names:
             return names
         names = more
+
+
+def number_of_classes(analysis: Analysis) -> int:
+    """All classes of the project, by the outlines of its files."""
+    return sum(len(module.outline.classes) for module in analysis.names.modules.values())
+
+
+def may_wrap(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
+    """Whether a file speaks of something which wraps modules, and of a library that does."""
+    return not module.outline.names.isdisjoint(wrapping) and _mentions_sharding(module)
 
 
 def _mentions_sharding(module: ModuleInfo) -> bool:

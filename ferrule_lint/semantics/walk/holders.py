@@ -158,11 +158,12 @@ class Holders:
     def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
         """Names of attributes that a method assigns on its first parameter, or fills in place; an attribute of one of
         them has both names (`state.found`)."""
+        body = method.body
         known = self._stored.get(method.id)
         if known is None:
             names: set[str] = set()
             if method.parameters:
-                _stored_names(method.body, method.parameters[0].name, names)
+                _stored_names(body, method.parameters[0].name, names)
             known = self._stored[method.id] = frozenset(names)
         return known
 
