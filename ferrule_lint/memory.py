@@ -14,7 +14,7 @@ from ferrule_lint.project.config import Settings
 from ferrule_lint.project.results import ResultsCache, encoded, key_of_files, said
 
 if TYPE_CHECKING:
-    from ferrule_lint.checks.remembered import FileResult, Shown
+    from ferrule_lint.checks.remembered import Answers, FileResult, Shown
     from ferrule_lint.checks.result import Before, CheckResult
 
 #: the findings in a file, and the suppressed ones
@@ -56,6 +56,11 @@ class Memory:
         if name is not None and before is not None:
             self._found[name] = result
             self._shown.update((file.path, file.shown) for file in result.files if file.shown is not None)
+
+    def answers(self, settings: Settings) -> Answers | None:
+        """What the analysis with these settings says of inputs, once there was one."""
+        result = self._found.get(key_of_files(settings) or "")
+        return result.answers if result is not None else None
 
     def shown(self, path: str, of: Chosen, settings: Settings) -> Shown | None:
         """What was made of findings in a file, if nothing that concerns it has changed since."""

@@ -17,6 +17,7 @@ from ferrule_lint.facts import parts
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.project import sharding, training
+from ferrule_lint.semantics.project.evidence import KeptEvidence, taken_over
 from ferrule_lint.semantics.project.reads import Input, Reads
 
 
@@ -83,6 +84,8 @@ class Remembered:
     asked: tuple[tuple[str, ...], ...] = ()
     inputs: tuple[KnownInput, ...] = ()
     files: tuple[KnownFile, ...] = ()
+    #: what the project shows of what it shards, if anybody has asked
+    evidence: KeptEvidence | None = None
 
     def named(self) -> Iterator[Input]:
         """The inputs, each at the place of its bit."""
@@ -136,7 +139,52 @@ class Answers:
             if file.path in self.digests and file.path not in done and self._hold(int(file.inputs, 16), ask=False)
         ]
         asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
-        return _packed(Remembered(dict(self.digests), tuple(sorted(asked)), tuple(self._inputs(files)), tuple(files)))
+        inputs, evidence = tuple(self._inputs(files)), self._analysis.sharding.evidence
+        kept = self.known.evidence if evidence is None else evidence.kept()
+        return _packed(Remembered(dict(self.digests), tuple(sorted(asked)), inputs, tuple(files), kept))
+
+    def gather(self) -> None:
+        """Have the evidence of the whole project at hand: that of the earlier run, if it would be the same."""
+        kept, sharding = self.known.evidence, self._analysis.sharding
+        number = self.reads.number(_SHARDING)
+        known = number < len(self.known.inputs) and self.known.inputs[number].kind == _SHARDING[0]
+        # it may have to be gathered to see that it is the same
+        if kept is not None and known and self._hold(1 << number) and sharding.evidence is None:
+            sharding.take_over(taken_over(kept))
+        with self.reads.apart():
+            sharding.gather()
+
+    def lend(self, other: Analysis) -> None:
+        """Give the evidence to an analysis of the same project in which some files are others, if it would gather the
+        same: a fix that is tried mostly changes nothing of it."""
+        evidence, mine = self._analysis.sharding.evidence, self._analysis.names.modules
+        if evidence is None:
+            return
+        same = {
+            path for path, module in other.names.modules.items() if path in mine and module.facts is mine[path].facts
+        }
+        before = {path: path for path in mine}
+        now = {path: path if path in same else "" for path in other.names.modules}
+        asked = {*self.reads.asked, *map(parts.read, self.known.asked)}
+        if self._rests_on_the_same(_SHARDING, Edits(other, (before, now), lambda path: mine[path].facts, asked), set()):
+            other.sharding.take_over(evidence)
+
+    def _rests_on_the_same(self, question: Input, edits: Edits, seen: set[Input]) -> bool:
+        """Whether all inputs of an answer say the same, whatever the edits."""
+        number = self.reads.number(question)
+        known = self.known.inputs[number].rests if number < len(self.known.inputs) else ""
+        seen.add(question)
+        for given in self.reads.named(self.reads.rests.get(question, int(known or "0", 16))):
+            if given in seen:
+                continue
+            seen.add(given)
+            if given[0] in _WORKED_OUT:
+                same = self._rests_on_the_same(given, edits, seen)
+            else:
+                same = edits.leave_answer(given) if given[0] in OF_FILES else edits.leave(given)
+            if not same:
+                return False
+        return True
 
     # ------------------------------------------------------------------ which inputs say what they said
     def _compare(self, edits: Edits) -> None:
@@ -212,6 +260,7 @@ class Answers:
         return KnownInput(kind, name, answer, f"{self.reads.rests.get(question, 0):x}" if kind in _WORKED_OUT else "")
 
 
+_SHARDING = ("sharding", "")
 #: the kind of an input on which nothing rests any more
 _UNUSED = "unused"
 
@@ -253,7 +302,7 @@ _OF_ALL: dict[str, _Question] = {
 }
 #: questions whose answers are worked out from other inputs
 _WORKED_OUT: dict[str, _Question] = {
-    "sharding": lambda analysis, name: analysis.sharding.evidence(),
+    "sharding": lambda analysis, name: analysis.sharding.gather().lines(),
     "seeding": lambda analysis, name: analysis.seeding.evidence(),
     "signals": lambda analysis, name: sorted(analysis.signals.handlers()),
     "heirs": lambda analysis, cls: [str(analysis.hierarchy.has_many_heirs(cls))],

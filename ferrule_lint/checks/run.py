@@ -36,16 +36,18 @@ def check(
     models: ModelSet,
     options: CheckOptions | None = None,
     before: Before | None = None,
+    like: Answers | None = None,
 ) -> CheckResult:
     """Findings of the files in `report`, in the context of all `facts` (posix paths relative to the root).
 
-    With `before`, files that an earlier run has checked are not checked again where that would find the same.
+    With `before`, files that an earlier run has checked are not checked again where that would find the same. `like`:
+    of an analysis of the project with other contents of some files.
     """
     options = options or CheckOptions()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _STACK))
     try:
-        return _check(facts, report, models, options, before)
+        return _check(facts, report, models, options, before, like)
     finally:
         sys.setrecursionlimit(limit)
 
@@ -56,6 +58,7 @@ def _check(
     models: ModelSet,
     options: CheckOptions,
     before: Before | None,
+    like: Answers | None,
 ) -> CheckResult:
     analysis = Analysis(facts, models, options.sharded, before.known.named() if before is not None else ())
     modules = [analysis.names.modules[path] for path in sorted(report) if path in analysis.names.modules]
@@ -64,6 +67,10 @@ def _check(
     if before is not None:
         answers = Answers(analysis, before.known, before.digests, before.earlier)
         known = answers.still_true([module.path for module in modules])
+    if like is not None:
+        like.lend(analysis)
+    if answers is not None and len(known) < len(modules):
+        answers.gather()
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
     counters: Counter[str] = Counter()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ferrule_lint.facts.parts import Words
 
@@ -24,7 +24,7 @@ _V = TypeVar("_V")
 class Reads:
     """The inputs of what is being computed, as bits of a number."""
 
-    __slots__ = ("_log", "_numbers", "_open", "_same", "asked", "bits", "inputs", "leans", "rests")
+    __slots__ = ("_log", "_noted", "_numbers", "_open", "_same", "asked", "bits", "inputs", "leans", "rests")
 
     def __init__(self, inputs: Iterable[Input] = ()) -> None:
         """`inputs`: those of an earlier run, whose numbers stay what they were."""
@@ -44,6 +44,8 @@ class Reads:
         self._open: dict[object, int] = {}
         #: what was remembered since: it rests on an answer that is not there yet
         self._log: list[tuple[dict[object, int], object]] = []
+        #: what is computed while an answer is being worked out that it asks for
+        self._noted: list[tuple[dict[object, int], object, dict[Any, Any]]] | None = None
 
     def number(self, given: Input) -> int:
         """The place of an input's bit."""
@@ -117,9 +119,25 @@ class Reads:
         if not self._open:
             self._log.clear()
 
-    def remember(self, bits: dict[object, int], key: object) -> None:
-        """Note what has been read for something in the table of its like."""
+    @contextmanager
+    def provisional(self, question: str) -> Iterator[None]:
+        """What is computed meanwhile and asks this question is forgotten in the end: the answer was not there yet."""
+        noted: list[tuple[dict[object, int], object, dict[Any, Any]]] = []
+        self._noted = noted
+        try:
+            yield
+        finally:
+            self._noted = None
+            bit = self.bit((question, ""))
+            for bits, key, table in noted:
+                if bits.get(key, 0) & bit and key in table:
+                    dict.__delitem__(table, key)
+
+    def remember(self, bits: dict[object, int], key: object, table: dict[Any, Any]) -> None:
+        """Note what has been read for something in a table."""
         bits[key] = self._once(self.bits)
+        if self._noted is not None:
+            self._noted.append((bits, key, table))
         if self._open:
             self._log.append((bits, key))
 
@@ -151,7 +169,7 @@ class Memo(dict[_K, _V]):
 
     def __setitem__(self, key: _K, value: _V) -> None:
         super().__setitem__(key, value)
-        self._reads.remember(self._bits, key)
+        self._reads.remember(self._bits, key, self)
 
     def find(self, key: _K, compute: Callable[[], _V], meanwhile: _V | None = None) -> _V:
         """The value for a key; where it is asked for while it is being computed, `meanwhile`."""
