@@ -16,9 +16,13 @@ from ferrule_lint.checks.edits import OF_FILES, Digests, Earlier, Edits
 from ferrule_lint.facts import parts
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.project import sharding, training
+from ferrule_lint.semantics.control import end_of_data
+from ferrule_lint.semantics.data import collators
+from ferrule_lint.semantics.project import options, sharding, training
+from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.evidence import KeptEvidence, taken_over
 from ferrule_lint.semantics.project.reads import Input, Reads
+from ferrule_lint.semantics.sources import absent_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +317,27 @@ _WORKED_OUT: dict[str, _Question] = {
     "trained by": training.trained_by,
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
     "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],
+    "rebound": lambda analysis, path: _of_file(analysis, path, lambda m: sorted(m.declared_global().items())),
+    "handling": lambda analysis, path: _of_file(analysis, path, lambda m: analysis.exceptions.handling(m).said()),
+    "uneven": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.is_dealt_out(analysis, m)),
+    "even": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.deals_out_evenly(analysis, m)),
+    "stacking": lambda analysis, path: _of_file(analysis, path, lambda m: collators.only_stacks(analysis, m)),
+    "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
+    "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
+    "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
+    "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
 }
 _ALL_QUESTIONS = frozenset({*_OF_ALL, *_WORKED_OUT})
+
+
+def _of_file(analysis: Analysis, path: str, answer: Callable[[ModuleInfo], object]) -> list[str]:
+    module = analysis.names.modules.get(path)
+    return [] if module is None else [repr(answer(module))]
+
+
+def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
+    info = analysis.names.class_of_id(cls)
+    return [] if info is None else [str(options.is_off(analysis, info, name))]
 
 
 def _digest(said: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.data.ordering import VIEWS, numbers
 from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown
 from ferrule_lint.semantics.project.entities import ModuleInfo
-from ferrule_lint.semantics.project.reads import Memo, Reads
+from ferrule_lint.semantics.project.reads import Asked, Reads
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -33,11 +33,11 @@ class Accumulators:
     """The attributes of each file that are filled so, looked up when a file is first asked about."""
 
     def __init__(self, reads: Reads) -> None:
-        self._known: Memo[str, dict[str, f.Subscript]] = Memo(reads)
+        self._known: Asked[dict[str, f.Subscript]] = Asked(reads, "accumulates")
 
     def filled_in(self, module: ModuleInfo) -> dict[str, f.Subscript]:
         """Names of attributes -> where a key of theirs is met."""
-        return self._known.find(module.path, lambda: _all_filled(module))
+        return self._known.find(module.path, lambda: _all_filled(module), {})
 
 
 def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:

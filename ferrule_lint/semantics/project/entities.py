@@ -14,7 +14,7 @@ from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.parts import Words, part_of_lambda, speaks_of
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import called_name
-from ferrule_lint.semantics.project.reads import Memo, Reads
+from ferrule_lint.semantics.project.reads import Asked, Memo, Reads
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
@@ -245,9 +245,9 @@ class ClassInfo:
 class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
-    __slots__ = ("_body", "_classes", "_functions", "_names", "_outer", "_said", "_shape", "_top", "_words", "bound",
-                 "facts", "global_assigns", "is_package", "meanings", "name", "outline", "parts", "path", "reads",
-                 "starred", "values")  # fmt: skip
+    __slots__ = ("_body", "_classes", "_functions", "_names", "_outer", "_rebound", "_said", "_shape", "_top", "_words",
+                 "bound", "facts", "global_assigns", "is_package", "meanings", "name", "outline", "parts", "path",
+                 "reads", "starred", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: Facts, reads: Reads) -> None:
         self.path = path
@@ -274,6 +274,7 @@ class ModuleInfo:
         self.meanings: Memo[str, Entity | None] = Memo(reads)
         #: values of the names that no assignment binds, once they have been asked for
         self.values: Memo[str, Value] = Memo(reads)
+        self._rebound: Asked[dict[str, list[str]]] = Asked(reads, "rebound")
         for imported in self.outline.imports:
             self._add_import(imported)
 
@@ -370,6 +371,22 @@ class ModuleInfo:
         self._outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
         for function in self._functions.values():
             self._add_method(function)
+
+    def rebinders(self, name: str) -> list[FunctionInfo]:
+        """The functions that declare a name `global`: if there are any, its initial constant says little."""
+        return [self.functions[qualname] for qualname in self.declared_global().get(name, ())]
+
+    def declared_global(self) -> dict[str, list[str]]:
+        """The names that functions declare `global`, each with these."""
+        return self._rebound.find(self.path, self._found_global, {})
+
+    def _found_global(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for qualname, function in self.functions.items():
+            for s in function.body:
+                for name in s.names if type(s) is f.ScopeDecl else ():
+                    found.setdefault(name, []).append(qualname)
+        return found
 
     def close(self) -> None:
         """Let go of what the file defines, which refers back to it."""

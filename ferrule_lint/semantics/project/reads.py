@@ -190,3 +190,24 @@ class Memo(dict[_K, _V]):
             self._reads.settle((id(self), key))
             self._reads.end(before)
         return value
+
+
+class Asked(dict[str, _V]):
+    """The answers to questions of one kind, each by what it is about. Who asks depends on what the answer says: where
+    it comes out as it did, nothing that was read for it matters (see `checks.remembered`)."""
+
+    __slots__ = ("_kind", "_reads")
+
+    def __init__(self, reads: Reads, kind: str) -> None:
+        super().__init__()
+        self._reads = reads
+        self._kind = kind
+
+    def find(self, about: str, compute: Callable[[], _V], meanwhile: _V) -> _V:
+        """The answer; `meanwhile`, where it is asked for while it is being worked out."""
+        self._reads.ask(self._kind, about)
+        if about not in self:
+            self[about] = meanwhile
+            with self._reads.answering(self._kind, about):
+                self[about] = compute()
+        return self[about]

@@ -202,7 +202,7 @@ class Holders:
         else:
             values = [self._global_value(variable.module, e) for e in expressions]
             value = join(values)._replace(deps=NO_DEPS)
-            rebinders = _rebinders(variable)
+            rebinders = variable.module.rebinders(variable.name)
             if len(values) > 1 or rebinders:
                 value = value._replace(const=None, uniform=False)
             for function in rebinders:
@@ -218,15 +218,6 @@ class Holders:
         except RecursionError:
             self._analysis.count("too deep for Python's stack")
             return UNKNOWN
-
-
-def _rebinders(variable: GlobalName) -> list[FunctionInfo]:
-    """The functions that declare the name `global`: if there are any, its initial constant says little."""
-    return [
-        function
-        for function in variable.module.functions.values()
-        if any(type(s) is f.ScopeDecl and variable.name in s.names for s in function.body)
-    ]
 
 
 def _by_signal(value: Value, handler: FunctionInfo) -> Value:
