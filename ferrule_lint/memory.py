@@ -67,6 +67,21 @@ class Memory:
         known = self._shown.get(path)
         return known if known is not None and known.of == _digest(of, settings) else None
 
+    def tried_together(self, paths: set[str], shown: Mapping[str, Shown | None]) -> set[str]:
+        """Files whose fixes are tried, and those of the others `shown` whose fixes have to be tried at the same time:
+        the one file reads something of the other, which its own fixes change."""
+        fixed = {path for path, known in shown.items() if known is not None and known.has_fixes()}
+        results = (file for result in self._found.values() for file in result.files)
+        reads = {file.path: file.files() for file in results if file.path in fixed or file.path in paths}
+        found = set(paths)
+        todo = list(found)
+        while todo:
+            path = todo.pop()
+            beside = {other for other in fixed - found if path in reads.get(other, ()) or other in reads.get(path, ())}
+            found |= beside
+            todo += beside
+        return found
+
     def also_read(self, files: Iterable[FileResult]) -> None:
         """Which fixes of files hold depends on what was read to check them with their fixes."""
         for file in files:

@@ -46,6 +46,10 @@ class Shown:
     #: how many fixes did not hold
     dropped: int
 
+    def has_fixes(self) -> bool:
+        """Whether any fix was tried."""
+        return self.dropped > 0 or any(one.fix is not None for one in (*self.findings, *self.suppressed))
+
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
@@ -65,6 +69,10 @@ class FileResult:
     def inputs(self) -> tuple[Input, ...]:
         """What was read for it."""
         return tuple(self.reads.named(self.bits))
+
+    def files(self) -> set[str]:
+        """The files of which something was read for it."""
+        return {name.rpartition(":")[0] if kind in ("body", "class") else name for kind, name in self.inputs}
 
 
 @dataclass(frozen=True, slots=True)
