@@ -11,8 +11,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from ferrule_lint.checks.edits import OF_FILES, Digests, Earlier, Edits
+from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.facts import parts
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
@@ -25,8 +27,7 @@ from ferrule_lint.semantics.project.reads import Input, Reads
 from ferrule_lint.semantics.sources import absent_inputs
 
 
-@dataclass(frozen=True, slots=True)
-class KnownInput:
+class KnownInput(NamedTuple):
     """An input; of a question, a digest of what it said, and the inputs that it was worked out from, as bits."""
 
     kind: str
@@ -94,14 +95,19 @@ class Remembered:
     digests: dict[str, str] = field(default_factory=dict)
     #: what was asked of the words in files
     asked: tuple[tuple[str, ...], ...] = ()
-    inputs: tuple[KnownInput, ...] = ()
+    #: field by field, which is quicker to read: there are tens of thousands
+    columns: tuple[tuple[str, ...], ...] = ()
     files: tuple[KnownFile, ...] = ()
     #: what the project shows of what it shards, if anybody has asked
     evidence: KeptEvidence | None = None
 
-    def named(self) -> Iterator[Input]:
+    def named(self) -> Iterable[Input]:
         """The inputs, each at the place of its bit."""
-        return ((known.kind, known.name) for known in self.inputs)
+        return zip(*self.columns[:2], strict=True)
+
+    def inputs(self) -> list[KnownInput]:
+        """The inputs with all that is known of them."""
+        return [*map(KnownInput._make, zip(*self.columns, strict=True))]
 
 
 class Answers:
@@ -110,6 +116,7 @@ class Answers:
     def __init__(self, analysis: Analysis, known: Remembered, digests: Digests, earlier: Earlier) -> None:
         self.digests = digests
         self.known = known
+        self._inputs = known.inputs()
         self._analysis = analysis
         self.reads = analysis.names.reads
         self._said: dict[Input, str] = {}
@@ -121,7 +128,7 @@ class Answers:
         if known.files and edits.paths:
             self._compare(edits)
         else:
-            self._questions = sum(1 << n for n, given in enumerate(known.inputs) if given.kind in _WORKED_OUT)
+            self._questions = sum(1 << n for n, given in enumerate(self._inputs) if given.kind in _WORKED_OUT)
             self._settled = self._questions
 
     def of(self, question: Input) -> str:
@@ -138,28 +145,30 @@ class Answers:
         return {
             file.path: FileResult(file.path, file.findings, bits, self.reads, file.statistics, file.shown)
             for file in self.known.files
-            if file.path in asked and self._hold(bits := int(file.inputs, 16))
+            if file.path in asked and self._hold(bits := unpacked(file.inputs))
         }
 
     def remembered(self, results: Iterable[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""
-        files = [KnownFile(r.path, f"{r.bits:x}", r.findings, r.statistics, r.shown) for r in results]
+        files = [KnownFile(r.path, packed(r.bits), r.findings, r.statistics, r.shown) for r in results]
         done = {file.path for file in files}
         files += [
             file
             for file in self.known.files
-            if file.path in self.digests and file.path not in done and self._hold(int(file.inputs, 16), ask=False)
+            if file.path in self.digests and file.path not in done and self._hold(unpacked(file.inputs), ask=False)
         ]
         asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
-        inputs, evidence = tuple(self._inputs(files)), self._analysis.sharding.evidence
+        inputs, evidence = list(self._all_inputs(files)), self._analysis.sharding.evidence
         kept = self.known.evidence if evidence is None else evidence.kept()
-        return _packed(Remembered(dict(self.digests), tuple(sorted(asked)), inputs, tuple(files), kept))
+        inputs, files = _compact(inputs, files)
+        columns = tuple(zip(*inputs, strict=True))
+        return Remembered(dict(self.digests), tuple(sorted(asked)), columns, tuple(files), kept)
 
     def gather(self) -> None:
         """Have the evidence of the whole project at hand: that of the earlier run, if it would be the same."""
         kept, sharding = self.known.evidence, self._analysis.sharding
         number = self.reads.number(_SHARDING)
-        known = number < len(self.known.inputs) and self.known.inputs[number].kind == _SHARDING[0]
+        known = number < len(self._inputs) and self._inputs[number].kind == _SHARDING[0]
         # it may have to be gathered to see that it is the same
         if kept is not None and known and self._hold(1 << number) and sharding.evidence is None:
             sharding.take_over(taken_over(kept))
@@ -184,9 +193,9 @@ class Answers:
     def _rests_on_the_same(self, question: Input, edits: Edits, seen: set[Input]) -> bool:
         """Whether all inputs of an answer say the same, whatever the edits."""
         number = self.reads.number(question)
-        known = self.known.inputs[number].rests if number < len(self.known.inputs) else ""
+        known = self._inputs[number].rests if number < len(self._inputs) else ""
         seen.add(question)
-        for given in self.reads.named(self.reads.rests.get(question, int(known or "0", 16))):
+        for given in self.reads.named(self.reads.rests.get(question, unpacked(known))):
             if given in seen:
                 continue
             seen.add(given)
@@ -200,7 +209,7 @@ class Answers:
 
     # ------------------------------------------------------------------ which inputs say what they said
     def _compare(self, edits: Edits) -> None:
-        for number, given in enumerate(self.known.inputs):
+        for number, given in enumerate(self._inputs):
             question = (given.kind, given.name)
             if given.kind in _WORKED_OUT:
                 self._questions |= 1 << number
@@ -226,10 +235,10 @@ class Answers:
         """Whether the answer to a question that is worked out is the one that it was."""
         if number in self._being_settled:
             return False  # it rests on itself: who asks works out more than is needed
-        given = self.known.inputs[number]
+        given = self._inputs[number]
         self._being_settled.add(number)
         try:
-            rests = int(given.rests or "0", 16) & ~(1 << number)
+            rests = unpacked(given.rests) & ~(1 << number)
             same = bool(rests) and self._hold(rests, ask)
         finally:
             self._being_settled.discard(number)
@@ -244,18 +253,18 @@ class Answers:
         return same
 
     # ------------------------------------------------------------------ what is kept of inputs
-    def _inputs(self, files: Iterable[KnownFile]) -> Iterator[KnownInput]:
+    def _all_inputs(self, files: Iterable[KnownFile]) -> Iterator[KnownInput]:
         """All inputs, at the places of their bits: with their answers, if a file rests on them, directly or not."""
         found: dict[int, KnownInput] = {}
         used = 0
         for file in files:
-            used |= int(file.inputs, 16)
+            used |= unpacked(file.inputs)
         done = 0
         while left := used & ~done:
             number = left.bit_length() - 1
             done |= 1 << number
             found[number] = self._input(number)
-            used |= int(found[number].rests or "0", 16)
+            used |= unpacked(found[number].rests)
         for number, (kind, name) in enumerate(self.reads.inputs):
             yield found.get(number) or KnownInput(kind if kind not in _ALL_QUESTIONS else _UNUSED, name)
 
@@ -263,13 +272,13 @@ class Answers:
         question = kind, name = self.reads.inputs[number]
         if kind not in _ALL_QUESTIONS:
             return KnownInput(kind, name)
-        known = self.known.inputs[number] if number < len(self.known.inputs) else None
+        known = self._inputs[number] if number < len(self._inputs) else None
         if known is not None and known.kind == kind and question not in self.reads.rests:
             bit = 1 << number
             if bit & (self._settled if kind in _WORKED_OUT else ~self._changed):
                 return known
         answer = self.of(question)
-        return KnownInput(kind, name, answer, f"{self.reads.rests.get(question, 0):x}" if kind in _WORKED_OUT else "")
+        return KnownInput(kind, name, answer, packed(self.reads.rests.get(question, 0)) if kind in _WORKED_OUT else "")
 
 
 _SHARDING = ("sharding", "")
@@ -277,21 +286,20 @@ _SHARDING = ("sharding", "")
 _UNUSED = "unused"
 
 
-def _packed(kept: Remembered) -> Remembered:
+def _compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[KnownInput], list[KnownFile]]:
     """The same with new numbers for the inputs, where most of them are not used any more."""
-    used = [number for number, given in enumerate(kept.inputs) if given.kind != _UNUSED]
-    if 2 * len(used) > len(kept.inputs):
-        return kept
+    used = [number for number, given in enumerate(inputs) if given.kind != _UNUSED]
+    if 2 * len(used) > len(inputs):
+        return inputs, files
     places = {number: place for place, number in enumerate(used)}
 
     def moved(bits: str) -> str:
-        old = f"{int(bits or '0', 16):b}"[::-1]
-        return f"{sum(1 << places[number] for number, bit in enumerate(old) if bit == '1' and number in places):x}"
+        old = f"{unpacked(bits):b}"[::-1]
+        return packed(sum(1 << places[number] for number, bit in enumerate(old) if bit == "1" and number in places))
 
-    return replace(
-        kept,
-        inputs=tuple(replace(kept.inputs[n], rests=moved(kept.inputs[n].rests)) for n in used),
-        files=tuple(replace(file, inputs=moved(file.inputs)) for file in kept.files),
+    return (
+        [inputs[number]._replace(rests=moved(inputs[number].rests)) for number in used],
+        [replace(file, inputs=moved(file.inputs)) for file in files],
     )
 
 
