@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.findings import Finding
+from ferrule_lint.project.cache import FactsCache
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.results import ResultsCache, encoded, key_of_files, said
 
 if TYPE_CHECKING:
-    from ferrule_lint.checks.remembered import FileResult, Remembered, Shown
+    from ferrule_lint.checks.remembered import Answers, FileResult, Shown
     from ferrule_lint.checks.result import Before, CheckResult
 
 #: the findings in a file, and the suppressed ones
@@ -29,8 +30,10 @@ class Memory:
     cache: ResultsCache
     #: of the contents of all files that are read
     digests: Mapping[str, str]
+    #: the facts of files as they are, and as they were
+    facts: FactsCache
     #: by the name of the entry: one for each way to analyse (models, what is sharded)
-    _found: dict[str, tuple[Remembered, CheckResult]] = field(default_factory=dict)
+    _found: dict[str, CheckResult] = field(default_factory=dict)
     #: what this run and earlier ones have shown of files, as far as nothing has changed in them
     _shown: dict[str, Shown] = field(default_factory=dict)
     #: what else was read to find out which fixes hold
@@ -44,19 +47,40 @@ class Memory:
         name = key_of_files(settings)
         if name is None:
             return None
-        return Before(self.cache.load(name, Remembered) or Remembered(), self.digests)
+        known = self.cache.load(name, Remembered) or Remembered()
+        return Before(known, self.digests, self.facts.of_digest)
 
     def keep(self, settings: Settings, before: Before | None, result: CheckResult) -> None:
         """Keep what was found."""
         name = key_of_files(settings)
         if name is not None and before is not None:
-            self._found[name] = before.known, result
+            self._found[name] = result
             self._shown.update((file.path, file.shown) for file in result.files if file.shown is not None)
+
+    def answers(self, settings: Settings) -> Answers | None:
+        """What the analysis with these settings says of inputs, once there was one."""
+        result = self._found.get(key_of_files(settings) or "")
+        return result.answers if result is not None else None
 
     def shown(self, path: str, of: Chosen, settings: Settings) -> Shown | None:
         """What was made of findings in a file, if nothing that concerns it has changed since."""
         known = self._shown.get(path)
         return known if known is not None and known.of == _digest(of, settings) else None
+
+    def tried_together(self, paths: set[str], shown: Mapping[str, Shown | None]) -> set[str]:
+        """Files whose fixes are tried, and those of the others `shown` whose fixes have to be tried at the same time:
+        the one file reads something of the other, which its own fixes change."""
+        fixed = {path for path, known in shown.items() if known is not None and known.has_fixes()}
+        results = (file for result in self._found.values() for file in result.files)
+        reads = {file.path: file.files() for file in results if file.path in fixed or file.path in paths}
+        found = set(paths)
+        todo = list(found)
+        while todo:
+            path = todo.pop()
+            beside = {other for other in fixed - found if path in reads.get(other, ()) or other in reads.get(path, ())}
+            found |= beside
+            todo += beside
+        return found
 
     def also_read(self, files: Iterable[FileResult]) -> None:
         """Which fixes of files hold depends on what was read to check them with their fixes."""
@@ -75,17 +99,17 @@ class Memory:
 
     def store(self) -> None:
         """Write it all to the cache."""
-        from ferrule_lint.checks.remembered import remembered
-
-        for name, (known, result) in self._found.items():
+        for name, result in self._found.items():
             if result.answers is not None:
                 failed = {error.path for error in result.errors}
                 files = [self._with_shown(file) for file in result.files if file.path not in failed]
-                self.cache.store(name, remembered(files, result.answers, known))
+                self.cache.store(name, result.answers.remembered(files))
 
     def _with_shown(self, file: FileResult) -> FileResult:
-        more = self._read.get(file.path, set()).difference(file.inputs)
-        return replace(file, inputs=(*file.inputs, *sorted(more)), shown=self._shown.get(file.path))
+        bits = file.bits
+        for given in sorted(self._read.get(file.path, ())):
+            bits |= file.reads.bit(given)
+        return replace(file, bits=bits, shown=self._shown.get(file.path))
 
 
 def _digest(of: Chosen, settings: Settings) -> str:

@@ -31,7 +31,12 @@ def fake_checks(monkeypatch: pytest.MonkeyPatch, find: Finder, errors: tuple[Lin
     calls = Calls()
 
     def check(
-        facts: Mapping[str, Any], report: Collection[str], models: object, options: CheckOptions, before: object = None
+        facts: Mapping[str, Any],
+        report: Collection[str],
+        models: object,
+        options: CheckOptions,
+        before: object = None,
+        like: object = None,
     ) -> CheckResult:
         calls.facts, calls.report, calls.sharded = facts, report, options.sharded
         return CheckResult(tuple(find(facts, report)), {"budget_exceeded": 0, "functions": 3}, errors)

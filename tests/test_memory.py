@@ -279,6 +279,168 @@ def test_evidence_of_the_whole_project_concerns_all(root: Path, checked: list[st
     assert warm == lint(root, use_cache=False)
 
 
+# ---------------------------------------------------------------------- edits within files of several definitions
+#: what stands in the files, in pieces between which lines come and go, and which change their places
+HEAD = "import re\nimport torch\nimport torch.distributed as dist\nfrom torch import nn\n"
+PIECES = {
+    "library.py": (
+        HEAD,
+        "MAIN = 0\nNAMES = [\n    'a',\n]\n",
+        "def tell(x):\n    def inner():\n        dist.barrier()\n    if x:\n        inner()\n    return x\n",
+        "def rank():\n    return dist.get_rank()\n",
+        "def meet(flag=True):\n    if flag:\n        dist.barrier()\n",
+        "def is_main():\n    return rank() == MAIN\n",
+        "def guarded(x):\n    if is_main():\n        tell(x)\n",
+        "def other(x):\n    for item in sorted(x, key=lambda y: y.size):\n        print(item)\n    return len(x)\n",
+        "pick = lambda x: rank() == 0\n",
+        "class Saver:\n    first = 0\n    mode = None\n"
+        "    def __init__(self):\n        self.main = rank() == 0\n        self.done = False\n"
+        "    def save(self):\n        if self.mode is None:\n            self.write()\n"
+        "    def write(self):\n        dist.all_reduce(self.done)\n",
+    ),
+    "model.py": (
+        HEAD,
+        "class Model(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.layer = nn.Linear(8, 8)\n"
+        "    def forward(self, x: torch.Tensor):\n        return self.layer(x) if x.any() else x\n",
+        "class Plain(nn.Module):\n    def forward(self, x):\n        return x\n",
+        "def build():\n    return Model()\n",
+    ),
+    "wraps.py": (
+        HEAD + "from torch.distributed.fsdp import fully_shard\nfrom pkg.model import Model, Plain, build\n",
+        "def first():\n    return fully_shard(Model())\n",
+        "def second():\n    model = Plain()\n    return model\n",
+        "def seed():\n    torch.manual_seed(3)\n",
+    ),
+    "use.py": (
+        HEAD + "from pkg.library import MAIN, Saver, guarded, is_main, meet, other, pick, tell\n"
+        "from pkg.model import build\nfrom pkg.names import wait\n",
+        "def one(x):\n    if is_main():\n        tell(x)\n",
+        "def two(saver: Saver):\n    if saver.main:\n        saver.save()\n",
+        "def three(x):\n    if other(x) > 3:\n        guarded(x)\n    if pick(x):\n        dist.barrier()\n",
+        "def four(x):\n    model = build()\n    if dist.get_rank() == MAIN:\n        model(x)\n",
+        "def six(x):\n    if dist.get_rank() == Saver.first:\n        dist.barrier()\n",
+        "def seven(x):\n    if dist.get_rank() == 0:\n        meet()\n",
+        "def eight(x):\n    if dist.get_rank() == 0:\n        wait()\n",
+        "def five(x):\n    if torch.rand(1) > 0.5:\n        dist.barrier()\n",
+    ),
+    "names.py": ("from pkg.library import meet as wait\n", "USED = wait\n"),
+    "again.py": (HEAD + "from pkg.library import guarded\n", "def again(x):\n    guarded(x)\n    dist.barrier()\n"),
+}
+#: a line, and what stands in its place in some version; most say something else to other files
+CHANGES = {
+    "    return dist.get_rank()\n": ("    return 0\n", "    # of this process\n    return  dist.get_rank()\n"),
+    "        inner()\n": ("        print(x)\n", "\n        inner()\n"),
+    "        dist.barrier()\n": ("        pass\n", "        torch.manual_seed(dist.get_rank())\n"),
+    "    return rank() == MAIN\n": ("    return rank() == 1\n", "    return True\n"),
+    "MAIN = 0\n": ("MAIN = 1\n", "import os\nMAIN = int(os.environ['RANK'])\n"),
+    "key=lambda y: y.size": ("key=len", "key=lambda y: (lambda z: z)(y)"),
+    "pick = lambda x: rank() == 0\n": ("pick = lambda x: True\n", "pick = bool\n"),
+    "    first = 0\n": ("    first = dist.get_rank()\n", "    second = 1\n    first = 0\n"),
+    "def meet(flag=True)": ("def meet(flag=False)", "def meet(flag: bool = True)", "async def meet(flag=True)"),
+    "from pkg.library import meet as wait\n": ("from pkg.library import rank as wait\n",),
+    "    mode = None\n": ("    mode = 1\n", "    'Says nothing.'\n    mode = None\n"),
+    "        self.main = rank() == 0\n": ("        self.main = True\n", "        self.main, self.x = rank() == 0, 1\n"),
+    "        dist.all_reduce(self.done)\n": ("        return\n", "        dist.broadcast(self.done, 0)\n"),
+    "fully_shard(Model())": ("fully_shard(Plain())", "Model()", "fully_shard( Model() )"),
+    "    torch.manual_seed(3)\n": (
+        "    torch.manual_seed(dist.get_rank())\n",
+        "    rank = 1\n    torch.manual_seed(3)\n",
+    ),
+    "if x.any() else x\n": ("if x.sum() else self.layer(x)\n",),
+    "    return Model()\n": ("    return Plain()\n", "    optimizer = None\n    return Model()\n"),
+    "class Plain(nn.Module):\n": ("class Plain(Model):\n", "class Plain(nn.Module):  # is sharded\n"),
+}
+
+
+class Project:
+    """Files in pieces: each has a version, a place among the others, and lines above it."""
+
+    def __init__(self, root: Path, pick: random.Random) -> None:
+        self.root, self.pick = root, pick
+        self.pieces = {name: list(pieces) for name, pieces in PIECES.items()}
+        self.above = {name: [""] * len(pieces) for name, pieces in PIECES.items()}
+
+    def write(self) -> None:
+        for name, pieces in self.pieces.items():
+            text = "\n".join(above + piece for above, piece in zip(self.above[name], pieces, strict=True))
+            write(self.root, name, text)
+
+    def edit(self) -> None:
+        name = self.pick.choice([*self.pieces])
+        pieces = self.pieces[name]
+        kind = self.pick.choice(["move", "above", "change", "change", "change", "change", "back"])
+        place = self.pick.randrange(1, len(pieces))
+        if kind == "move":
+            pieces.insert(self.pick.randrange(1, len(pieces)), pieces.pop(place))
+        elif kind == "above":
+            self.above[name][self.pick.randrange(len(pieces))] = self.pick.choice(
+                ["", "# a comment\n", "\n\n", "'x'\n"]
+            )
+        elif kind == "back":
+            pieces[:] = PIECES[name]
+        else:
+            known = [(line, news) for line, news in CHANGES.items() if any(line in piece for piece in pieces)]
+            if known:
+                line, news = self.pick.choice(known)
+                new = self.pick.choice(news)
+                pieces[:] = [piece.replace(line, new) for piece in pieces]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_warm_is_cold_after_edits_within_files(tmp_path: Path, seed: int) -> None:
+    root = project(tmp_path, {"pkg/__init__.py": ""})
+    edited = Project(root, random.Random(seed))
+    edited.write()
+    assert len(lint(root).findings) >= 6
+    seen = set()
+    for _ in range(12):
+        for _ in range(edited.pick.choice((1, 1, 1, 2))):
+            edited.edit()
+        edited.write()
+        expected = lint(root, use_cache=False)
+        assert lint(root) == expected
+        seen.add(expected.findings)
+    assert len(seen) > 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "again"),
+    [
+        # what `one` and `three` call and what they show stands where it stood
+        pytest.param("class Saver:", "\n# a comment\nclass Saver:", [], id="a definition below moves"),
+        pytest.param("    return len(x)\n", "    y = 1\n    return len(x) + y\n", ["pkg/use.py"], id="another body"),
+        pytest.param("        self.done = False\n", "        self.done = True\n", ["pkg/use.py"], id="a method"),
+    ],
+)
+def test_who_reads_one_definition_depends_on_no_other(
+    tmp_path: Path, checked: list[str], before: str, after: str, again: list[str]
+) -> None:
+    """`again.py` reads a function of the library that nothing of this concerns."""
+    root = project(tmp_path, {"pkg/__init__.py": ""})
+    Project(root, random.Random(0)).write()
+    write(root, "again.py", "from pkg.library import rank\n\ndef again(x):\n    return rank()\n")
+    lint(root)
+    checked.clear()
+    text = (root / "pkg/library.py").read_text()
+    write(root, "library.py", text.replace(before, after))
+    assert text.count(before) == 1
+    report, warm = lint(root), list(checked)
+    assert report == lint(root, use_cache=False)
+    assert "pkg/again.py" not in warm
+    assert set(again) <= set(warm)
+
+
+def test_a_comment_in_a_file_without_findings_concerns_nobody(root: Path, checked: list[str]) -> None:
+    lint(root)
+    checked.clear()
+    for name in ("alone.py", "manager.py", "settings.py"):
+        write(root, name, "# a comment\n" + FILES[f"pkg/{name}"] + "# and another\n")
+    warm = lint(root)
+    assert not checked
+    assert warm.findings == lint(root, use_cache=False).findings
+
+
 def _rename(root: Path, old: str, new: str) -> None:
     if (root / "pkg" / old).exists():
         (root / "pkg" / old).rename(root / "pkg" / new)

@@ -1,30 +1,39 @@
 """What an earlier run found out about files, and whether it would find the same now.
 
-The findings of a file depend on its inputs (see `semantics.project.reads`): files, questions that the outlines of all
-files answer, and what the project as a whole shows (what it shards, how it seeds, which functions handle signals).
-Where each gives the answer that it gave, the file need not be looked at again.
+The findings of a file depend on its inputs (see `semantics.project.reads`): parts of files, questions that the outlines
+of all files answer, and questions that are worked out from other inputs (what the project shards, how it seeds). Where
+each says what it said, the file need not be looked at again; and an answer whose own inputs say what they said need not
+be worked out again.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from typing import NamedTuple
 
+from ferrule_lint.checks.edits import OF_FILES, Digests, Earlier, Edits
+from ferrule_lint.checks.packed import packed, unpacked
+from ferrule_lint.facts import parts
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.project import training
-from ferrule_lint.semantics.project.reads import Input
+from ferrule_lint.semantics.control import end_of_data
+from ferrule_lint.semantics.data import collators
+from ferrule_lint.semantics.project import options, sharding, training
+from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.evidence import KeptEvidence, taken_over
+from ferrule_lint.semantics.project.reads import Input, Reads
+from ferrule_lint.semantics.sources import absent_inputs
 
 
-@dataclass(frozen=True, slots=True)
-class KnownInput:
-    """An input, and a digest of what it said."""
+class KnownInput(NamedTuple):
+    """An input; of a question, a digest of what it said, and the inputs that it was worked out from, as bits."""
 
     kind: str
     name: str
-    answer: str
+    answer: str = ""
+    rests: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,10 @@ class Shown:
     #: how many fixes did not hold
     dropped: int
 
+    def has_fixes(self) -> bool:
+        """Whether any fix was tried."""
+        return self.dropped > 0 or any(one.fix is not None for one in (*self.findings, *self.suppressed))
+
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
@@ -45,19 +58,30 @@ class FileResult:
 
     path: str
     findings: tuple[Finding, ...]
-    inputs: tuple[Input, ...]
+    #: bits of what was read for it, whatever these stand for in `reads`
+    bits: int
+    reads: Reads = field(compare=False, repr=False)
     #: budgets that ended in silence
     statistics: dict[str, int] = field(default_factory=dict)
     #: what an earlier run has shown of the findings in it
     shown: Shown | None = None
 
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """What was read for it."""
+        return tuple(self.reads.named(self.bits))
+
+    def files(self) -> set[str]:
+        """The files of which something was read for it."""
+        return {name.rpartition(":")[0] if kind in ("body", "class") else name for kind, name in self.inputs}
+
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A `FileResult` with the numbers of its inputs among those of all files, and what was shown of the findings."""
+    """A `FileResult` with its inputs among those of all files, as bits, and what was shown of the findings."""
 
     path: str
-    inputs: tuple[int, ...]
+    inputs: str
     findings: tuple[Finding, ...]
     statistics: dict[str, int]
     shown: Shown | None = None
@@ -67,116 +91,270 @@ class KnownFile:
 class Remembered:
     """What is kept of a run."""
 
-    evidence: str = ""
-    inputs: tuple[KnownInput, ...] = ()
+    #: of the contents of all files
+    digests: dict[str, str] = field(default_factory=dict)
+    #: what was asked of the words in files
+    asked: tuple[tuple[str, ...], ...] = ()
+    #: field by field, which is quicker to read: there are tens of thousands
+    columns: tuple[tuple[str, ...], ...] = ()
     files: tuple[KnownFile, ...] = ()
+    #: what the project shows of what it shards, if anybody has asked
+    evidence: KeptEvidence | None = None
 
+    def named(self) -> Iterable[Input]:
+        """The inputs, each at the place of its bit."""
+        return zip(*self.columns[:2], strict=True)
 
-#: digest of a file's content, by its path
-Digests = Mapping[str, str]
+    def inputs(self) -> list[KnownInput]:
+        """The inputs with all that is known of them."""
+        return [*map(KnownInput._make, zip(*self.columns, strict=True))]
 
 
 class Answers:
-    """What inputs say now; each is asked once."""
+    """What an analysis says of inputs now, and which of those that an earlier run knew still say what they said."""
 
-    def __init__(self, analysis: Analysis, digests: Digests) -> None:
+    def __init__(self, analysis: Analysis, known: Remembered, digests: Digests, earlier: Earlier) -> None:
         self.digests = digests
+        self.known = known
+        self._inputs = known.inputs()
         self._analysis = analysis
+        self.reads = analysis.names.reads
         self._said: dict[Input, str] = {}
+        edits = Edits(analysis, (known.digests, digests), earlier, map(parts.read, known.asked))
+        #: bits of the known inputs that do not say what they said, of questions that are worked out, and of those that
+        #: say what they said for all one knows
+        self._changed = self._questions = self._settled = 0
+        self._being_settled: set[int] = set()
+        if known.files and edits.paths:
+            self._compare(edits)
+        else:
+            self._questions = sum(1 << n for n, given in enumerate(self._inputs) if given.kind in _WORKED_OUT)
+            self._settled = self._questions
 
-    def of(self, given: Input) -> str:
-        """A digest of what an input says."""
-        if given not in self._said:
-            kind, name = given
-            self._said[given] = (
-                self.digests.get(name, "") if kind == "file" else _digest(_QUESTIONS[kind](self._analysis, name))
-            )
-        return self._said[given]
+    def of(self, question: Input) -> str:
+        """A digest of what the answer to a question is."""
+        if question not in self._said:
+            kind, name = question
+            with self.reads.apart():
+                self._said[question] = _digest((_OF_ALL.get(kind) or _WORKED_OUT[kind])(self._analysis, name))
+        return self._said[question]
 
-    @cached_property
-    def evidence(self) -> str:
-        """A digest of what the project as a whole shows."""
-        seeds = self._analysis.seeding.seeds()
-        return _digest(
-            [
-                *self._analysis.sharding.evidence(),
-                *(
-                    f"{what} {sorted(axes)} {cls.id if cls else ''}"
-                    for what in sorted(seeds)
-                    for axes, cls in seeds[what]
-                ),
-                *sorted(self._analysis.signals.handlers()),
-            ]
-        )
+    def still_true(self, paths: Iterable[str]) -> dict[str, FileResult]:
+        """The results for those of `paths` that would come out as they did."""
+        asked = set(paths)
+        return {
+            file.path: FileResult(file.path, file.findings, bits, self.reads, file.statistics, file.shown)
+            for file in self.known.files
+            if file.path in asked and self._hold(bits := unpacked(file.inputs))
+        }
 
-
-def still_true(known: Remembered, answers: Answers, paths: Iterable[str]) -> dict[str, FileResult]:
-    """The results for those of `paths` that would come out as they did."""
-    if known.evidence != answers.evidence:
-        return {}
-    asked = set(paths)
-    same: dict[int, bool] = {}
-
-    def holds(number: int) -> bool:
-        if number not in same:
-            given = known.inputs[number]
-            same[number] = given.answer == answers.of((given.kind, given.name))
-        return same[number]
-
-    return {
-        file.path: FileResult(
-            file.path,
-            file.findings,
-            tuple([(known.inputs[number].kind, known.inputs[number].name) for number in file.inputs]),
-            file.statistics,
-            file.shown,
-        )
-        for file in known.files
-        if file.path in asked and all(map(holds, file.inputs))
-    }
-
-
-def remembered(results: Iterable[FileResult], answers: Answers, known: Remembered) -> Remembered:
-    """Results as they are kept, and beside them what was `known` of files that were not asked for this time."""
-    numbers: dict[KnownInput, int] = {}
-    now: dict[Input, int] = {}
-
-    def number(given: Input) -> int:
-        if given not in now:
-            now[given] = numbers.setdefault(KnownInput(*given, answers.of(given)), len(numbers))
-        return now[given]
-
-    files = [
-        KnownFile(result.path, tuple(map(number, result.inputs)), result.findings, result.statistics, result.shown)
-        for result in results
-    ]
-    if known.evidence == answers.evidence:
+    def remembered(self, results: Iterable[FileResult]) -> Remembered:
+        """Results as they are kept, and beside them what was known of files that were not asked for this time."""
+        files = [KnownFile(r.path, packed(r.bits), r.findings, r.statistics, r.shown) for r in results]
         done = {file.path for file in files}
         files += [
-            replace(file, inputs=tuple([numbers.setdefault(known.inputs[n], len(numbers)) for n in file.inputs]))
-            for file in known.files
-            if file.path in answers.digests and file.path not in done
+            file
+            for file in self.known.files
+            if file.path in self.digests and file.path not in done and self._hold(unpacked(file.inputs), ask=False)
         ]
-    return Remembered(answers.evidence, tuple(numbers), tuple(files))
+        asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
+        inputs, evidence = list(self._all_inputs(files)), self._analysis.sharding.evidence
+        kept = self.known.evidence if evidence is None else evidence.kept()
+        inputs, files = _compact(inputs, files)
+        columns = tuple(zip(*inputs, strict=True))
+        return Remembered(dict(self.digests), tuple(sorted(asked)), columns, tuple(files), kept)
+
+    def gather(self) -> None:
+        """Have the evidence of the whole project at hand: that of the earlier run, if it would be the same."""
+        kept, sharding = self.known.evidence, self._analysis.sharding
+        number = self.reads.number(_SHARDING)
+        known = number < len(self._inputs) and self._inputs[number].kind == _SHARDING[0]
+        # it may have to be gathered to see that it is the same
+        if kept is not None and known and self._hold(1 << number) and sharding.evidence is None:
+            sharding.take_over(taken_over(kept))
+        with self.reads.apart():
+            sharding.gather()
+
+    def lend(self, other: Analysis) -> None:
+        """Give the evidence to an analysis of the same project in which some files are others, if it would gather the
+        same: a fix that is tried mostly changes nothing of it."""
+        evidence, mine = self._analysis.sharding.evidence, self._analysis.names.modules
+        if evidence is None:
+            return
+        same = {
+            path for path, module in other.names.modules.items() if path in mine and module.facts is mine[path].facts
+        }
+        before = {path: path for path in mine}
+        now = {path: path if path in same else "" for path in other.names.modules}
+        asked = {*self.reads.asked, *map(parts.read, self.known.asked)}
+        if self._rests_on_the_same(_SHARDING, Edits(other, (before, now), lambda path: mine[path].facts, asked), set()):
+            other.sharding.take_over(evidence)
+
+    def _rests_on_the_same(self, question: Input, edits: Edits, seen: set[Input]) -> bool:
+        """Whether all inputs of an answer say the same, whatever the edits."""
+        number = self.reads.number(question)
+        known = self._inputs[number].rests if number < len(self._inputs) else ""
+        seen.add(question)
+        for given in self.reads.named(self.reads.rests.get(question, unpacked(known))):
+            if given in seen:
+                continue
+            seen.add(given)
+            if given[0] in _WORKED_OUT:
+                same = self._rests_on_the_same(given, edits, seen)
+            else:
+                same = edits.leave_answer(given) if given[0] in OF_FILES else edits.leave(given)
+            if not same:
+                return False
+        return True
+
+    # ------------------------------------------------------------------ which inputs say what they said
+    def _compare(self, edits: Edits) -> None:
+        for number, given in enumerate(self._inputs):
+            question = (given.kind, given.name)
+            if given.kind in _WORKED_OUT:
+                self._questions |= 1 << number
+            elif given.kind not in OF_FILES:
+                if not edits.leave(question):
+                    self._changed |= 1 << number
+            elif not edits.leave_answer(question) and given.answer != self.of(question):
+                self._changed |= 1 << number
+
+    def _hold(self, bits: int, ask: bool = True) -> bool:
+        """Whether all of some known inputs say what they said. Without `ask`, no answer is worked out to see that."""
+        if bits & self._changed:
+            return False
+        left = bits & self._questions & ~self._settled
+        while left:
+            number = left.bit_length() - 1
+            if not self._says_the_same(number, ask):
+                return False
+            left ^= 1 << number
+        return True
+
+    def _says_the_same(self, number: int, ask: bool) -> bool:
+        """Whether the answer to a question that is worked out is the one that it was."""
+        if number in self._being_settled:
+            return False  # it rests on itself: who asks works out more than is needed
+        given = self._inputs[number]
+        self._being_settled.add(number)
+        try:
+            rests = unpacked(given.rests) & ~(1 << number)
+            same = bool(rests) and self._hold(rests, ask)
+        finally:
+            self._being_settled.discard(number)
+        if not same:
+            if not ask:
+                return False
+            same = given.answer == self.of((given.kind, given.name))
+        if same:
+            self._settled |= 1 << number
+        else:
+            self._changed |= 1 << number
+        return same
+
+    # ------------------------------------------------------------------ what is kept of inputs
+    def _all_inputs(self, files: Iterable[KnownFile]) -> Iterator[KnownInput]:
+        """All inputs, at the places of their bits: with their answers, if a file rests on them, directly or not."""
+        found: dict[int, KnownInput] = {}
+        used = 0
+        for file in files:
+            used |= unpacked(file.inputs)
+        done = 0
+        while left := used & ~done:
+            number = left.bit_length() - 1
+            done |= 1 << number
+            found[number] = self._input(number)
+            used |= unpacked(found[number].rests)
+        for number, (kind, name) in enumerate(self.reads.inputs):
+            yield found.get(number) or KnownInput(kind if kind not in _ALL_QUESTIONS else _UNUSED, name)
+
+    def _input(self, number: int) -> KnownInput:
+        question = kind, name = self.reads.inputs[number]
+        if kind not in _ALL_QUESTIONS:
+            return KnownInput(kind, name)
+        known = self._inputs[number] if number < len(self._inputs) else None
+        if known is not None and known.kind == kind and question not in self.reads.rests:
+            bit = 1 << number
+            if bit & (self._settled if kind in _WORKED_OUT else ~self._changed):
+                return known
+        answer = self.of(question)
+        return KnownInput(kind, name, answer, packed(self.reads.rests.get(question, 0)) if kind in _WORKED_OUT else "")
 
 
-_QUESTIONS: dict[str, Callable[[Analysis, str], list[str]]] = {
-    "shape": lambda analysis, name: [m.outline.shape for m in (analysis.names.modules.get(name),) if m is not None],
+_SHARDING = ("sharding", "")
+#: the kind of an input on which nothing rests any more
+_UNUSED = "unused"
+
+
+def _compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[KnownInput], list[KnownFile]]:
+    """The same with new numbers for the inputs, where most of them are not used any more."""
+    used = [number for number, given in enumerate(inputs) if given.kind != _UNUSED]
+    if 2 * len(used) > len(inputs):
+        return inputs, files
+    places = {number: place for place, number in enumerate(used)}
+
+    def moved(bits: str) -> str:
+        old = f"{unpacked(bits):b}"[::-1]
+        return packed(sum(1 << places[number] for number, bit in enumerate(old) if bit == "1" and number in places))
+
+    return (
+        [inputs[number]._replace(rests=moved(inputs[number].rests)) for number in used],
+        [replace(file, inputs=moved(file.inputs)) for file in files],
+    )
+
+
+_Question = Callable[[Analysis, str], list[str]]
+#: questions to all files, which the outlines answer; see `edits`
+_OF_ALL: dict[str, _Question] = {
     "module": lambda analysis, name: analysis.names.candidates(name),
     "method": lambda analysis, name: analysis.names.with_method(name),
     "mention": lambda analysis, name: [module.path for module in analysis.names.mentioning(name)],
     "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
+    "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
+    "imports": lambda analysis, name: [f"{path} {sorted(to)}" for path, to in analysis.imports.imported.items()],
+    "renamed": lambda analysis, name: sorted(analysis.sharding.wrapping()),
+    "may wrap": lambda analysis, name: sorted(analysis.sharding.may_wrap()),
+    "many classes": lambda analysis, name: [str(sharding.number_of_classes(analysis) > sharding.MOST_MEANT)],
+    "trains": lambda analysis, name: [str(training.trains(analysis))],
+    "may seed": lambda analysis, name: analysis.seeding.may_seed(),
+    "of signals": lambda analysis, name: analysis.signals.of_signals(),
+    "speaks": lambda analysis, question: analysis.back_ends.speaking(question),
+}
+#: questions whose answers are worked out from other inputs
+_WORKED_OUT: dict[str, _Question] = {
+    "sharding": lambda analysis, name: analysis.sharding.gather().lines(),
+    "seeding": lambda analysis, name: analysis.seeding.evidence(),
+    "signals": lambda analysis, name: sorted(analysis.signals.handlers()),
     "heirs": lambda analysis, cls: [str(analysis.hierarchy.has_many_heirs(cls))],
     "feed": lambda analysis, name: [str(analysis.threads.feed(name))],
     "handled": lambda analysis, name: [str(analysis.exceptions.handled(name))],
     "back end": lambda analysis, path: [str(analysis.back_ends.may_shard(path))],
-    "trained by": training.trained_by,
     "back end beside": lambda analysis, path: [str(analysis.back_ends.may_shard(path, beside_deepspeed=True))],
+    "trained by": training.trained_by,
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
     "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],
-    "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
+    "rebound": lambda analysis, path: _of_file(analysis, path, lambda m: sorted(m.declared_global().items())),
+    "handling": lambda analysis, path: _of_file(analysis, path, lambda m: analysis.exceptions.handling(m).said()),
+    "uneven": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.is_dealt_out(analysis, m)),
+    "even": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.deals_out_evenly(analysis, m)),
+    "stacking": lambda analysis, path: _of_file(analysis, path, lambda m: collators.only_stacks(analysis, m)),
+    "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
+    "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
+    "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
+    "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
 }
+_ALL_QUESTIONS = frozenset({*_OF_ALL, *_WORKED_OUT})
 
 
-def _digest(parts: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:24]
+def _of_file(analysis: Analysis, path: str, answer: Callable[[ModuleInfo], object]) -> list[str]:
+    module = analysis.names.modules.get(path)
+    return [] if module is None else [repr(answer(module))]
+
+
+def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
+    info = analysis.names.class_of_id(cls)
+    return [] if info is None else [str(options.is_off(analysis, info, name))]
+
+
+def _digest(said: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(said).encode("utf-8", "surrogatepass")).hexdigest()[:24]

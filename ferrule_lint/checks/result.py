@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ferrule_lint.checks.remembered import Answers, Digests, FileResult, Remembered
+from ferrule_lint.checks.edits import Digests, Earlier
+from ferrule_lint.checks.remembered import Answers, FileResult, Remembered
 from ferrule_lint.findings import Finding, LintError
 
 
@@ -15,12 +16,17 @@ class CheckOptions:
     sharded: bool | str | tuple[str, ...] = "auto"
 
 
+def _nothing(digest: str) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Before:
-    """An earlier run, nothing if there was none, and the digests of the files as they are now."""
+    """An earlier run, nothing if there was none, the digests of the files as they are now, and facts as they were."""
 
     known: Remembered
     digests: Digests
+    earlier: Earlier = _nothing
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
 from ferrule_lint.checks.modes import but_in_local_modes
 from ferrule_lint.checks.own_groups import among_others
-from ferrule_lint.checks.remembered import Answers, FileResult, still_true
+from ferrule_lint.checks.remembered import Answers, FileResult
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.survivors import without_those_who_left
@@ -36,16 +36,18 @@ def check(
     models: ModelSet,
     options: CheckOptions | None = None,
     before: Before | None = None,
+    like: Answers | None = None,
 ) -> CheckResult:
     """Findings of the files in `report`, in the context of all `facts` (posix paths relative to the root).
 
-    With `before`, files that an earlier run has checked are not checked again where that would find the same.
+    With `before`, files that an earlier run has checked are not checked again where that would find the same. `like`:
+    of an analysis of the project with other contents of some files.
     """
     options = options or CheckOptions()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _STACK))
     try:
-        return _check(facts, report, models, options, before)
+        return _check(facts, report, models, options, before, like)
     finally:
         sys.setrecursionlimit(limit)
 
@@ -56,15 +58,19 @@ def _check(
     models: ModelSet,
     options: CheckOptions,
     before: Before | None,
+    like: Answers | None,
 ) -> CheckResult:
-    analysis = Analysis(facts, models, options.sharded)
+    analysis = Analysis(facts, models, options.sharded, before.known.named() if before is not None else ())
     modules = [analysis.names.modules[path] for path in sorted(report) if path in analysis.names.modules]
     answers: Answers | None = None
     known: dict[str, FileResult] = {}
     if before is not None:
-        answers = Answers(analysis, before.digests)
-        if before.known.files:
-            known = still_true(before.known, answers, [module.path for module in modules])
+        answers = Answers(analysis, before.known, before.digests, before.earlier)
+        known = answers.still_true([module.path for module in modules])
+    if like is not None:
+        like.lend(analysis)
+    if answers is not None and len(known) < len(modules):
+        answers.gather()
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
     counters: Counter[str] = Counter()
@@ -95,8 +101,18 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
         found = but_in_local_modes(analysis, found)
         found = without_those_who_left(analysis, among_others(analysis, found))
         found = [with_wraps(analysis, finding) for finding in sent_to_workers(analysis, found)]
-        inputs = tuple(reads.named(reads.bits))
-    return FileResult(module.path, tuple(found), inputs, dict(analysis.counters - counted))
+        # what is read says where things stand but for the lines: who shows one depends on the text
+        for path in {path for finding in found for path in _shown_in(finding)}:
+            reads.ask("file", path)
+        bits = reads.bits
+    return FileResult(module.path, tuple(found), bits, reads, dict(analysis.counters - counted))
+
+
+def _shown_in(finding: Finding) -> Iterator[str]:
+    """The files whose lines a finding shows."""
+    yield finding.path
+    yield from (step.path for step in finding.witness)
+    yield from (event.path for event in finding.events)
 
 
 def _file(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> Iterator[Finding]:

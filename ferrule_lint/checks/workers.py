@@ -141,7 +141,7 @@ def _asks_what_it_heard(body: Trace) -> bool:
 def _is_run_by_some(analysis: Analysis, modules: Iterable[ModuleInfo], function: FunctionInfo) -> bool:
     """Whether a call of the function stands under a test of the rank, in a function or in a program's own body."""
     for module in modules:
-        if function.name not in module.mentions and module is not function.module:
+        if module is not function.module and not module.mentions_any(frozenset({function.name})):
             continue
         traces = [_trace(analysis, caller) for caller in module.functions.values()]
         for trace in (*traces, analysis.module_frame(module).trace()):

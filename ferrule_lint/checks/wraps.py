@@ -11,6 +11,7 @@ from dataclasses import replace
 from ferrule_lint.findings import EventSite, Finding, Step
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.project.entities import ClassInfo
+from ferrule_lint.semantics.project.evidence import place_of
 from ferrule_lint.semantics.project.wrapped import WrapSite
 
 _PASSES = ("forward", "backward")
@@ -32,9 +33,8 @@ def _step(analysis: Analysis, event: EventSite, path: str) -> Step | None:
     site = sharding.reducing_site(path) if backward else sharding.site(info, path)
     if site is None:
         return None
-    analysis.names.reads.ask("file", site.path)
     note = f"`{site.text}` {'wraps a module: gradients are reduced' if backward else _what(analysis, site, info)}"
-    return Step("wrap", site.path, site.pos[0], site.pos[1], note)
+    return Step("wrap", site.path, *place_of(site, analysis.names.modules), note)
 
 
 def _what(analysis: Analysis, site: WrapSite, info: ClassInfo | None) -> str:

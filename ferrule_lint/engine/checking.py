@@ -39,9 +39,10 @@ def check(run: Run, settings: Settings) -> None:
 
 
 def _checked(
-    facts: Mapping[str, Facts], paths: Iterable[str], settings: Settings, memory: Memory | None = None
+    facts: Mapping[str, Facts], paths: Iterable[str], settings: Settings, memory: Memory | None, again: bool = False
 ) -> Iterator[CheckResult]:
-    """What the checks say of `paths`: one analysis for all files whose settings want the same of it."""
+    """What the checks say of `paths`: one analysis for all files whose settings want the same of it. `again`: it is
+    about other contents of these files than what is in memory."""
     from ferrule_lint.checks.result import CheckOptions
     from ferrule_lint.checks.run import check
     from ferrule_lint.models.loader import load_models
@@ -53,10 +54,14 @@ def _checked(
         alike.setdefault((own.models, own.sharded), (own, set()))[1].add(path)
     for own, reported in alike.values():
         options = CheckOptions(sharded=own.sharded)
-        before = memory.before(own) if memory is not None else None
-        result = check(facts, frozenset(reported), load_models(own.models), options, before)
-        if memory is not None:
-            memory.keep(own, before, result)
+        if again:
+            like = memory.answers(own) if memory is not None else None
+            result = check(facts, frozenset(reported), load_models(own.models), options, like=like)
+        else:
+            before = memory.before(own) if memory is not None else None
+            result = check(facts, frozenset(reported), load_models(own.models), options, before)
+            if memory is not None:
+                memory.keep(own, before, result)
         yield replace(result, findings=tuple(one for one in result.findings if one.path in reported))
 
 
@@ -94,7 +99,7 @@ def recheck(run: Run, settings: Settings, contents: Mapping[str, bytes]) -> list
 
     facts = {**run.facts, **{path: extract(data) for path, data in contents.items()}}
     found_now: list[Finding] = []
-    for result in _checked(facts, contents, settings):
+    for result in _checked(facts, contents, settings, run.memory, again=True):
         found_now += result.findings
         if run.memory is not None:
             run.memory.also_read(result.files)

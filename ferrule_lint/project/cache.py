@@ -57,7 +57,7 @@ class FactsCache:
     @staticmethod
     def key(source: bytes) -> str:
         """The name of the entry for a file with this content."""
-        return hashlib.sha256(facts_version().encode() + b"\0" + source).hexdigest()
+        return _key(hashlib.sha256(source).hexdigest())
 
     def _path(self, key: str) -> Path:
         return self._entries / key[:2] / f"{key[2:]}.json"
@@ -73,6 +73,17 @@ class FactsCache:
             # a damaged or foreign entry can fail in any way
             return None
         self.hits += 1
+        return facts
+
+    def of_digest(self, digest: str) -> LazyFacts | None:
+        """The facts of a file that had a content with this digest (SHA-256), if they are still there."""
+        from ferrule_lint.facts import outline
+
+        try:
+            facts = outline.load(self._path(_key(digest)).read_text("ascii"), _gone)
+            _ = facts.whole
+        except Exception:
+            return None
         return facts
 
     def store(self, source: bytes, facts: FileFacts) -> None:
@@ -115,6 +126,14 @@ class FactsCache:
         prepare(self.folder)
         self._entries.mkdir(exist_ok=True)
         self._writable = True
+
+
+def _key(digest: str) -> str:
+    return hashlib.sha256(f"{facts_version()} {digest}".encode()).hexdigest()
+
+
+def _gone() -> FileFacts:
+    raise LookupError("damaged, and its source is not at hand")
 
 
 def prepare(folder: Path) -> None:

@@ -152,6 +152,10 @@ def _head(body: str) -> str:
     return f"ferrule-results {zlib.crc32(body.encode('utf-8')):08x}"
 
 
+#: what JSON has as it is
+_PLAIN = (str, int, bool)
+
+
 # ---------------------------------------------------------------------- values <-> JSON, by their types
 def encoded(value: Any) -> Any:
     """A dataclass, or tuple or list of them, as JSON has it."""
@@ -175,6 +179,9 @@ def _decode(kind: Any, value: Any) -> Any:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin is tuple:
         _expect(isinstance(value, list))
+        if arguments[0] in _PLAIN:
+            _expect({arguments[0]}.issuperset(map(type, value)))
+            return tuple(value)
         return tuple([_decode(arguments[0], item) for item in value])
     if origin is dict:
         _expect(isinstance(value, dict) and all(type(item) is arguments[1] for item in value.values()))

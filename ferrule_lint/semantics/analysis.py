@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
@@ -30,7 +30,7 @@ from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.import_graph import ImportGraph
 from ferrule_lint.semantics.project.mixins import Mixins
 from ferrule_lint.semantics.project.names import Names
-from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.reads import Asked, Input, Memo, Reads
 from ferrule_lint.semantics.project.seeding import Seeding
 from ferrule_lint.semantics.project.sharding import Setting, Sharding
 from ferrule_lint.semantics.project.signals import Signals
@@ -48,8 +48,11 @@ from ferrule_lint.semantics.walk.statements import EXECUTORS
 class Analysis:
     """Values, traces and summaries of all functions of a project."""
 
-    def __init__(self, files: Mapping[str, Facts], models: ModelSet, sharded: Setting = "auto") -> None:
-        self.names = Names(files)
+    def __init__(
+        self, files: Mapping[str, Facts], models: ModelSet, sharded: Setting = "auto", inputs: Iterable[Input] = ()
+    ) -> None:
+        """`inputs`: those of an earlier run."""
+        self.names = Names(files, Reads(inputs))
         reads = self.names.reads
         self.models = models
         #: for frames and what they call, which cannot import them
@@ -69,7 +72,7 @@ class Analysis:
         self.seeding = Seeding(self)
         self.signals = Signals(self)
         self.threads = Threads(self)
-        self.accumulators = Accumulators()
+        self.accumulators = Accumulators(reads)
         self.hierarchy = Hierarchy(self)
         self.mixins = Mixins(self)
         self.guards = decorators.Guards(self)
@@ -85,15 +88,16 @@ class Analysis:
         #: files that are programs of one process; see `programs`
         self.alone: Memo[str, bool] = Memo(reads)
         #: whether something fills an entry of batches where it is missing, by its name
-        self.filled: Memo[str, bool] = Memo(reads)
+        self.filled: Asked[bool] = Asked(reads, "filled")
         #: whether all ranks take their batches from the same data set in turn; see `absent_inputs`
-        self.in_turn: Memo[None, bool] = Memo(reads)
-        #: attributes that hold nothing, since nobody gives what they are for; see `options`
-        self.options: Memo[tuple[str, str], bool] = Memo(reads)
-        #: whether a file deals data out by the rank, once somebody has asked; see `end_of_data`
-        self.uneven: Memo[str, bool] = Memo(reads)
+        self.in_turn: Asked[bool] = Asked(reads, "in turn")
+        #: attributes that hold nothing, since nobody gives what they are for, by class and name; see `options`
+        self.options: Asked[bool] = Asked(reads, "option")
+        #: whether a file deals data out by the rank, or evenly, once somebody has asked; see `end_of_data`
+        self.uneven: Asked[bool] = Asked(reads, "uneven")
+        self.even: Asked[bool] = Asked(reads, "even")
         #: whether a file makes batches by stacking alone; see `collators`
-        self.stacking: Memo[str, bool] = Memo(reads)
+        self.stacking: Asked[bool] = Asked(reads, "stacking")
 
     def count(self, what: str) -> None:
         """A budget that ended in silence, for `--statistics`."""

@@ -85,7 +85,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
         if candidate and frame.analysis.is_module_class(candidate):
             # `PeftModel.from_pretrained(model, path)` is built around a model, which may be sharded
             around = any((v.module or v.types) and not v.unwrapped for v in arguments.values)
-            shards = not _SHARDS_ON_LOADING.isdisjoint(frame.module.mentions)
+            shards = frame.module.mentions_any(_SHARDS_ON_LOADING)
             return Value(external=candidate, module=True, unwrapped=not around and not shards)
     library = dotted.rpartition(".")[0]
     by_receiver = frame.models.method(dotted.rpartition(".")[2], library.rpartition(".")[2]) if library else None

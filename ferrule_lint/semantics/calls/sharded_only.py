@@ -36,7 +36,7 @@ _FALSE, _TEXT = f.Const("False"), ("'DTensor'", '"DTensor"')
 def speaks_of_parts(module: ModuleInfo) -> bool:
     """Whether a file says anything of modules or tensors in parts."""
     imported = (dotted for dotted, _ in module.imports.values())
-    return any(map(_SPEAKS.search, module.mentions)) or any(map(_SPEAKS.search, imported))
+    return module.mentions_like(_SPEAKS) or any(map(_SPEAKS.search, imported))
 
 
 def only_for_sharded(analysis: Analysis, summary: Summary, depth: int = 0) -> bool:

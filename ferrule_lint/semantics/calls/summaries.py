@@ -101,7 +101,7 @@ class Summaries:
                 if leans == place and known[0].events:
                     # what a call of itself does is what was found without such calls: one level of them is seen
                     known, leans = self._computed(key, known, function, context, info, closure, depth)
-            reads.remember(self._read, key)
+            reads.remember(self._read, key, self._known)
         finally:
             reads.settle(key)
             reads.end(before)

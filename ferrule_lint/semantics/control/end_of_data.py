@@ -93,28 +93,35 @@ def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
 # ---------------------------------------------------------------------- what says that ranks have uneven data
 def _is_uneven(frame: Frame) -> bool:
     near = [frame.module, *programs.imported(frame.analysis, frame.module)]
-    if any(_deals_out_evenly(module) for module in near):
+    if any(deals_out_evenly(frame.analysis, module) for module in near):
         return False
     return any(is_dealt_out(frame.analysis, module) for module in near)
 
 
-def _deals_out_evenly(module: ModuleInfo) -> bool:
+def deals_out_evenly(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a sampler that gives every rank as much is made in a file."""
-    if not any(_EVEN.search(name) for name in module.mentions):
+    return analysis.even.find(module.path, lambda: _deals_out_evenly(module), False)
+
+
+def _deals_out_evenly(module: ModuleInfo) -> bool:
+    if not module.mentions_like(_EVEN):
         return False
     return any(_EVEN.search(last_name(call.func)) for _, calls in module.calls() for call in calls)
 
 
 def is_dealt_out(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file has data that each process walks for itself, or deals items out by the rank."""
-    return analysis.uneven.find(module.path, lambda: _is_dealt_out(module))
+    return analysis.uneven.find(module.path, lambda: _is_dealt_out(module), False)
 
 
 def _is_dealt_out(module: ModuleInfo) -> bool:
-    names = module.mentions.union(*(bases for _, bases in module.outline.classes))
-    if any(_BY_ITSELF.search(name) for name in names):
+
+    def says(pattern: re.Pattern[str]) -> bool:
+        return module.mentions_like(pattern) or any(map(pattern.search, module.bases))
+
+    if says(_BY_ITSELF):
         return True
-    if not any(_RANK.search(name) for name in names) or not any(_COUNT.search(name) for name in names):
+    if not says(_RANK) or not says(_COUNT):
         return False
     return any(
         _is_picked(node) or (_is_slice(node) and not _is_of_sampler(function))

@@ -26,7 +26,7 @@ from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergen
 from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
-from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.reads import Asked, Memo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -336,19 +336,23 @@ class _Handling:
                 elif type(s) is f.Raise:
                     self.raisers.setdefault(_raised_name(s), []).append(qualname)
 
+    def said(self) -> list[object]:
+        """All of it, in one order."""
+        return [sorted(self.survived), sorted(self.translating), sorted(self.raisers.items())]
+
 
 class Exceptions:
     """What the whole project does with its own exception classes, looked up when it is first asked."""
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._handling: Memo[str, _Handling] = Memo(analysis.names.reads)
+        self._handling: Asked[_Handling | None] = Asked(analysis.names.reads, "handling")
         self._handled: dict[str, tuple[list[str], list[tuple[str, str]]]] = {}
         self._raised: Memo[str, Divergence | None] = Memo(analysis.names.reads)
 
     def is_survived_in(self, module: ModuleInfo, info: ClassInfo) -> bool:
         """Whether a handler in a file names the class and carries on: its functions deal with such exceptions."""
-        return info.name in module.mentions and info.name in self._in(module).survived
+        return module.mentions_any(frozenset({info.name})) and info.name in self.handling(module).survived
 
     def translates(self, info: ClassInfo) -> bool:
         """Whether the project raises the class in a handler: something has failed, and is called by another name."""
@@ -370,16 +374,17 @@ class Exceptions:
 
     def handled(self, name: str) -> tuple[list[str], list[tuple[str, str]]]:
         """The files in which a class of this name is raised in a handler, and the functions that raise one."""
-        reads = self._analysis.names.reads
-        reads.ask("handled", name)
-        if name not in self._handled:
-            with reads.apart():
+        with self._analysis.names.reads.answering("handled", name):
+            if name not in self._handled:
                 modules = self._analysis.names.mentioning(name)
                 self._handled[name] = (
-                    [m.path for m in modules if name in self._in(m).translating],
-                    [(m.path, qualname) for m in modules for qualname in self._in(m).raisers.get(name, ())],
+                    [m.path for m in modules if name in self.handling(m).translating],
+                    [(m.path, qualname) for m in modules for qualname in self.handling(m).raisers.get(name, ())],
                 )
         return self._handled[name]
 
-    def _in(self, module: ModuleInfo) -> _Handling:
-        return self._handling.find(module.path, lambda: _Handling(module))
+    def handling(self, module: ModuleInfo) -> _Handling:
+        """What a file does with exceptions."""
+        found = self._handling.find(module.path, lambda: _Handling(module), None)
+        assert found is not None  # nothing is asked of other files for it
+        return found

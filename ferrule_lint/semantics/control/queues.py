@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _QUEUE = re.compile(r"(?i)(^|_)(queues?|q|jobs|tasks|inbox|mailbox|buffer)$")
 _TAKES = frozenset({"get", "get_nowait"})
+_THREAD = frozenset({"Thread"})
 #: exceptions of a queue that has nothing now
 EMPTY = frozenset({"Empty", "QueueEmpty"})
 
@@ -31,7 +32,7 @@ def sets_no_number(frame: Frame, loop: f.While) -> bool:
     asked = {last_name(node.func) for node in walk(loop.test) if type(node) is f.Call}
     if not asked or not asked <= {"is_set", "empty"}:
         return False
-    return ("is_set" in asked or "Thread" in frame.module.mentions) and _takes(frame, loop.body)
+    return ("is_set" in asked or frame.module.mentions_any(_THREAD)) and _takes(frame, loop.body)
 
 
 def polls(loop: f.While) -> bool:

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.data.ordering import VIEWS, numbers
 from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown
 from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.reads import Asked, Reads
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -31,20 +32,22 @@ FILLS = frozenset("append extend add update".split())
 class Accumulators:
     """The attributes of each file that are filled so, looked up when a file is first asked about."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, dict[str, f.Subscript]] = {}
+    def __init__(self, reads: Reads) -> None:
+        self._known: Asked[dict[str, f.Subscript]] = Asked(reads, "accumulates")
 
     def filled_in(self, module: ModuleInfo) -> dict[str, f.Subscript]:
         """Names of attributes -> where a key of theirs is met."""
-        known = self._known.get(module.path)
-        if known is None:
-            known = self._known[module.path] = {}
-            for function in module.functions.values():
-                for node in walk(function.body):
-                    place = _filled(node)
-                    if place is not None:
-                        known.setdefault(last_name(place.base), place)
-        return known
+        return self._known.find(module.path, lambda: _all_filled(module), {})
+
+
+def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
+    known: dict[str, f.Subscript] = {}
+    for function in module.functions.values():
+        for node in walk(function.body):
+            place = _filled(node)
+            if place is not None:
+                known.setdefault(last_name(place.base), place)
+    return known
 
 
 def _filled(node: object) -> f.Subscript | None:

@@ -9,6 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.text import dotted_name, last_name
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.project.entities import ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
@@ -21,10 +22,14 @@ _GENERATED = re.compile(r"generated|completion|response")
 
 def stacks(frame: Frame, field: str) -> bool:
     """Whether a field of a batch comes out of a collator that stacks, as all do that the file names."""
-    if _STACKS.isdisjoint(frame.module.mentions) or _GENERATED.search(field):
+    if not frame.module.mentions_any(_STACKS) or _GENERATED.search(field):
         return False
-    module = frame.module
-    return frame.analysis.stacking.find(module.path, lambda: _only_stacks(module))
+    return only_stacks(frame.analysis, frame.module)
+
+
+def only_stacks(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether all collators that a file names stack."""
+    return analysis.stacking.find(module.path, lambda: _only_stacks(module), False)
 
 
 def _only_stacks(module: ModuleInfo) -> bool:

@@ -19,6 +19,7 @@ from ferrule_lint.semantics.divergence.evidence import explain
 from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues, mentions
 from ferrule_lint.semantics.domain.conditions import Atom, atoms
 from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, Divergence
+from ferrule_lint.semantics.domain.text import in_order
 from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit, parts
 from ferrule_lint.semantics.domain.trace import ends as always_leaves
 
@@ -150,7 +151,7 @@ def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:
     # of a loop the settings that led here are what they were
     again = {key for key in asked if key in others or not _ruled_out(key, others).isdisjoint(others)}
     nearest = (again, leaving & outside, _settings_of(_around(root, choice) or ()))
-    keys = list(dict.fromkeys(key for some in nearest for key in sorted(some)))[:MOST_SETTINGS]
+    keys = list(dict.fromkeys(key for some in nearest for key in sorted(some, key=in_order)))[:MOST_SETTINGS]
     found = (dict(zip(keys, values, strict=True)) for values in itertools.product((False, True), repeat=len(keys)))
     return [_with_ruled_out(settings, asked | others) for settings in found]
 

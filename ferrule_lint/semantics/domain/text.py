@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from ferrule_lint.facts import types as f
@@ -143,6 +144,14 @@ def _render_op(expr: f.Op, version: Callable[[str], int] | None, depth: int) -> 
         return ":".join("" if p == "None" else p for p in parts)
     sign = _SIGNS.get(expr.kind)
     return f" {sign} ".join(parts) if sign else f"{expr.kind}({', '.join(parts)})"
+
+
+_NUMBER = re.compile(r"([0-9]+)")
+
+
+def in_order(text: str) -> tuple[str | int, ...]:
+    """A text to sort by, numbers in it by their size: keys that name lines keep their order when all move."""
+    return tuple([int(part) if place % 2 else part for place, part in enumerate(_NUMBER.split(text))])
 
 
 def shown(expr: f.Expr) -> str:

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.semantics.project.nearness import Nearness
+from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -29,21 +30,28 @@ class BackEnds:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._near: dict[re.Pattern[str], Nearness] = {}
+        self._near: Memo[str, Nearness] = Memo(analysis.names.reads)
 
     def may_shard(self, path: str, beside_deepspeed: bool = False) -> bool:
         """Whether a file may be run with parameters in parts, as far as the project tells; `beside_deepspeed`: where
         that is asked for by name, so that only another back end is left."""
-        reads = self._analysis.names.reads
-        reads.ask("back end beside" if beside_deepspeed else "back end", path)
-        words = _BESIDE_DEEPSPEED if beside_deepspeed else _SPEAKS
-        with reads.apart():
-            if words not in self._near:
-                modules = self._analysis.names.modules
-                self._near[words] = Nearness(self._analysis, sorted(p for p, m in modules.items() if _speaks(m, words)))
-            return path in self._near[words]
+        question = "back end beside" if beside_deepspeed else "back end"
+        with self._analysis.names.reads.answering(question, path):
+            return path in self._near.find(question, lambda: self._nearness(question))
+
+    def _nearness(self, question: str) -> Nearness:
+        self._analysis.names.reads.ask("speaks", question)
+        return Nearness(self._analysis, self.speaking(question))
+
+    def speaking(self, question: str) -> list[str]:
+        """The files that speak of it."""
+        modules = self._analysis.names.modules
+        with self._analysis.names.reads.apart():
+            return sorted(path for path, module in modules.items() if speaks(module, question))
 
 
-def _speaks(module: ModuleInfo, words: re.Pattern[str]) -> bool:
+def speaks(module: ModuleInfo, question: str) -> bool:
+    """Whether a file speaks of sharded parameters, or of those of another back end than DeepSpeed."""
+    words = _BESIDE_DEEPSPEED if question == "back end beside" else _SPEAKS
     imported = (dotted for dotted, _ in module.imports.values())
-    return any(map(words.search, module.mentions)) or any(map(words.search, imported))
+    return module.mentions_like(words) or any(map(words.search, imported))

@@ -1,18 +1,20 @@
 """What names of a project mean: its files, classes and functions, module-level variables, and what lies outside.
 
-A file is read when somebody first asks for what it defines, and whoever asks notes that it was.
+A file is read when somebody first asks for what it defines, and whoever asks notes which part of it that was.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
+from ferrule_lint.facts.parts import Words, part_of_lambda, speaks_of
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import called_name
-from ferrule_lint.semantics.project.reads import Memo, Reads
+from ferrule_lint.semantics.project.reads import Asked, Memo, Reads
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
@@ -55,7 +57,7 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "_body", "_called_on", "_calls", "_decorators", "_line", "_returned_name", "_told_apart",
+        "_body", "_called_on", "_calls", "_decorators", "_line", "_number", "_returned_name", "_told_apart",
         "decorator_names", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
@@ -63,6 +65,8 @@ class FunctionInfo:
 
     def __init__(self, module: ModuleInfo, facts: f.FunctionFacts) -> None:
         self.module = module
+        #: of the bit of the part of the file that it is in, once that has been read
+        self._number = -1
         self.qualname = facts.qualname
         self.name = plain_name(facts.qualname)
         self._line = facts.line
@@ -93,20 +97,25 @@ class FunctionInfo:
     @property
     def body(self) -> f.Body:
         """The statements."""
-        self.module.read()
+        self._noted()
         return self._body
+
+    def _noted(self) -> None:
+        if self._number < 0:
+            self._number = self.module.number_of(self)
+        self.module.reads.bits |= 1 << self._number
 
     @property
     def line(self) -> int:
         """Where the definition begins."""
-        self.module.read()
+        self._noted()
         return self._line
 
     @property
     def decorators(self) -> tuple[f.Expr, ...]:
         """The expressions above it, the outermost first."""
         if self._decorators:
-            self.module.read()
+            self._noted()
         return self._decorators
 
     @property
@@ -201,14 +210,14 @@ def _has_a_name(expr: f.Expr) -> bool:
 class ClassInfo:
     """A class of the project."""
 
-    __slots__ = ("_attributes", "bases", "decorators", "external_bases", "id", "line", "methods", "module", "name",
+    __slots__ = ("_attributes", "_number", "bases", "decorators", "external_bases", "id", "methods", "module", "name",
                  "own_mro", "qualname", "read")  # fmt: skip
 
     def __init__(self, module: ModuleInfo, facts: f.ClassFacts) -> None:
         self.module = module
         self.qualname = facts.qualname
         self.name = plain_name(facts.qualname)
-        self.line = facts.line
+        self._number = -1
         self.bases = facts.bases
         self.decorators = facts.decorators
         self.methods: dict[str, FunctionInfo] = {}
@@ -227,16 +236,18 @@ class ClassInfo:
     @property
     def attributes(self) -> dict[str, f.Assign]:
         """What is assigned in the body of the class, by name."""
-        self.module.read()
+        if self._number < 0:
+            self._number = self.module.reads.number(("class", self.id))
+        self.module.reads.bits |= 1 << self._number
         return self._attributes
 
 
 class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
-    __slots__ = ("_bit", "_body", "_classes", "_facts", "_functions", "_outer", "_reads", "_shape", "global_assigns",
-                 "imports", "infers", "is_package", "meanings", "name", "outline", "parts", "path", "stars",
-                 "values")  # fmt: skip
+    __slots__ = ("_body", "_classes", "_functions", "_names", "_outer", "_rebound", "_said", "_shape", "_top", "_words",
+                 "bound", "facts", "global_assigns", "is_package", "meanings", "name", "outline", "parts", "path",
+                 "reads", "starred", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: Facts, reads: Reads) -> None:
         self.path = path
@@ -244,24 +255,26 @@ class ModuleInfo:
         self.is_package = parts[-1] == "__init__"
         self.parts = tuple(parts[:-1] if self.is_package else parts)
         self.name = ".".join(self.parts)
-        self._facts = facts
-        self._reads = reads
-        self._bit, self._shape = reads.bit(("file", path)), reads.bit(("shape", path))
+        self.facts = facts
+        self.reads = reads
+        #: bits of the parts of the file that have been read
+        self._shape = self._top = self._names = self._words = 0
+        self._said: dict[Words, bool] = {}
         self._body: f.Body | None = None
         self._classes: dict[str, ClassInfo] = {}
         self._functions: dict[str, FunctionInfo] = {}
         self._outer: frozenset[str] = frozenset()
         #: what was known before its bodies were read; for questions to all files, since nobody notes who asks for it
         self.outline = outline(facts)
-        self.imports: dict[str, tuple[str, bool]] = {}
-        self.stars: list[tuple[str, bool]] = []
+        #: imports and star imports, for questions to all files
+        self.bound: dict[str, tuple[str, bool]] = {}
+        self.starred: list[tuple[str, bool]] = []
         self.global_assigns: dict[str, list[f.Expr]] | None = None
         #: what names have been found to mean at module level
         self.meanings: Memo[str, Entity | None] = Memo(reads)
-        #: whether it only runs models, once somebody has asked; see `semantics.project.training`
-        self.infers: bool | None = None
         #: values of the names that no assignment binds, once they have been asked for
         self.values: Memo[str, Value] = Memo(reads)
+        self._rebound: Asked[dict[str, list[str]]] = Asked(reads, "rebound")
         for imported in self.outline.imports:
             self._add_import(imported)
 
@@ -269,7 +282,8 @@ class ModuleInfo:
     def body(self) -> f.Body:
         """The statements at the top level."""
         self._open()
-        self.read()
+        self._top = self._top or self.reads.bit(("top", self.path))
+        self.reads.bits |= self._top
         assert self._body is not None
         return self._body
 
@@ -293,25 +307,86 @@ class ModuleInfo:
 
     @property
     def mentions(self) -> frozenset[str]:
-        """Every identifier that stands in an expression of the file."""
-        self.read()
+        """Every identifier that stands in an expression of the file. Most edits change these: ask `mentions_any` or
+        `mentions_like`, if that is all there is to know."""
+        self._names = self._names or self.reads.bit(("names", self.path))
+        self.reads.bits |= self._names
         return self.outline.names
 
-    def read(self) -> None:
-        """Note that what is being computed depends on all that is in the file, and not just on its shape."""
-        self._reads.bits |= self._bit
+    def mentions_any(self, words: frozenset[str]) -> bool:
+        """Whether one of some words stands in an expression of the file."""
+        return self._speaks_of(words)
+
+    def mentions_like(self, pattern: re.Pattern[str]) -> bool:
+        """Whether an identifier in an expression of the file has something in it that a pattern finds."""
+        return self._speaks_of(pattern)
+
+    def _speaks_of(self, words: Words) -> bool:
+        self._words = self._words or self.reads.bit(("words", self.path))
+        self.reads.bits |= self._words
+        known = self._said.get(words)
+        if known is None:
+            self.reads.asked.add(words)
+            known = self._said[words] = speaks_of(self.outline.names, words)
+        return known
+
+    @property
+    def imports(self) -> dict[str, tuple[str, bool]]:
+        """What names are bound to by imports: the full name, and whether it is one of a relative import."""
+        self._noted()
+        return self.bound
+
+    @property
+    def bases(self) -> frozenset[str]:
+        """The last names of what its classes inherit from."""
+        self._noted()
+        return frozenset(base for _, bases in self.outline.classes for base in bases)
+
+    @property
+    def stars(self) -> list[tuple[str, bool]]:
+        """What is imported with `*`, in the same form."""
+        self._noted()
+        return self.starred
+
+    def _noted(self) -> None:
+        self._shape = self._shape or self.reads.bit(("shape", self.path))
+        self.reads.bits |= self._shape
+
+    def number_of(self, function: FunctionInfo) -> int:
+        """Of the bit of the part of the file that a function is in."""
+        root = function
+        while root.parent is not None and (around := self._functions.get(root.parent)) is not None:
+            root = around
+        kind, name = part_of_lambda(root.qualname, root.owner) or ("body", root.qualname)
+        return self.reads.number((kind, self.path if kind == "top" else f"{self.path}:{name}"))
 
     def _open(self) -> None:
-        self._reads.bits |= self._shape
+        self._noted()
         if self._body is not None:
             return
-        facts = whole(self._facts)
+        facts = whole(self.facts)
         self._body = facts.body
         self._classes = {c.qualname: ClassInfo(self, c) for c in facts.classes}
         self._functions = {fn.qualname: FunctionInfo(self, fn) for fn in facts.functions}
         self._outer = frozenset(fn.parent for fn in facts.functions if fn.parent is not None)
         for function in self._functions.values():
             self._add_method(function)
+
+    def rebinders(self, name: str) -> list[FunctionInfo]:
+        """The functions that declare a name `global`: if there are any, its initial constant says little."""
+        return [self.functions[qualname] for qualname in self.declared_global().get(name, ())]
+
+    def declared_global(self) -> dict[str, list[str]]:
+        """The names that functions declare `global`, each with these."""
+        return self._rebound.find(self.path, self._found_global, {})
+
+    def _found_global(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for qualname, function in self.functions.items():
+            for s in function.body:
+                for name in s.names if type(s) is f.ScopeDecl else ():
+                    found.setdefault(name, []).append(qualname)
+        return found
 
     def close(self) -> None:
         """Let go of what the file defines, which refers back to it."""
@@ -344,7 +419,7 @@ class ModuleInfo:
     def _add_import(self, i: f.Import) -> None:
         if i.name is None:
             bound = i.alias or i.module.partition(".")[0]
-            self.imports.setdefault(bound, (i.module if i.alias else bound, False))
+            self.bound.setdefault(bound, (i.module if i.alias else bound, False))
             return
         target, relative = i.module, False
         if i.level:
@@ -353,13 +428,13 @@ class ModuleInfo:
                 base = base[: len(base) - (i.level - 1)]
             target, relative = ".".join([*base, *([i.module] if i.module else [])]), True
         if i.name == "*":
-            self.stars.append((target, relative))
+            self.starred.append((target, relative))
         else:
             full = f"{target}.{i.name}" if target else i.name
-            known = self.imports.setdefault(i.alias or i.name, (full, relative))
+            known = self.bound.setdefault(i.alias or i.name, (full, relative))
             if relative and not known[1] and full.endswith(f".{known[0]}"):
                 # the same file under another name: tried as a program first, then as a part of the package
-                self.imports[i.alias or i.name] = (full, relative)
+                self.bound[i.alias or i.name] = (full, relative)
 
     def assigned(self, name: str) -> list[f.Expr]:
         """Every expression assigned to a module-level name, also inside module-level `if` and `try`."""

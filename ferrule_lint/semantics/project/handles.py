@@ -29,7 +29,7 @@ def stands_for_workers(names: Names, info: ClassInfo, types: Iterable[ClassInfo]
     """Whether a class holds handles where it seems to hold instances of `types`: some method of it waits for the
     answer of a method of theirs that gives none."""
     for c in names.mro(info):
-        if c.module.mentions.isdisjoint(_WAITS):
+        if not c.module.mentions_any(_WAITS):
             continue  # this is asked of every attribute: no need to walk the methods
         for method in c.methods.values():
             if not method.parameters:

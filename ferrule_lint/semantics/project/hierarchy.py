@@ -62,10 +62,8 @@ class Hierarchy:
     def has_many_heirs(self, cls: str) -> bool:
         """Whether a whole library of classes inherits from one, by its id: what its methods do for each of them would
         be looked at hundreds of times, and hardly ever differs."""
-        reads = self._analysis.names.reads
-        reads.ask("heirs", cls)
-        if cls not in self._has_heirs:
-            with reads.apart():
+        with self._analysis.names.reads.answering("heirs", cls):
+            if cls not in self._has_heirs:
                 info = self._analysis.names.class_of_id(cls)
                 self._has_heirs[cls] = info is not None and len(self.below(info)) > MOST_HEIRS
         return self._has_heirs[cls]
@@ -88,7 +86,7 @@ class Hierarchy:
                 for sub, bases in module.outline.classes:
                     for base in bases:
                         self._by_base.setdefault(base, []).append((sub, path))
-                for bound, (dotted, _) in module.imports.items():
+                for bound, (dotted, _) in module.bound.items():
                     if bound != (said := dotted.rpartition(".")[2]):
                         self._renamed.setdefault(said, set()).add(bound)
         paths: set[str] = set()
@@ -181,12 +179,13 @@ class Hierarchy:
 
     def asked_of_self(self, method: FunctionInfo) -> frozenset[str]:
         """The attributes that a method takes of its own instance."""
+        body = method.body
         known = self._asked.get(method.id)
         if known is None:
             receiver = method.parameters[0].name if method.parameters else ""
             known = frozenset(
                 node.attr
-                for node in walk(method.body)
+                for node in walk(body)
                 if type(node) is f.Attr and type(node.base) is f.Name and node.base.id == receiver
             )
             self._asked[method.id] = known

@@ -14,8 +14,8 @@ Edges = Mapping[str, Collection[str]]
 
 
 class ImportGraph:
-    """Paths of files and of what they import, worked out on first use. Who asks says by itself what that is an input
-    of: the imports of all files are read for it."""
+    """Paths of files and of what they import, worked out on first use. Who asks notes the question `imports` by itself:
+    those of all files are read for it."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -24,7 +24,8 @@ class ImportGraph:
     def imported(self) -> Edges:
         """What each file imports."""
         modules = self._names.modules
-        return {path: {m.path for m in self._names.imported_by(module)} for path, module in modules.items()}
+        with self._names.reads.apart():
+            return {path: {m.path for m in self._names.imported_by(module)} for path, module in modules.items()}
 
     @cached_property
     def users(self) -> Edges:

@@ -21,9 +21,9 @@ _DEEPEST_REEXPORT = 16
 class Names:
     """Name resolution over all files of a project."""
 
-    def __init__(self, files: Mapping[str, Facts]) -> None:
+    def __init__(self, files: Mapping[str, Facts], reads: Reads | None = None) -> None:
         self.modules: dict[str, ModuleInfo] = {}
-        self.reads = Reads()
+        self.reads = reads if reads is not None else Reads()
         self._by_suffix: dict[str, list[ModuleInfo]] = {}
         self._packages: set[str] = set()
         #: method -> the files with a class that has one of this name
@@ -92,7 +92,7 @@ class Names:
 
     def imported_by(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
         """The files that the imports of a file name; no file is read for that."""
-        for dotted, relative in (*module.imports.values(), *module.stars):
+        for dotted, relative in (*module.bound.values(), *module.starred):
             name = dotted
             while name and (found := self.module_named(name, module, relative)) is None:
                 name = name.rpartition(".")[0]

@@ -24,6 +24,7 @@ class Nearness:
 
     def __init__(self, analysis: Analysis, wrapping: Iterable[str], strangers: bool = True) -> None:
         self._modules = analysis.names.modules
+        analysis.names.reads.ask("imports", "")
         self._users = analysis.imports.users
         self._near = closed(closed(wrapping, self._users), analysis.imports.imported)
         self._packages = {self._package(path) for path in self._near} - {""}

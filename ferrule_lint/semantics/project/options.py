@@ -36,7 +36,7 @@ def is_left_out(analysis: Analysis, function: FunctionInfo, name: str, defaults:
 def is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
     """Whether an attribute of a class holds None or False as far as the project tells: it gets a parameter of the
     constructor that nobody gives, and nothing else."""
-    return analysis.options.find((info.id, name), lambda: _is_off(analysis, info, name))
+    return analysis.options.find(f"{info.id} {name}", lambda: _is_off(analysis, info, name), False)
 
 
 def _is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:

@@ -57,19 +57,18 @@ def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
 def _plays_ranks(module: ModuleInfo) -> bool:
     """Whether a file sets the place that a library believes it has, and starts nothing that has one: what converts the
     checkpoints of a sharded model builds the parts of all ranks in one process."""
-    names = module.mentions
-    return any(_SETS_PLACE.fullmatch(name) for name in names) and names.isdisjoint(_STARTS_RANKS)
+    return module.mentions_like(_SETS_PLACE) and not module.mentions_any(_STARTS_RANKS)
 
 
 #: setters of a parallel state; the place in a virtual pipeline is set in real runs, too
-_SETS_PLACE = re.compile(r"set_(?!virtual)\w*parallel_(rank|world_size)")
+_SETS_PLACE = re.compile(r"^set_(?!virtual)\w*parallel_(rank|world_size)$")
 _STARTS_RANKS = frozenset("init_process_group initialize_model_parallel init_distributed initialize_megatron".split())
 
 
 def can_be_started(modules: Mapping[str, ModuleInfo], module: ModuleInfo, reads: Reads | None = None) -> bool:
     """Whether a file is a program: it says what to do when it is started, or does it as it stands. `reads` notes that
     a file beside it was asked for."""
-    if "__name__" in module.mentions and any(_starts(s) for s in module.body):
+    if module.mentions_any(_NAME) and any(_starts(s) for s in module.body):
         return True
     init = f"{module.path.rpartition('/')[0]}/__init__.py".lstrip("/")
     if reads is not None:
@@ -100,7 +99,11 @@ def imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:
 
 
 def _joins(analysis: Analysis, module: ModuleInfo) -> bool:
-    return "init_process_group" in module.mentions or not module.mentions.isdisjoint(analysis.models.wrapping)
+    return module.mentions_any(_JOINS) or module.mentions_any(analysis.models.wrapping)
+
+
+_NAME = frozenset({"__name__"})
+_JOINS = frozenset({"init_process_group"})
 
 
 def _starts(s: f.Stmt) -> bool:

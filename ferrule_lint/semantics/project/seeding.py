@@ -54,23 +54,35 @@ class Seeding:
 
     def seeds(self) -> Mapping[str, Sequence[tuple[Axes, ClassInfo | None]]]:
         """What the project seeds by rank: generator -> (axes, the class whose method does so)."""
+        names = self._analysis.names
+        names.reads.ask("seeding", "")
         if self._seeds is None:
             self._seeds = {}
-            names = self._analysis.names
-            with names.reads.apart():
-                for path in sorted(names.modules):
-                    if self._may_seed(names.modules[path]):
-                        for function in names.modules[path].functions.values():
-                            self._look(names.modules[path], function)
+            with names.reads.answering("seeding", ""):
+                names.reads.ask("may seed", "")
+                for path in self.may_seed():
+                    for function in names.modules[path].functions.values():
+                        self._look(names.modules[path], function)
         return self._seeds
 
-    def _may_seed(self, module: ModuleInfo) -> bool:
+    def may_seed(self) -> list[str]:
+        """The files that can seed by rank."""
+        modules = self._analysis.names.modules
+        return [path for path in sorted(modules) if self.can_seed(modules[path])]
+
+    def can_seed(self, module: ModuleInfo) -> bool:
         """Whether a file can seed by rank, by its identifiers."""
-        if not module.mentions.isdisjoint(_SEED_ALL):
+        names = module.outline.names
+        if not names.isdisjoint(_SEED_ALL):
             return True
         axes_of = self._analysis.models.convention
-        by_rank = (axes_of("rank", name) is not None for name in module.mentions)
-        return not module.mentions.isdisjoint(_NAMES) and any(by_rank)
+        by_rank = (axes_of("rank", name) is not None for name in names)
+        return not names.isdisjoint(_NAMES) and any(by_rank)
+
+    def evidence(self) -> list[str]:
+        """All that was gathered, as text."""
+        seeds = self.seeds()
+        return [f"{what} {sorted(axes)} {cls.id if cls else ''}" for what in sorted(seeds) for axes, cls in seeds[what]]
 
     def _look(self, module: ModuleInfo, function: FunctionInfo) -> None:
         assert self._seeds is not None

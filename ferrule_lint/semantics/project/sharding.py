@@ -10,16 +10,16 @@ modules; which of the models of a library somebody trains so is anybody's guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.text import called_name, last_name, shown, variables
-from ferrule_lint.semantics.project import nearness, parameters, training
+from ferrule_lint.semantics.domain.text import called_name, last_name, shown
+from ferrule_lint.semantics.project import nearness, own_parts, parameters, training
 from ferrule_lint.semantics.project.buffers import Buffers
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import can_be_started, is_test
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite, nearest
@@ -48,73 +48,53 @@ class Sharding:
     def __init__(self, analysis: Analysis, setting: Setting) -> None:
         self._analysis = analysis
         self._setting = setting
-        self._classes: Wrapped | None = None
-        #: how sure it is that any module may be one that is sharded
-        self._generic: Confidence | None = None
-        self._data_parallel = False
-        self._tolerant = False
-        #: classes that DDP wraps, their submodules included; whether it wraps some whose class cannot be told
-        self._reduced = Wrapped()
-        self._reduces_any = False
+        self._seen: Evidence | None = None
         self._gathering = False
-        #: where something of unknown class is sharded, and the files that can have to do with it
-        self._generic_in: set[str] = set()
-        #: files where a configuration decides whether something of unknown class is sharded
-        self._configured_in: set[str] = set()
-        #: all files that wrap something, or tell a library to
-        self._wraps_in: set[str] = set()
-        #: the calls by which gradients are reduced, and those that shard something of unknown class, in the files that
-        #: most others import first
-        self._sites: list[WrapSite] = []
-        self._generic_sites: list[WrapSite] = []
-        #: parts of unknown class that a module shards in a method of its own: its id and the attribute -> where
-        self._own_parts: dict[tuple[str, str], WrapSite] = {}
         #: the files that can have to do with either, by the question
-        self._near: dict[str, nearness.Nearness] = {}
-        #: which modules have buffers; whether DDP is told to leave them alone
+        self._near: Memo[str, nearness.Nearness] = Memo(analysis.names.reads)
+        #: which modules have buffers
         self._buffers = Buffers(analysis)
-        self._keeps_buffers = False
         #: whether classes have no parameters, once they have been asked for
         self._bare: Memo[str, bool] = Memo(analysis.names.reads)
 
     @property
     def reduces_gradients(self) -> bool:
         """Whether some module is wrapped so that its backward reduces gradients over data-parallel ranks."""
-        self._gather()
-        return self._data_parallel
+        return self.gather().data_parallel
 
     def needs_every_output(self, info: ClassInfo | None) -> bool:
         """Whether a part of this module, or of any, that has no backward on some ranks keeps the others waiting: its
         gradients are reduced, and nobody asks DDP to look for unused parameters."""
         if self._gathering:
             return False  # asked for while the evidence is being gathered
-        if not self.reduces_gradients or self._tolerant:
+        seen = self.gather()
+        if not seen.data_parallel or seen.tolerant:
             return False
-        if self._reduces_any or (info is None and self._reduced):
+        if seen.reduces_any or (info is None and seen.reduced):
             return True
         # a loss without parameters of its own decides on those of others
         sharded = self.unknown if info is None else self.of_class(info, bare=True)
         if sharded is not None and sharded > Confidence.LOW:
             return True
-        return info is not None and self._reduced.of(self._mro(info)) is not None
+        return info is not None and seen.reduced.of(self._mro(info)) is not None
 
     def is_surely_wrapped(self, info: ClassInfo) -> bool:
         """Whether instances of this very class are seen to be sharded or passed to DDP, and not just some module."""
-        classes, mro = self._gather(), self._mro(info)
-        return classes.of(mro) is not None or self._reduced.of(mro) is not None
+        seen, mro = self.gather(), self._mro(info)
+        return seen.sharded.of(mro) is not None or seen.reduced.of(mro) is not None
 
     def is_part(self, info: ClassInfo) -> bool:
         """Whether instances of a class are seen to be sharded as parts of another module, and not themselves."""
         mro = self._mro(info)
-        site = self._gather().site(mro)
+        site = self.gather().sharded.site(mro)
         given = None if site is None else self._analysis.names.class_of_id(site.given)
         return given is not None and given not in mro and info not in self._mro(given)
 
     def is_replicated(self, info: ClassInfo) -> bool:
         """Whether instances of a class are seen to be passed to DDP, or are parts of what is, and never to be sharded:
         their own parts are whole then, even where another model shards such a part."""
-        classes, mro = self._gather(), self._mro(info)
-        return self._setting == "auto" and self._reduced.of(mro) is not None and classes.of(mro) is None
+        seen, mro = self.gather(), self._mro(info)
+        return self._setting == "auto" and seen.reduced.of(mro) is not None and seen.sharded.of(mro) is None
 
     def shares_buffers(self, classes: Iterable[ClassInfo]) -> bool:
         """Whether DDP's forward of an instance broadcasts buffers, in evaluation too: some class has them, and nobody
@@ -122,8 +102,8 @@ class Sharding:
 
         https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
         """
-        self._gather()
-        return not self._keeps_buffers and any(self._buffers.has(info) for info in classes)
+        seen = self.gather()
+        return not seen.keeps_buffers and any(self._buffers.has(info) for info in classes)
 
     @property
     def unknown(self) -> Confidence | None:
@@ -132,8 +112,9 @@ class Sharding:
             return Confidence.HIGH
         if self._setting != "auto":
             return None
-        found = {min(c, Confidence.MEDIUM) for c in self._gather().confidences()}
-        return max(found if self._generic is None else {*found, self._generic}, default=None)
+        seen = self.gather()
+        found = {min(c, Confidence.MEDIUM) for c in seen.sharded.confidences()}
+        return max(found if seen.generic is None else {*found, seen.generic}, default=None)
 
     def of_class(self, info: ClassInfo, bare: bool = False) -> Confidence | None:
         """How sure it is that instances of this class are sharded; None without evidence, or without parameters unless
@@ -145,129 +126,146 @@ class Sharding:
             return Confidence.HIGH
         if self._setting is False or not self._analysis.is_module(info):
             return None
-        classes = self._gather()
+        seen = self.gather()
         if self._bare.find(info.id, lambda: parameters.has_none(self._analysis, info)) and not bare:
             return None
-        wrapped = classes.of(self._mro(info))
+        wrapped = seen.sharded.of(self._mro(info))
         if wrapped is not None:
             return wrapped
-        if self._generic is not None and self._reduced.of(self._mro(info)) is not None:
+        if seen.generic is not None and seen.reduced.of(self._mro(info)) is not None:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
-        return self._generic
+        return seen.generic
 
     def of_part(self, info: ClassInfo, attribute: str) -> Confidence | None:
         """How sure it is that what an attribute of a module holds, of unknown class, is sharded."""
         known = self.of_class(info)
         if self._setting != "auto" or (known is not None and known > Confidence.MEDIUM):
             return known
-        own = any((c.id, attribute) in self._own_parts for c in self._mro(info))
-        return Confidence.MEDIUM if own else known
+        parts = self.gather().own_parts
+        return Confidence.MEDIUM if any((c.id, attribute) in parts for c in self._mro(info)) else known
 
     def site(self, info: ClassInfo | None, path: str) -> WrapSite | None:
         """The call that shards or wraps a module which runs in a file, of a class that is known or is not: then the
         nearest that may."""
-        classes = self._gather()
+        seen = self.gather()
         if info is not None:
             mro = self._mro(info)
-            own = (self._own_parts[part] for part in sorted(self._own_parts) if part[0] in {c.id for c in mro})
-            found = classes.site(mro) or next(own, None) or self._reduced.site(mro)
+            ids = {c.id for c in mro}
+            own = (seen.own_parts[part] for part in sorted(seen.own_parts) if part[0] in ids)
+            found = seen.sharded.site(mro) or next(own, None) or seen.reduced.site(mro)
             if found is not None:
                 return found
-        return nearest([s for s in self._generic_sites if s.path in self._generic_in], path)
+        return nearest([s for s in seen.generic_sites if s.path in seen.generic_in], path)
 
     def reducing_site(self, path: str) -> WrapSite | None:
         """The call by which backward passes in a file reduce gradients, as far as that can be told: the nearest."""
-        self._gather()
-        return nearest(self._sites, path)
+        return nearest(self.gather().sites, path)
 
     def is_near(self, path: str) -> bool:
         """Whether a module of this file may be the one of unknown class that is sharded, or shards parts of its own."""
-        self._gather()
-        own = any(site.path == path for site in self._own_parts.values())
-        return own or self._is_near_to(path, "near", self._generic_in)
+        own = any(site.path == path for site in self.gather().own_parts.values())
+        return own or self._is_near_to(path, "near")
 
     def is_near_wraps(self, path: str) -> bool:
         """Whether what runs in this file can be a module that any file wraps, of a class that is known or is not: of a
         repository of examples, a program that wraps nothing runs in one process, whatever the others do with the same
         layers."""
-        return self._is_near_to(path, "near_wraps", self._wraps_in)
+        return self._is_near_to(path, "near_wraps")
 
-    def _is_near_to(self, path: str, question: str, wrapping: set[str]) -> bool:
-        """`wrapping`: the files, once all evidence has been gathered."""
+    def _is_near_to(self, path: str, question: str) -> bool:
         if self._setting != "auto":
             return True
-        self._gather()
+        self.gather()
         if self._gathering:
             return True  # asked for while the evidence is being gathered
-        reads = self._analysis.names.reads
-        reads.ask(question, path)
-        with reads.apart():
-            if question not in self._near:
-                # where none but programs wrap, what belongs to none of them is wrapped by nobody
-                modules = self._analysis.names.modules
-                library = not all(can_be_started(modules, modules[p]) for p in wrapping)
-                self._near[question] = nearness.Nearness(self._analysis, wrapping, strangers=library)
-            return path in self._near[question]
+        with self._analysis.names.reads.answering(question, path):
+            return path in self._near.find(question, lambda: self._nearness(question))
+
+    def _nearness(self, question: str) -> nearness.Nearness:
+        seen = self.gather()
+        wrapping = seen.generic_in if question == "near" else seen.wraps_in
+        # where none but programs wrap, what belongs to none of them is wrapped by nobody
+        modules = self._analysis.names.modules
+        library = not all(can_be_started(modules, modules[path]) for path in wrapping)
+        return nearness.Nearness(self._analysis, wrapping, strangers=library)
 
     def _mro(self, info: ClassInfo) -> list[ClassInfo]:
         return list(self._analysis.names.mro(info))
 
-    def _gather(self) -> Wrapped:
-        if self._classes is None:
-            self._classes = Wrapped()
+    def gather(self) -> Evidence:
+        """All evidence there is; what of it has been seen so far, if asked for while it is being gathered."""
+        reads = self._analysis.names.reads
+        if self._seen is None:
+            self._seen = Evidence()
             self._gathering = True
-            with self._analysis.names.reads.apart():
-                self._look()
+            # what was computed with half of the evidence is computed anew
+            with reads.provisional("sharding"), reads.answering("sharding", ""):
+                self._look(self._seen)
             self._gathering = False
-        return self._classes
+        reads.ask("sharding", "")
+        return self._seen
 
-    def _look(self) -> None:
+    def take_over(self, evidence: Evidence) -> None:
+        """Go by evidence that another analysis has gathered, from the same as there is to see here."""
+        self._seen = evidence
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What has been gathered, None if nobody has asked for it."""
+        return self._seen
+
+    def _look(self, seen: Evidence) -> None:
         """Go through the files that mention something which wraps modules."""
-        modules = self._analysis.names.modules
-        wrapping = _also_renamed(self._analysis.models.wrapping, modules.values())
-        trained = training.trains(modules.values())
+        reads, modules = self._analysis.names.reads, self._analysis.names.modules
+        reads.ask("renamed", "")
+        reads.ask("may wrap", "")
+        trained = training.trains(self._analysis)
+        wrapping, found = self.wrapping(), set(self.may_wrap())
         # tests come last: of several places that wrap a class, the first is shown
-        for path in sorted(modules, key=lambda path: (is_test(path), path)):
+        for path in sorted(found, key=lambda path: (is_test(path), path)):
             module = modules[path]
-            if not module.mentions.isdisjoint(wrapping) and _mentions_sharding(module):
-                for owner, calls in module.calls():
-                    for call in calls:
-                        self._settle(call)
-                        if last_name(call.func) in wrapping:
-                            serves = not trained and training.without_gradients(module, owner)
-                            self._consider(module, owner, call, serves)
-        self._weigh_unknown()
-        self._weigh_configured()
+            for owner, calls in module.calls():
+                for number, call in enumerate(calls):
+                    _settle(seen, call)
+                    if last_name(call.func) in wrapping:
+                        serves = not trained and training.without_gradients(module, owner)
+                        name = owner.qualname if owner is not None else ""
+                        site = WrapSite(module.path, call.pos, shown(call), owner=name, number=number)
+                        self._consider(module, owner, call, serves, site)
+        self._weigh_unknown(seen)
+        self._weigh_configured(seen)
+        reads.ask("imports", "")
         users = self._analysis.imports.users
-        for sites in (self._sites, self._generic_sites):
+        for sites in (seen.sites, seen.generic_sites):
             # what is imported most is what wraps the models of a project, and not one of them
             sites.sort(key=lambda site: -len(users.get(site.path, ())))
 
-    def evidence(self) -> list[str]:
-        """All that was gathered, as text."""
-        found = (self._gather(), self._reduced)
-        flags = (self._generic, self._data_parallel, self._tolerant, self._reduces_any, self._keeps_buffers)
-        sites = [f"{site.path} {site.text}" for site in (*self._sites, *self._generic_sites)]
-        sites += [" ".join(part) for part in sorted(self._own_parts)]
-        return [repr(flags), *(f"{i} {line}" for i, of in enumerate(found) for line in of.lines()), *sites]
+    def wrapping(self) -> frozenset[str]:
+        """Names of what wraps modules, and those that imports anywhere in the project give it."""
+        modules = self._analysis.names.modules.values()
+        return _also_renamed(self._analysis.models.wrapping, (pair for m in modules for pair in renamed(m)))
 
-    def _settle(self, call: f.Call) -> None:
-        """What DDP is told by settings, which may be passed on as such."""
-        self._tolerant = self._tolerant or ("find_unused_parameters", f.Const("True")) in call.keywords
-        self._keeps_buffers = self._keeps_buffers or ("broadcast_buffers", f.Const("False")) in call.keywords
+    def may_wrap(self) -> list[str]:
+        """The files that speak of something which wraps modules."""
+        wrapping, modules = self.wrapping(), self._analysis.names.modules
+        with self._analysis.names.reads.apart():
+            return [path for path, module in modules.items() if may_wrap(module, wrapping)]
 
-    def _consider(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, serves: bool) -> None:
+    def _consider(
+        self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, serves: bool, site: WrapSite
+    ) -> None:
+        assert self._seen is not None
+        seen = self._seen
         entity = self._analysis.names.resolve(call.func, module)
         dotted = entity.dotted if isinstance(entity, External) else ""
         model = self._analysis.models.call(dotted) if dotted else None
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
-        site = WrapSite(module.path, call.pos, shown(call))
         if model is not None and not serves and _tells_sharding(model, call):
-            self._sites.append(site)
+            seen.sites.append(site)
             self._any_module(site, serves, model.configured)
-            self._data_parallel = True
-            self._wraps_in.add(module.path)
+            seen.data_parallel = True
+            seen.wraps_in.add(module.path)
         if model is None or not model.wraps:
             return
         argument = model.wrapped
@@ -281,47 +279,50 @@ class Sharding:
         modules = [expr for expr in exprs if not _is_no_module(expr)]
         if exprs and not modules:
             return
-        self._data_parallel = self._data_parallel or not serves
-        self._wraps_in.add(module.path)
+        seen.data_parallel = seen.data_parallel or not serves
+        seen.wraps_in.add(module.path)
         if not serves:
-            self._sites.append(site)
+            seen.sites.append(site)
         for wrapped in modules:
             self._wrapped(module, owner, wrapped, model, serves, site)
         if not exprs and model.wraps == "shards":
             self._any_module(site, serves, model.configured)
         elif not exprs:
-            self._reduces_any = True
+            seen.reduces_any = True
 
     def _any_module(self, site: WrapSite, serves: bool, configured: bool) -> None:
+        assert self._seen is not None
+        seen = self._seen
         serves = serves or is_test(site.path)  # what a test shards is mostly its own
         confidence = Confidence.LOW if serves or configured else Confidence.MEDIUM
-        self._generic = max(self._generic or Confidence.LOW, confidence)
+        seen.generic = max(seen.generic or Confidence.LOW, confidence)
         if not configured:
-            self._generic_in.add(site.path)
+            seen.generic_in.add(site.path)
         elif not serves:
-            self._configured_in.add(site.path)
-        self._generic_sites.append(site)
+            seen.configured_in.add(site.path)
+        seen.generic_sites.append(site)
 
-    def _weigh_configured(self) -> None:
+    def _weigh_configured(self, seen: Evidence) -> None:
         """Take what a configuration decides for decided where few modules can be meant."""
-        modules = self._modules_of_project() if self._configured_in else []
-        for path in sorted(self._configured_in):
+        modules = self._modules_of_project() if seen.configured_in else []
+        for path in sorted(seen.configured_in):
             if self._number_near(modules, [path]) <= MOST_CANDIDATES:
-                self._generic_in.add(path)
-                self._generic = Confidence.MEDIUM
+                seen.generic_in.add(path)
+                seen.generic = Confidence.MEDIUM
 
-    def _weigh_unknown(self) -> None:
+    def _weigh_unknown(self, seen: Evidence) -> None:
         """Take what the code shards or hands to DDP for a guess where any of a whole library's models can be meant."""
-        shards_any = self._generic is not None and self._generic > Confidence.LOW
+        shards_any = seen.generic is not None and seen.generic > Confidence.LOW
         # which classes are modules is asked of every file; that there are few of any kind, the outlines tell
-        classes = sum(len(module.outline.classes) for module in self._analysis.names.modules.values())
-        if classes <= MOST_MEANT or not (shards_any or self._reduces_any):
+        self._analysis.names.reads.ask("many classes", "")
+        classes = number_of_classes(self._analysis)
+        if classes <= MOST_MEANT or not (shards_any or seen.reduces_any):
             return
         modules = self._modules_of_project()
-        if shards_any and self._number_near(modules, self._generic_in) > MOST_MEANT:
-            self._generic = Confidence.LOW
-        if self._reduces_any and self._number_near(modules, self._wraps_in) > MOST_MEANT:
-            self._reduces_any = False
+        if shards_any and self._number_near(modules, seen.generic_in) > MOST_MEANT:
+            seen.generic = Confidence.LOW
+        if seen.reduces_any and self._number_near(modules, seen.wraps_in) > MOST_MEANT:
+            seen.reduces_any = False
 
     def _number_near(self, modules: list[ClassInfo], wrapping: Iterable[str]) -> int:
         near = nearness.Nearness(self._analysis, wrapping)
@@ -341,7 +342,8 @@ class Sharding:
         serves: bool,
         site: WrapSite,
     ) -> None:
-        assert self._classes is not None
+        assert self._seen is not None
+        seen = self._seen
         shards = model.wraps == "shards"
         told = self._analysis.classes_of(module, owner, expr)
         # `model: PreTrainedModel`, from which all models of a library inherit, tells no class
@@ -350,31 +352,24 @@ class Sharding:
         if not classes and shards:
             part = None if serves else self._own_part(module, owner, expr)
             if part is not None:
-                self._own_parts.setdefault(part, site)
-                self._generic = max(self._generic or Confidence.LOW, Confidence.LOW)  # of others it is a guess
+                seen.own_parts.setdefault(part, site)
+                seen.generic = max(seen.generic or Confidence.LOW, Confidence.LOW)  # of others it is a guess
             elif not self._is_of_library(module, expr):
                 self._any_module(site, serves, model.configured)
         elif not classes:
-            self._reduces_any = True
+            seen.reduces_any = True
         for info in classes:
             confidence = Confidence.LOW if serves else Confidence.HIGH
             of_class = site._replace(given=info.id)
-            self._add(self._classes if shards else self._reduced, info, confidence, of_class, 0)
+            self._add(seen.sharded if shards else seen.reduced, info, confidence, of_class, 0)
 
     def _own_part(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> tuple[str, str] | None:
-        """`fully_shard(self.tower)` in a method of a module, and the same for a layer of it: whatever its class, it is
-        a part of this module, and says nothing of others."""
+        """The class and the attribute of which a method of a module shards something."""
         info = module.classes.get(owner.owner or "") if owner is not None else None
-        if (
-            owner is None
-            or info is None
-            or owner.is_static
-            or not owner.parameters
-            or not self._analysis.is_module(info)
-        ):
+        if owner is None or info is None or not self._analysis.is_module(info):
             return None
-        name = next(_attributes(expr, owner, owner.parameters[0].name), "")
-        return (info.id, name) if name and not _WHOLE_MODEL.fullmatch(name) else None
+        name = own_parts.attribute(owner, expr)
+        return (info.id, name) if name else None
 
     def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
         """`fully_shard(nn.Linear(8, 8).cuda())`: a layer of a library, which says nothing of the project's modules."""
@@ -392,35 +387,10 @@ class Sharding:
                 self._add(found, submodule, confidence, site, depth + 1)
 
 
-#: attributes that hold all there is to train, by their names: what is in it may be any of the project's
-_WHOLE_MODEL = re.compile(r"_?(\w+_)?(model|net|network|module|policy|actor|student|engine)s?")
-
-
-def _attributes(expr: f.Expr, function: FunctionInfo, own: str, rounds: int = 3) -> Iterator[str]:
-    """The attributes of `own` that an expression takes something from, over local names too."""
-    attribute = ""
-    while type(expr) is f.Attr or type(expr) is f.Subscript or (type(expr) is f.Call and type(expr.func) is f.Attr):
-        attribute = expr.attr if type(expr) is f.Attr else ""
-        expr = expr.func if type(expr) is f.Call else expr.base
-    if type(expr) is not f.Name:
-        return
-    if expr.id == own and attribute:
-        yield attribute
-    elif expr.id != own and rounds:
-        for source in _bound(function.body, expr.id):
-            yield from _attributes(source, function, own, rounds - 1)
-
-
-def _bound(body: f.Body, name: str) -> Iterator[f.Expr]:
-    """What a local name is set to, or taken out of."""
-    for s in statements(body):
-        if type(s) is f.Assign and s.value is not None and any(type(t) is f.Name and t.id == name for t in s.targets):
-            yield s.value
-        elif type(s) is f.For and name in variables(s.target):
-            walked = s.iterable
-            while type(walked) is f.Call and type(walked.func) is f.Name and walked.args:
-                walked = walked.args[0]  # `enumerate(self.layers)`
-            yield walked
+def _settle(seen: Evidence, call: f.Call) -> None:
+    """What DDP is told by settings, which may be passed on as such."""
+    seen.tolerant = seen.tolerant or ("find_unused_parameters", f.Const("True")) in call.keywords
+    seen.keeps_buffers = seen.keeps_buffers or ("broadcast_buffers", f.Const("False")) in call.keywords
 
 
 #: classes and makers of what is prepared beside modules, and variables that hold it
@@ -453,19 +423,29 @@ def _tells_sharding(model: CallModel, call: f.Call) -> bool:
     return False
 
 
-def _also_renamed(names: frozenset[str], modules: Iterable[ModuleInfo]) -> frozenset[str]:
-    """Names, and those that imports anywhere in the project give them (`import fully_shard as shard`)."""
-    renamed = [
-        (dotted.rpartition(".")[2], bound)
-        for module in modules
-        for bound, (dotted, _) in module.imports.items()
-        if bound != dotted.rpartition(".")[2]
-    ]
+def renamed(module: ModuleInfo) -> list[tuple[str, str]]:
+    """Names, and those that imports of a file give them (`import fully_shard as shard`)."""
+    last = ((dotted.rpartition(".")[2], bound) for bound, (dotted, _) in module.bound.items())
+    return [(name, bound) for name, bound in last if name != bound]
+
+
+def _also_renamed(names: frozenset[str], renamed: Iterable[tuple[str, str]]) -> frozenset[str]:
+    pairs = list(renamed)
     while True:
-        more = names.union(bound for name, bound in renamed if name in names)
+        more = names.union(bound for name, bound in pairs if name in names)
         if more == names:
             return names
         names = more
+
+
+def number_of_classes(analysis: Analysis) -> int:
+    """All classes of the project, by the outlines of its files."""
+    return sum(len(module.outline.classes) for module in analysis.names.modules.values())
+
+
+def may_wrap(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
+    """Whether a file speaks of something which wraps modules, and of a library that does."""
+    return not module.outline.names.isdisjoint(wrapping) and _mentions_sharding(module)
 
 
 def _mentions_sharding(module: ModuleInfo) -> bool:

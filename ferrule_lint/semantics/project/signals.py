@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
 
+def of_signals(module: ModuleInfo) -> list[str]:
+    """What a file calls the library of signals, and what it takes from there."""
+    return sorted(bound for bound, (dotted, _) in module.bound.items() if dotted.partition(".")[0] == "signal")
+
+
 class Signals:
     """The functions of the project that are passed to `signal.signal`; gathered on first use."""
 
@@ -24,18 +29,22 @@ class Signals:
 
     def handlers(self) -> set[str]:
         """The functions that handle a signal."""
+        names = self._analysis.names
+        names.reads.ask("signals", "")
         if self._handlers is None:
             self._handlers = set()
-            names = self._analysis.names
-            with names.reads.apart():
+            with names.reads.answering("signals", ""):
+                names.reads.ask("of signals", "")
                 for module in names.modules.values():
-                    imported = {
-                        bound for bound, (dotted, _) in module.imports.items() if dotted.partition(".")[0] == "signal"
-                    }
-                    if imported:
+                    if imported := of_signals(module):
                         for owner in module.functions.values():
-                            self._look(module, owner, imported | {"signal"})
+                            self._look(module, owner, {*imported, "signal"})
         return self._handlers
+
+    def of_signals(self) -> list[str]:
+        """The files that import the library of signals, and what they call it."""
+        modules = self._analysis.names.modules.values()
+        return [f"{module.path} {bound}" for module in modules if (bound := of_signals(module))]
 
     def _look(self, module: ModuleInfo, owner: FunctionInfo, names: set[str]) -> None:
         assert self._handlers is not None

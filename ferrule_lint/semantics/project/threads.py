@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.text import called_name, last_name, words
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -35,14 +36,12 @@ class Threads:
         self._analysis = analysis
         self._fed: dict[str, bool] = {}
         #: path of a file -> what `_started` says of it
-        self._threads: dict[str, tuple[set[str], set[str]]] = {}
+        self._threads: Memo[str, tuple[set[str], set[str]]] = Memo(analysis.names.reads)
 
     def feed(self, name: str) -> bool:
         """Whether another thread may fill a queue, or set a flag, of this name; also if nobody is seen to do so."""
-        reads = self._analysis.names.reads
-        reads.ask("feed", name)
-        if name not in self._fed:
-            with reads.apart():
+        with self._analysis.names.reads.answering("feed", name):
+            if name not in self._fed:
                 self._fed[name] = self._feed(name)
         return self._fed[name]
 
@@ -53,9 +52,7 @@ class Threads:
 
     def _in_thread(self, module: ModuleInfo, name: str, writers: Iterable[FunctionInfo]) -> bool:
         """Whether some of the writers run in a thread that this file starts, or such a thread is given the queue."""
-        if module.path not in self._threads:
-            self._threads[module.path] = _started(module)
-        reached, given = self._threads[module.path]
+        reached, given = self._threads.find(module.path, lambda: _started(module))
         if name in given:
             return True
         names = {w.name for w in writers if w.module is module}
@@ -70,7 +67,7 @@ def _started(module: ModuleInfo) -> tuple[set[str], set[str]]:
     that are given to such threads."""
     started = {function.name for function in module.functions.values() if function.is_async}
     given: set[str] = set()
-    if module.mentions.isdisjoint(_STARTS):
+    if not module.mentions_any(_STARTS):
         return started, given
     for _, calls in module.calls():
         for call in calls:

@@ -8,7 +8,7 @@ A project trains if some file other than a test makes an optimizer or calls `los
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -28,6 +28,7 @@ _TRAINING = frozenset(
 )
 #: names of what a training loop has, its evaluation included
 _OF_TRAINING = frozenset("train backward compute_loss prediction_step validation_step predict_step".split())
+_SWITCHES, _BACKWARD = frozenset({"requires_grad", "requires_grad_"}), frozenset({"backward"})
 #: what wraps modules in some library, and is a word for anything elsewhere
 _ORDINARY = frozenset({"setup", "prepare"})
 _SPEAKS = re.compile(
@@ -35,22 +36,32 @@ _SPEAKS = re.compile(
 )
 
 
-def trains(modules: Iterable[ModuleInfo]) -> bool:
-    """Whether some file makes an optimizer, hands a model to a trainer or runs a backward pass; tests do not count."""
-    return any(not is_test(m.path) and (not m.mentions.isdisjoint(_TRAINING) or _runs_backward(m)) for m in modules)
+def trains(analysis: Analysis) -> bool:
+    """Whether some file makes an optimizer, hands a model to a trainer or runs a backward pass."""
+    reads = analysis.names.reads
+    reads.ask("trains", "")
+    with reads.apart():
+        return any(map(file_trains, analysis.names.modules.values()))
+
+
+def file_trains(module: ModuleInfo) -> bool:
+    """Whether one file does; tests do not count."""
+    return not is_test(module.path) and (module.mentions_any(_TRAINING) or _runs_backward(module))
 
 
 def only_infers(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
     """Whether a file runs models without gradients and speaks of nothing that trains or wraps them: metrics, caches of
     embeddings, pipelines. A loop that evaluates what is being trained puts it back into training mode."""
-    if module.infers is None:
-        names = module.mentions
-        module.infers = (
-            not names.isdisjoint(WITHOUT_GRADIENT)
-            and names.isdisjoint(_TRAINING | _OF_TRAINING | (wrapping - _ORDINARY))
-            and not any(_SPEAKS.search(name) for name in names)
-        )
-    return module.infers
+    return (
+        module.mentions_any(WITHOUT_GRADIENT)
+        and not module.mentions_any(_of_training(wrapping))
+        and not module.mentions_like(_SPEAKS)
+    )
+
+
+@lru_cache(maxsize=16)
+def _of_training(wrapping: frozenset[str]) -> frozenset[str]:
+    return _TRAINING | _OF_TRAINING | (wrapping - _ORDINARY)
 
 
 def asked_only_to_infer(analysis: Analysis, function: FunctionInfo) -> bool:
@@ -71,19 +82,17 @@ def asked_only_to_infer(analysis: Analysis, function: FunctionInfo) -> bool:
 
 def trained_by(analysis: Analysis, name: str) -> list[str]:
     """The files, other than tests, that train or wrap modules and speak of something of this name."""
-    reads = analysis.names.reads
-    reads.ask("trained by", name)
-    with reads.apart():
+    with analysis.names.reads.answering("trained by", name):
         speaks = _TRAINING | (analysis.models.wrapping - _ORDINARY)
         found = analysis.names.mentioning(name)
-        return [m.path for m in found if not is_test(m.path) and not m.mentions.isdisjoint(speaks)]
+        return [m.path for m in found if not is_test(m.path) and m.mentions_any(speaks)]
 
 
 def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:
     """Whether a function that wraps runs without gradients, or its file turns them off for parameters for good."""
     if owner is not None and owner.turns_gradients_off:
         return True
-    if module.mentions.isdisjoint({"requires_grad", "requires_grad_"}):
+    if not module.mentions_any(_SWITCHES):
         return False
     return any(_freezes(node) for function in module.functions.values() for node in walk(function.body))
 
@@ -97,7 +106,7 @@ def _freezes(node: object) -> bool:
 
 def _runs_backward(module: ModuleInfo) -> bool:
     """`loss.backward()`; a call that is given a gradient is a benchmark's, or a part of a backward pass."""
-    if "backward" not in module.mentions:
+    if not module.mentions_any(_BACKWARD):
         return False
     return any(
         type(node) is f.Call and not node.args and type(node.func) is f.Attr and last_name(node.func) == "backward"

@@ -18,12 +18,14 @@ from ferrule_lint.semantics.project.programs import is_test
 
 class WrapSite(NamedTuple):
     """A call that wraps modules. `text`: as messages show it; `given`: the id of the class of what it is given, or
-    "" where that cannot be told."""
+    "" where that cannot be told; `owner`: the function that it stands in, or "", and the number of the call in it."""
 
     path: str
     pos: Pos
     text: str
     given: str = ""
+    owner: str = ""
+    number: int = 0
 
 
 def nearest(sites: Sequence[WrapSite], path: str) -> WrapSite | None:
@@ -39,11 +41,20 @@ def nearest(sites: Sequence[WrapSite], path: str) -> WrapSite | None:
 class Wrapped:
     """What was seen to be wrapped so far, and how sure that is."""
 
-    def __init__(self) -> None:
-        self._itself: dict[str, Confidence] = {}
-        self._bases: dict[str, Confidence] = {}
+    def __init__(
+        self,
+        itself: dict[str, Confidence] | None = None,
+        bases: dict[str, Confidence] | None = None,
+        sites: dict[str, WrapSite] | None = None,
+    ) -> None:
+        self._itself = itself or {}
+        self._bases = bases or {}
         #: where: the first of the surest
-        self._sites: dict[str, WrapSite] = {}
+        self._sites = sites or {}
+
+    def held(self) -> tuple[dict[str, Confidence], dict[str, Confidence], dict[str, WrapSite]]:
+        """What it can be made of again."""
+        return self._itself, self._bases, self._sites
 
     def __bool__(self) -> bool:
         return bool(self._itself)

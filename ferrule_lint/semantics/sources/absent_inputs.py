@@ -69,9 +69,17 @@ _ALWAYS = re.compile(r"(torch\.|jt\.)?(\w*Tensor|TensorType)(\[.*\])?")
 def of_key(analysis: Analysis, name: str) -> Confidence:
     """For an entry of a batch: whether something is put in its place where it is missing, all ranks take their batches
     from the same data set in turn, or what they take at once is of one kind."""
-    filled = analysis.filled.find(name, lambda: _is_filled(analysis, name))
-    chosen = filled or analysis.in_turn.find(None, lambda: _is_chosen_together(analysis) or _is_dealt_by_kind(analysis))
-    return Confidence.LOW if chosen else Confidence.MEDIUM
+    return Confidence.LOW if is_filled(analysis, name) or is_in_turn(analysis) else Confidence.MEDIUM
+
+
+def is_filled(analysis: Analysis, name: str) -> bool:
+    """Whether something is put in the place of an entry where it is missing."""
+    return analysis.filled.find(name, lambda: _is_filled(analysis, name), False)
+
+
+def is_in_turn(analysis: Analysis) -> bool:
+    """Whether all ranks take their batches from the same data set in turn, or what they take at once is of one kind."""
+    return analysis.in_turn.find("", lambda: _is_chosen_together(analysis) or _is_dealt_by_kind(analysis), False)
 
 
 def _is_one_of_two(function: FunctionInfo, name: str) -> bool:

@@ -113,14 +113,14 @@ def admissions(frame: Frame) -> dict[str, Admission]:
     """The names that a function reduces or gathers, each with the first place."""
     function = frame.function
     assert function is not None
-    if WORDS.isdisjoint(frame.module.mentions):
+    if not frame.module.mentions_any(WORDS):
         return {}
     return frame.analysis.admissions.find(function.id, lambda: _found_in(frame, function), {})
 
 
 def in_any_group(frame: Frame) -> dict[str, Admission]:
     """The same, also of what differs within some group only, which need not be one that can be told."""
-    if frame.function is None or WORDS.isdisjoint(frame.module.mentions):
+    if frame.function is None or not frame.module.mentions_any(WORDS):
         return {}
     return _found_in(frame, frame.function, in_any_group=True)
 

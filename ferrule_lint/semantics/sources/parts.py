@@ -106,7 +106,7 @@ def _meets(frame: Frame, call: f.Call) -> bool:
 
 def of_function(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
     """The lists whose items a function sums up and reduces, or gathers, by their places."""
-    if admissions.WORDS.isdisjoint(frame.module.mentions):
+    if not frame.module.mentions_any(admissions.WORDS):
         return {}
     return frame.analysis.parts.find(function.id, lambda: _found_in(frame, function), {})
 

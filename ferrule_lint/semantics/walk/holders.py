@@ -158,11 +158,12 @@ class Holders:
     def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
         """Names of attributes that a method assigns on its first parameter, or fills in place; an attribute of one of
         them has both names (`state.found`)."""
+        body = method.body
         known = self._stored.get(method.id)
         if known is None:
             names: set[str] = set()
             if method.parameters:
-                _stored_names(method.body, method.parameters[0].name, names)
+                _stored_names(body, method.parameters[0].name, names)
             known = self._stored[method.id] = frozenset(names)
         return known
 
@@ -201,7 +202,7 @@ class Holders:
         else:
             values = [self._global_value(variable.module, e) for e in expressions]
             value = join(values)._replace(deps=NO_DEPS)
-            rebinders = _rebinders(variable)
+            rebinders = variable.module.rebinders(variable.name)
             if len(values) > 1 or rebinders:
                 value = value._replace(const=None, uniform=False)
             for function in rebinders:
@@ -217,15 +218,6 @@ class Holders:
         except RecursionError:
             self._analysis.count("too deep for Python's stack")
             return UNKNOWN
-
-
-def _rebinders(variable: GlobalName) -> list[FunctionInfo]:
-    """The functions that declare the name `global`: if there are any, its initial constant says little."""
-    return [
-        function
-        for function in variable.module.functions.values()
-        if any(type(s) is f.ScopeDecl and variable.name in s.names for s in function.body)
-    ]
 
 
 def _by_signal(value: Value, handler: FunctionInfo) -> Value:

@@ -1,0 +1,114 @@
+"""What has changed in the files of a project since an earlier run, in terms of what the analysis reads.
+
+A file with the same content says the same. Of one that was edited both versions are at hand (the cache of facts has the
+earlier one), so each part that somebody has read is compared by itself; and a question to all files has the answer
+that it had if it gets the same from both versions of each file that was edited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ferrule_lint.facts.outline import Facts
+from ferrule_lint.facts.parts import Version, Words, speaks_of
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.calls.receivers import as_variable
+from ferrule_lint.semantics.project import back_ends, sharding, signals, training
+from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.reads import Input, Reads
+
+#: digest of a file's content, by its path
+Digests = Mapping[str, str]
+#: the facts of a file with the content of a digest, if they are kept
+Earlier = Callable[[str], Facts | None]
+
+
+class Edits:
+    """The files that were edited between two runs, were added or are gone."""
+
+    def __init__(
+        self, analysis: Analysis, digests: tuple[Digests, Digests], earlier: Earlier, asked: Iterable[Words]
+    ) -> None:
+        """`digests`: of the earlier run, and of this one; `asked`: what the earlier one asked of the words in files."""
+        self._analysis = analysis
+        self._digests = digests
+        self._earlier = earlier
+        self._asked = frozenset(asked)
+        before, now = digests
+        self.paths = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
+        self._versions: dict[str, tuple[Version, Version] | None] = {}
+        self._modules: dict[str, tuple[ModuleInfo | None, ModuleInfo | None] | None] = {}
+        self._said: dict[tuple[str, str, str], bool] = {}
+
+    def leave(self, given: Input) -> bool:
+        """Whether a file, or a part of one, says what it said."""
+        kind, name = given
+        path, _, inner = (name, "", "") if kind not in ("body", "class") else name.rpartition(":")
+        before, now = self._digests
+        if before.get(path) == now.get(path):
+            return True
+        if kind == "file" or (both := self._both(path)) is None or None in both:
+            return False
+        old, new = both
+        assert old is not None and new is not None
+        if kind == "shape":
+            return old.outline.shape == new.outline.shape
+        if kind == "names":
+            return old.outline.names == new.outline.names
+        if kind == "words":
+            return all(speaks_of(old.outline.names, w) == speaks_of(new.outline.names, w) for w in self._asked)
+        versions = self._versions.get(path)
+        if versions is None:
+            versions = self._versions[path] = Version(old.facts), Version(new.facts)
+        return versions[0].part(kind, inner) == versions[1].part(kind, inner)
+
+    def leave_answer(self, question: Input) -> bool:
+        """Whether each edited file gives the answer to a question that it gave; then so do all of them together."""
+        return all(self._answers_alike(question, path) for path in self.paths)
+
+    def _answers_alike(self, question: Input, path: str) -> bool:
+        kind, name = question
+        key = (kind, "" if kind in _WHATEVER_NAME else name, path)
+        if key not in self._said:
+            both = self._both(path)
+            if both is None:
+                self._said[key] = False
+            else:
+                with self._analysis.names.reads.apart():
+                    old, new = (OF_FILES[kind](self._analysis, m, name) if m is not None else None for m in both)
+                self._said[key] = old == new or not (old or new)
+        return self._said[key]
+
+    def _both(self, path: str) -> tuple[ModuleInfo | None, ModuleInfo | None] | None:
+        """A file as it was and as it is, None where there was or is none; None if that is not known any more."""
+        if path not in self._modules:
+            before, now = self._digests
+            old = self._earlier(before[path]) if path in before else None
+            new = self._analysis.names.modules.get(path)
+            lost = (path in before and old is None) or (path in now and new is None)
+            earlier = ModuleInfo(path, old, Reads()) if old is not None else None
+            self._modules[path] = None if lost else (earlier, new)
+        return self._modules[path]
+
+
+#: questions to all files: what one file has to do with the answer, which is nothing where that is empty
+OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
+    "module": lambda analysis, module, name: True,
+    "method": lambda analysis, module, name: name in module.outline.methods,
+    "mention": lambda analysis, module, name: name in module.outline.names,
+    "base": lambda analysis, module, name: [*module.outline.classes, *sharding.renamed(module)],
+    "called": lambda analysis, module, name: (
+        [cls for cls, _ in module.outline.classes if as_variable(cls) == name] if not is_test(module.path) else []
+    ),
+    "imports": lambda analysis, module, name: (True, sorted(module.bound.items()), module.starred),
+    "renamed": lambda analysis, module, name: sharding.renamed(module),
+    "may wrap": lambda analysis, module, name: sharding.may_wrap(module, analysis.sharding.wrapping()),
+    "many classes": lambda analysis, module, name: len(module.outline.classes),
+    "trains": lambda analysis, module, name: training.file_trains(module),
+    "may seed": lambda analysis, module, name: analysis.seeding.can_seed(module),
+    "of signals": lambda analysis, module, name: signals.of_signals(module),
+    "speaks": lambda analysis, module, name: back_ends.speaks(module, name),
+}
+#: those that say of a file what it says, whatever they are about
+_WHATEVER_NAME = frozenset({"module", "base", "imports"})
