@@ -320,6 +320,7 @@ PIECES = {
         "def three(x):\n    if other(x) > 3:\n        guarded(x)\n    if pick(x):\n        dist.barrier()\n",
         "def four(x):\n    model = build()\n    if dist.get_rank() == MAIN:\n        model(x)\n",
         "def six(x):\n    if dist.get_rank() == Saver.first:\n        dist.barrier()\n",
+        "def nine(x):\n    if Saver.first:\n        dist.barrier()\n",
         "def seven(x):\n    if dist.get_rank() == 0:\n        meet()\n",
         "def eight(x):\n    if dist.get_rank() == 0:\n        wait()\n",
         "def five(x):\n    if torch.rand(1) > 0.5:\n        dist.barrier()\n",
@@ -429,6 +430,22 @@ def test_who_reads_one_definition_depends_on_no_other(
     assert report == lint(root, use_cache=False)
     assert "pkg/again.py" not in warm
     assert set(again) <= set(warm)
+
+
+def test_what_is_read_of_other_files_is_an_input() -> None:
+    facts = {f"pkg/{name}": extract("\n".join(pieces).encode()) for name, pieces in PIECES.items()}
+    (found,) = check({"pkg/__init__.py": extract(b""), **facts}, ["pkg/use.py"], load_models()).files
+    assert {
+        ("body", "pkg/library.py:tell"),
+        ("class", "pkg/library.py:Saver"),
+        ("top", "pkg/library.py"),
+        ("shape", "pkg/names.py"),
+        ("words", "pkg/library.py"),
+        ("rebound", "pkg/library.py"),
+        ("sharding", ""),
+        ("file", "pkg/library.py"),
+    } <= set(found.inputs)
+    assert ("body", "pkg/wraps.py:seed") not in found.inputs
 
 
 def test_a_comment_in_a_file_without_findings_concerns_nobody(root: Path, checked: list[str]) -> None:
