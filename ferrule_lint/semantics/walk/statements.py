@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.control import exceptions, flags
+from ferrule_lint.semantics.control import exceptions, flags, hooks
 from ferrule_lint.semantics.data import filling
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
@@ -115,6 +115,7 @@ def _return(frame: Frame, s: f.Return) -> None:
     if frame.gradients:
         value = participation.given_back(value, (s.line, 1, s.line, 1))
     frame.returns.append((value, tuple(frame.conditions)))
+    hooks.returned(frame, s, value)
     frame.emit(Exit("return", s.line))
 
 
