@@ -1,8 +1,8 @@
-"""Methods that a library calls and whose result it works on: `training_step`, which returns the loss of a backward pass.
+"""Methods that a library calls and whose result it works on: `training_step` returns the loss of a backward pass.
 
-Where such a method returns None the library leaves that work out. So `return loss` is an event, which all ranks issue in
-a step or none: one that returns None because its own loss is not finite has no backward, and the gradients of the others
-wait for its own.
+Where such a method returns None the library leaves that work out. So `return loss` is an event, which all ranks issue
+in a step or none: one that returns None because its own loss is not finite has no backward, and the gradients of the
+others wait for its own.
 """
 
 from __future__ import annotations
