@@ -103,7 +103,7 @@ class CallModel:
     #: `axes` tell which
     guards: bool = False
     confidence: str = "high"
-    #: what the library does with the result of a class's own version of this method (a backward pass), unless it is None
+    #: what the library does with the result of a class's own version of this method, unless that is None (`backward`)
     returned: str = ""
     #: ... and not where one of these names stands in the file of the class: it sees to that itself
     unless_named: tuple[str, ...] = ()
