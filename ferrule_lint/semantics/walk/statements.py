@@ -14,7 +14,7 @@ from ferrule_lint.semantics.domain.lattice import Value, join2
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Exit
-from ferrule_lint.semantics.gradients import participation, surgery
+from ferrule_lint.semantics.gradients import loss_entries, participation, surgery
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import aliases, asserted, attributes, divisible, kept_tests, left_early
 from ferrule_lint.semantics.walk.binding import bind
@@ -114,6 +114,7 @@ def _return(frame: Frame, s: f.Return) -> None:
     value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
     if frame.gradients:
         value = participation.given_back(value, (s.line, 1, s.line, 1))
+        loss_entries.note(frame, s)
     frame.returns.append((value, tuple(frame.conditions)))
     hooks.returned(frame, s, value)
     frame.emit(Exit("return", s.line))
