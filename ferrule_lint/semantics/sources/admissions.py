@@ -57,6 +57,15 @@ def of_parameter(frame: Frame, name: str, value: Value) -> Value:
     )
 
 
+def of_entry(frame: Frame, e: f.Subscript, value: Value) -> Value:
+    """`stats["count"]`, which is reduced or gathered later, where nothing is known of it."""
+    place = next(iter(_names(e)), "")
+    if not place or frame.function is None or value.uniform:
+        return value
+    admitted = _admitted(frame, place, value)
+    return admitted if admitted.data is None else admitted._replace(data=admitted.data._replace(assumed=True))
+
+
 def _may_be_absent(frame: Frame, name: str) -> bool:
     """Whether a parameter is an optional input by its name (`images`), and may be left out."""
     if frame.function is None or frame.models.convention("optional", name) is None:
@@ -143,12 +152,15 @@ def _found_in(analysis: Analysis, function: FunctionInfo, in_any_group: bool = F
             assigned[name] = None if name in assigned else node.value
     for name in [name for name, met in groups.items() if len(met) > 1]:
         del found[name]  # reduced group by group, by one setting or another: along which axes it differs is open
-    for name, admission in list(found.items()):
+    made_of = list(found.items())
+    for name, admission in made_of:
         # `count = torch.tensor([n])`
         source = assigned.get(name)
-        if (type(source) is f.Call and last_name(source.func) in SAME) or type(source) is f.Op:
+        if (type(source) is f.Call and last_name(source.func) in SAME) or type(source) in (f.Op, f.Subscript):
             for inner in _names(source):
-                found.setdefault(inner, admission)
+                if inner not in found:
+                    found[inner] = admission
+                    made_of.append((inner, admission))
     return found
 
 
@@ -219,9 +231,11 @@ def payload(model: CallModel, call: f.Call) -> f.Expr | None:
 
 
 def _names(expr: f.Expr | None) -> list[str]:
-    """The names whose content an expression hands on: `x`, `x.detach()`, `torch.tensor([n, m])`."""
+    """The names whose content an expression hands on: `x`, `x.detach()`, `torch.tensor([n, m])`, `stats["count"]`."""
     if type(expr) is f.Name:
         return [expr.id]
+    if type(expr) is f.Subscript and type(expr.base) is f.Name and type(expr.index) is f.Const:
+        return [f"{expr.base.id}[{expr.index.text}]"] if expr.index.text[:1] in ("'", '"') else []
     if type(expr) is f.Attr and expr.attr == "data":
         return _names(expr.base)
     if type(expr) is f.Sequence:
