@@ -103,6 +103,12 @@ def _is_far(occurrence: Occurrence) -> bool:
     return all(s.role == "call" for s in event_steps(occurrence)[:_MOST_CALLS])
 
 
+def _all_had(choice: Choice, occurrences: Sequence[Occurrence]) -> bool:
+    """Whether what some ranks leave stands before their way out, so that all have run it in the rounds before."""
+    places = [o.call or o.event for o in occurrences]
+    return all(place.path == choice.path and place.pos < choice.pos for place in places)
+
+
 #: functions of a project that move data between two ranks, by their names, and which half they are
 _TRANSFER = re.compile(r"(?:^|[._])i?(?:(send)|recv|receive)(?:_\w+)?$")
 
@@ -149,7 +155,8 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if divergence.kind == "rank" and _hands_over(found.occurrences):
         # sender and receiver each have their half of what they do together
         confidence = Confidence.LOW
-    if divergence.kind == "rank" and all(o.event.op == "backward" for o in found.occurrences):
+    apart = divergence.kind == "rank" and all(o.event.op == "backward" for o in found.occurrences)
+    if apart and not (found.after_exit and _all_had(choice, found.occurrences)):
         # what one rank trains on purpose is mostly no module that the others have a part of
         confidence = Confidence.LOW
     op = found.occurrences[0].event.op

@@ -85,6 +85,10 @@ class ModelSet:
         self.assigned = frozenset(
             a.name.rpartition(".")[2] for file in self.files for a in file.attributes if a.assigned
         )
+        #: last names of methods whose result a library works on
+        self.worked_on = frozenset(
+            call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.returned
+        )
         self._libraries = frozenset(file.library.partition(".")[0] for file in self.files)
 
     def _canonical(self, dotted: str) -> str:

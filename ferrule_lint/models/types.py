@@ -103,6 +103,10 @@ class CallModel:
     #: `axes` tell which
     guards: bool = False
     confidence: str = "high"
+    #: what the library does with the result of a class's own version of this method, unless that is None (`backward`)
+    returned: str = ""
+    #: ... and not where one of these names stands in the file of the class: it sees to that itself
+    unless_named: tuple[str, ...] = ()
     #: the argument that tells how often the event is issued
     rounds: Argument | None = None
     #: dotted name of the library class that the result is an instance of, or of the library function that it is

@@ -83,6 +83,9 @@ class Analysis:
         self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
+        #: which of their parameters functions reduce or gather, by their id; and whether a file speaks of such a thing
+        self.handed_on: Memo[str, dict[str, Admission]] = Memo(reads)
+        self.reducing: Memo[str, bool] = Memo(reads)
         #: of which lists a function sums up the items and reduces the sum, by its id; see `parts`
         self.parts: Memo[str, dict[str, Part]] = Memo(reads)
         #: files that are programs of one process; see `programs`

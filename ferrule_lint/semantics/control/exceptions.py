@@ -24,7 +24,7 @@ from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergence
 from ferrule_lint.semantics.domain.text import called_name, last_name
-from ferrule_lint.semantics.domain.trace import Choice, Exit
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, every_term
 from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Asked, Memo
 
@@ -193,7 +193,7 @@ def _handler(frame: Frame, name: str, info: ClassInfo | None) -> int:
 
 
 def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
-    """After the events of a call, which are taken to be issued on every rank: what its callee may raise."""
+    """After the events of a call: what its callee may raise, before it issues them or else with all of them issued."""
     for escape in summary.escapes:
         if escape.depth >= DEEPEST:
             continue
@@ -202,11 +202,24 @@ def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
         line = _handler(frame, escape.name, escape.info)
         text = f"{escape.name} from {summary.display}"
         if line:
-            emit(frame, divergence, Exit("caught", line), pos, text)
+            before = _before_events(frame, summary, escape)
+            if before is not None:
+                divergence = divergence.at_most(Confidence.MEDIUM)
+            emit(frame, divergence, Exit("caught", line), pos, text, before)
             continue
         if escape.info is not None and _belongs_to_normal_operation(frame, escape):
             emit(frame, divergence, Exit("leaves", pos[0]), pos, text)
         frame.escapes[(escape.name, pos[0])] = escape._replace(divergence=divergence, depth=escape.depth + 1)
+
+
+def _before_events(frame: Frame, summary: Summary, escape: Escape) -> int | None:
+    """The place of a call among the terms, where its callee raises before something that it issues."""
+    if not frame.terms or type(frame.terms[-1]) is not CallTerm or frame.terms[-1].summary is not summary:
+        return None
+    raised = escape.divergence.why[-1]
+    issued = (t for t in every_term(summary.trace) if type(t) is Event or (type(t) is CallTerm and t.summary.events))
+    later = any(t.path == raised.path and t.pos[0] > raised.line for t in issued)
+    return len(frame.terms) - 1 if later else None
 
 
 def _belongs_to_normal_operation(frame: Frame, escape: Escape) -> bool:

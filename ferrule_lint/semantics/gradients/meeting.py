@@ -149,11 +149,11 @@ def returned(frame: Frame, result: Value) -> Value:
     if items is not None and all(v.items is not None and len(v.items) == len(items) for v in values):
         items = tuple(
             [
-                item._replace(reach=_over_returns([(v.items or ())[i] for v in values], returns))
+                item._replace(reach=over_returns([(v.items or ())[i] for v in values], returns))
                 for i, item in enumerate(items)
             ]
         )
-    return result._replace(reach=_over_returns(values, returns), items=items)
+    return result._replace(reach=over_returns(values, returns), items=items)
 
 
 def _is_evaluation(formula: Formula) -> bool:
@@ -161,7 +161,7 @@ def _is_evaluation(formula: Formula) -> bool:
     return type(formula) is Negation and type(formula.operand) is Atom and formula.operand.key.endswith(".training")
 
 
-def _over_returns(values: list[Value], returns: list[tuple[Value, tuple[Formula, ...]]]) -> Reach | None:
+def over_returns(values: list[Value], returns: list[tuple[Value, tuple[Formula, ...]]]) -> Reach | None:
     """The first of the returns against each later one, under the condition of the one that comes first."""
     reach: Reach | None = values[-1].reach
     last = values[-1]

@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.lattice import (
     covered,
 )
 from ferrule_lint.semantics.domain.text import words
+from ferrule_lint.semantics.gradients import loss_entries
 from ferrule_lint.semantics.gradients.participation import combined
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def at_return(frame: Frame, result: Value) -> None:
     named = _IS_LOSS.search(function.qualname) is not None and _IS_TRAINER.search(function.qualname) is None
     of_loss = frame.in_module and named
     end = (function.line, 1, function.line, 1)
+    _in_loss(frame, end)
     everything = combined([result])
     if everything is None:
         return
@@ -70,6 +72,17 @@ def at_return(frame: Frame, result: Value) -> None:
         if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
             continue  # a stand-in is for an input that is not there, and not for what went wrong
         if not entry.output.startswith("=") or (of_loss and _may_be_trained(frame, entry.output)):
+            frame.partly_used.append(_used(frame, entry, end, True))
+
+
+def _in_loss(frame: Frame, end: f.Pos) -> None:
+    """Outputs that reach the loss among other things that are returned on some ranks only: by their own data, since a
+    loss for which there are no labels is none anywhere."""
+    reach = loss_entries.reach(frame)
+    for entry in sorted(reach.partly if reach is not None else (), key=_order_of):
+        of_module = not entry.output.startswith("=") and "~" not in entry.output
+        of_data = entry.divergence is not None and entry.divergence.kind == "data"
+        if of_module and of_data and reach is not None and not covered(entry.output, reach.outputs):
             frame.partly_used.append(_used(frame, entry, end, True))
 
 

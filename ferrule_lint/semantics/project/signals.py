@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -26,6 +29,15 @@ class Signals:
 
     def handles(self, function: FunctionInfo) -> bool:
         return function.id in self.handlers()
+
+    def setter(self, info: ClassInfo, name: str) -> FunctionInfo | None:
+        """The method of a class that handles a signal and sets an attribute of this name."""
+        handlers = self.handlers()
+        for c in self._analysis.names.mro(info) if handlers else ():
+            for method in c.methods.values():
+                if method.id in handlers and method.parameters and _sets(method, f"{method.parameters[0].name}.{name}"):
+                    return method
+        return None
 
     def handlers(self) -> set[str]:
         """The functions that handle a signal."""
@@ -64,3 +76,22 @@ class Signals:
                 found = None
             if found is not None:
                 self._handlers.add(found.id)
+
+
+def _sets(function: FunctionInfo, place: str) -> bool:
+    return any(
+        type(s) is f.Assign and any(place_name(target) == place for target in s.targets)
+        for s in statements(function.body)
+    )
+
+
+def shared_names(function: FunctionInfo) -> set[str]:
+    """The variables of the function around it that a nested function sets (`nonlocal stop`)."""
+    return {name for s in statements(function.body) if type(s) is f.ScopeDecl for name in s.names}
+
+
+def set_by(value: Value, handler: FunctionInfo) -> Value:
+    """A flag that a signal handler sets: the processes get their signals at different times."""
+    note = f"`{handler.display}` sets this when the process gets a signal"
+    step = Step("source", handler.module.path, handler.line, 1, note)
+    return value._replace(uniform=False, const=None, divergence=Divergence(WORLD, "host", (step,), Confidence.MEDIUM))

@@ -6,25 +6,23 @@ and a test of it before that place may come out differently on each rank. What i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.lattice import DP, NO_AXES, WORLD, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, render
-from ferrule_lint.semantics.project.entities import External, FunctionInfo
+from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.sources import reducing
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.walk.frame import Frame
 
 _OPERATIONS = frozenset("all_reduce reduce all_gather all_gather_object gather gather_object".split())
-#: names without which no file is looked at
-WORDS = frozenset(
-    "all_reduce reduce all_gather all_gather_object all_gather_into_tensor gather gather_object allreduce allgather "
-    "Allreduce Allgather".split()
-)
 #: calls and methods that hand on the content of what they are given, or a function of it
 SAME = frozenset(
     "tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int pow square".split()
@@ -40,6 +38,8 @@ class Admission(NamedTuple):
 
     pos: f.Pos
     op: str
+    #: the group, as the call names it; "" for the default one
+    group: str = ""
 
 
 def of_parameter(frame: Frame, name: str, value: Value) -> Value:
@@ -55,6 +55,15 @@ def of_parameter(frame: Frame, name: str, value: Value) -> Value:
     return admitted._replace(
         data=data, length=data if admitted.length is not None else None, presence=presence or admitted.presence
     )
+
+
+def of_entry(frame: Frame, e: f.Subscript, value: Value) -> Value:
+    """`stats["count"]`, which is reduced or gathered later, where nothing is known of it."""
+    place = next(iter(_names(e)), "")
+    if not place or frame.function is None or value.uniform:
+        return value
+    admitted = _admitted(frame, place, value)
+    return admitted if admitted.data is None else admitted._replace(data=admitted.data._replace(assumed=True))
 
 
 def _may_be_absent(frame: Frame, name: str) -> bool:
@@ -113,56 +122,87 @@ def admissions(frame: Frame) -> dict[str, Admission]:
     """The names that a function reduces or gathers, each with the first place."""
     function = frame.function
     assert function is not None
-    if not frame.module.mentions_any(WORDS):
-        return {}
-    return frame.analysis.admissions.find(function.id, lambda: _found_in(frame, function), {})
+    return frame.analysis.admissions.find(function.id, lambda: _found_in(frame.analysis, function), {})
 
 
 def in_any_group(frame: Frame) -> dict[str, Admission]:
     """The same, also of what differs within some group only, which need not be one that can be told."""
-    if frame.function is None or not frame.module.mentions_any(WORDS):
+    return {} if frame.function is None else _found_in(frame.analysis, frame.function, in_any_group=True)
+
+
+def _found_in(analysis: Analysis, function: FunctionInfo, in_any_group: bool = False) -> dict[str, Admission]:
+    if not reducing.is_spoken_of(analysis, function.module):
         return {}
-    return _found_in(frame, frame.function, in_any_group=True)
-
-
-def _found_in(frame: Frame, function: FunctionInfo, in_any_group: bool = False) -> dict[str, Admission]:
     found: dict[str, Admission] = {}
     assigned: dict[str, f.Expr | None] = {}
     groups: dict[str, set[str]] = {}
     for node in walk(function.body):
         if type(node) is f.Call:
-            model = reduction(frame, node)
-            if model is None:
-                continue
-            group = group_text(model, node)
-            everywhere = group in ("", "None") or (frame.axes_in(group) or NO_AXES) & _EVERYWHERE
-            if not (in_any_group or everywhere):
-                continue  # it differs within that group, and along which axes the others are asked is open
-            for name in _names(payload(model, node)):
-                known = found.get(name)
-                groups.setdefault(name, set()).add(group)
-                if known is None or node.pos < known.pos:
-                    found[name] = Admission(node.pos, model.event or "")
+            for given, op, group in _reduced(analysis, function, node):
+                everywhere = group in ("", "None") or (analysis.axes_in(group) or NO_AXES) & _EVERYWHERE
+                if not (in_any_group or everywhere):
+                    continue  # it differs within that group, and along which axes the others are asked is open
+                for name in _names(given):
+                    known = found.get(name)
+                    groups.setdefault(name, set()).add(group)
+                    if known is None or node.pos < known.pos:
+                        found[name] = Admission(node.pos, op, group)
         elif type(node) is f.Assign and len(node.targets) == 1 and type(node.targets[0]) is f.Name:
             name = node.targets[0].id
             assigned[name] = None if name in assigned else node.value
     for name in [name for name, met in groups.items() if len(met) > 1]:
         del found[name]  # reduced group by group, by one setting or another: along which axes it differs is open
-    for name, admission in list(found.items()):
+    made_of = list(found.items())
+    for name, admission in made_of:
         # `count = torch.tensor([n])`
         source = assigned.get(name)
-        if (type(source) is f.Call and last_name(source.func) in SAME) or type(source) is f.Op:
+        if (type(source) is f.Call and last_name(source.func) in SAME) or type(source) in (f.Op, f.Subscript):
             for inner in _names(source):
-                found.setdefault(inner, admission)
+                if inner not in found:
+                    found[inner] = admission
+                    made_of.append((inner, admission))
     return found
 
 
-def reduction(frame: Frame, call: f.Call) -> CallModel | None:
+def _reduced(analysis: Analysis, function: FunctionInfo, call: f.Call) -> Iterator[tuple[f.Expr | None, str, str]]:
+    """What a call reduces or gathers, itself or in a helper of the project: the argument, the operation, the group."""
+    model = reduction(analysis, function.module, call)
+    if model is not None:
+        yield payload(model, call), model.event or "", group_text(model, call)
+        return
+    helper = reducing.helper_of(analysis, function, call)
+    if helper is not None:
+        handed_on = analysis.handed_on.find(helper.id, lambda: _handed_on(analysis, helper), {})
+        for name, admission in handed_on.items():
+            group = reducing.argument(helper, call, admission.group)
+            given = reducing.argument(helper, call, name)
+            yield given, admission.op, admission.group if group is None else render(group)
+
+
+def _handed_on(analysis: Analysis, helper: FunctionInfo) -> dict[str, Admission]:
+    """The parameters of a helper that it reduces or gathers as they were passed, or counted or averaged."""
+    own = {p.name for p in helper.parameters}
+    made = {
+        target.id: node.value
+        for node in statements(helper.body)
+        if type(node) is f.Assign
+        for target in node.targets
+        if type(target) is f.Name and target.id in own
+    }
+    found = _found_in(analysis, helper, in_any_group=True)
+    return {
+        name: admission
+        for name, admission in found.items()
+        if name in own and (name not in made or name in _names(made[name]))
+    }
+
+
+def reduction(analysis: Analysis, module: ModuleInfo, call: f.Call) -> CallModel | None:
     """The model of a call that reduces or gathers what it is given."""
-    entity = frame.analysis.names.resolve(call.func, frame.module)
-    model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
+    entity = analysis.names.resolve(call.func, module)
+    model = analysis.models.call(entity.dotted) if isinstance(entity, External) else None
     if model is None and type(call.func) is f.Attr:
-        model = frame.models.method(call.func.attr, last_name(call.func.base))
+        model = analysis.models.method(call.func.attr, last_name(call.func.base))
     return model if model is not None and model.event in _OPERATIONS and not model.hidden else None
 
 
@@ -191,9 +231,11 @@ def payload(model: CallModel, call: f.Call) -> f.Expr | None:
 
 
 def _names(expr: f.Expr | None) -> list[str]:
-    """The names whose content an expression hands on: `x`, `x.detach()`, `torch.tensor([n, m])`."""
+    """The names whose content an expression hands on: `x`, `x.detach()`, `torch.tensor([n, m])`, `stats["count"]`."""
     if type(expr) is f.Name:
         return [expr.id]
+    if type(expr) is f.Subscript and type(expr.base) is f.Name and type(expr.index) is f.Const:
+        return [f"{expr.base.id}[{expr.index.text}]"] if expr.index.text[:1] in ("'", '"') else []
     if type(expr) is f.Attr and expr.attr == "data":
         return _names(expr.base)
     if type(expr) is f.Sequence:

@@ -19,7 +19,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, WORLD, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 from ferrule_lint.semantics.project.entities import External
-from ferrule_lint.semantics.sources import admissions
+from ferrule_lint.semantics.sources import admissions, reducing
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -106,7 +106,7 @@ def _meets(frame: Frame, call: f.Call) -> bool:
 
 def of_function(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
     """The lists whose items a function sums up and reduces, or gathers, by their places."""
-    if not frame.module.mentions_any(admissions.WORDS):
+    if not frame.module.mentions_any(reducing.WORDS):
         return {}
     return frame.analysis.parts.find(function.id, lambda: _found_in(frame, function), {})
 
@@ -154,7 +154,7 @@ def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
     found: dict[str, Part] = {}
     made: _Made | None = None
     for node in walk(function.body):
-        model = admissions.reduction(frame, node) if type(node) is f.Call else None
+        model = admissions.reduction(frame.analysis, frame.module, node) if type(node) is f.Call else None
         given = admissions.payload(model, node) if model is not None and type(node) is f.Call else None
         if type(node) is not f.Call or model is None or given is None:
             continue

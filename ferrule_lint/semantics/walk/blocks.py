@@ -25,8 +25,8 @@ from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.loops import any_rounds
 from ferrule_lint.semantics.walk.predicates import condition
 
-#: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers
-_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory"}) | exceptions.LOCAL
+#: exceptions that one rank has and the others have not: no memory, an empty queue, nobody answers, somebody stops it
+_LOCAL_EXCEPTIONS = frozenset({"OutOfMemoryError", "OutOfMemory", "KeyboardInterrupt"}) | exceptions.LOCAL
 
 _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 

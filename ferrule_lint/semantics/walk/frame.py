@@ -47,7 +47,7 @@ _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING
 #: what is collected in a frame
 _COLLECTED = (
     "_set_under", "aliases", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "forwards",
-    "given", "gradient_marks", "issues", "latents", "layouts", "left_in", "made_uniform", "partly_used",
+    "given", "gradient_marks", "issues", "latents", "layouts", "left_in", "losses", "made_uniform", "partly_used",
     "reduced_within_stages", "returns", "revealed", "rounds", "self_writes", "sized", "skipped", "stage_tests",
     "surely", "terms", "tests", "versions", "wraps",
 )  # fmt: skip
@@ -140,6 +140,7 @@ class Frame:
         "line",
         "loop_depth",
         "loops",
+        "losses",
         "made_uniform",
         "models",
         "module",
@@ -229,6 +230,8 @@ class Frame:
         self.no_gradient = 0
         self.forwards: list[tuple[str, f.Pos, bool]] = []
         self.partly_used: list[PartlyUsed] = []
+        #: the loss among other things in each `return`; see `loss_entries`
+        self.losses: list[Value | None] = []
         #: for each enclosing loop, the states in which a round was left early, and why; see `participation`
         self.skipped: list[list[tuple[Formula, dict[str, Value]]]] = []
         self.line = 0

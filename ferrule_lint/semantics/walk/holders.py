@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.lattice import (
     NO_DEPS,
     UNKNOWN,
-    WORLD,
-    Divergence,
     Value,
     is_member,
     join,
@@ -26,6 +24,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Memo
@@ -69,7 +68,7 @@ class Holders:
                 if name in self._stored_in(method):
                     value = self._method_writes(method, c, layer).get(name)
                     if value is not None and self._analysis.signals.handles(method):
-                        value = _by_signal(value, method)
+                        value = signals.set_by(value, method)
                     if value is not None:
                         found.append(value._replace(length_deps=constructed.held(value, method)))
         annotated = self._annotated(info, name)
@@ -207,7 +206,7 @@ class Holders:
                 value = value._replace(const=None, uniform=False)
             for function in rebinders:
                 if self._analysis.signals.handles(function):
-                    value = _by_signal(value, function)
+                    value = signals.set_by(value, function)
             value = value._replace(container=False, emptiness=None, items=None)
         return value
 
@@ -218,13 +217,6 @@ class Holders:
         except RecursionError:
             self._analysis.count("too deep for Python's stack")
             return UNKNOWN
-
-
-def _by_signal(value: Value, handler: FunctionInfo) -> Value:
-    """A flag that a signal handler sets: the processes get their signals at different times."""
-    note = f"`{handler.display}` sets this when the process gets a signal"
-    step = Step("source", handler.module.path, handler.line, 1, note)
-    return value._replace(uniform=False, const=None, divergence=Divergence(WORLD, "host", (step,), Confidence.MEDIUM))
 
 
 def _stored_names(node: object, self_name: str, out: set[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.control import exceptions, flags
+from ferrule_lint.semantics.control import exceptions, flags, hooks
 from ferrule_lint.semantics.data import filling
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
@@ -14,7 +14,8 @@ from ferrule_lint.semantics.domain.lattice import Value, join2
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Exit
-from ferrule_lint.semantics.gradients import participation, surgery
+from ferrule_lint.semantics.gradients import loss_entries, participation, surgery
+from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import aliases, asserted, attributes, divisible, kept_tests, left_early
 from ferrule_lint.semantics.walk.binding import bind
@@ -65,12 +66,23 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             flags.assigned(frame, target, value)
         if type(target) is f.Attr and value.module and not frame.light:
             surgery.of_assignment(frame, target, value)
-        bind(frame, target, value, s.value)
+        bind(frame, target, _by_signal(frame, target, value), s.value)
         if type(target) is f.Name:
             frame.definitions[target.id] = (s.value, frame.version(target.id))
             kept_tests.keep(frame, target.id, s.value, value)
             if type(s.value) is f.Name or type(s.value) is f.Attr:
                 aliases.note(frame, target.id, s.value)
+
+
+def _by_signal(frame: Frame, target: f.Expr, value: Value) -> Value:
+    """`self.stopped = False`, where a method that handles a signal may set it at any time from here on."""
+    info = frame.self_class
+    if value.const != "False" or type(target) is not f.Attr or info is None or frame.light:
+        return value
+    if frame.function is None or frame.function.name == "__init__" or place_name(target.base) != frame.self_name:
+        return value
+    handler = frame.analysis.signals.setter(info, target.attr)
+    return value if handler is None else signals.set_by(value, handler)
 
 
 def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
@@ -114,7 +126,9 @@ def _return(frame: Frame, s: f.Return) -> None:
     value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
     if frame.gradients:
         value = participation.given_back(value, (s.line, 1, s.line, 1))
+        loss_entries.note(frame, s)
     frame.returns.append((value, tuple(frame.conditions)))
+    hooks.returned(frame, s, value)
     frame.emit(Exit("return", s.line))
 
 
@@ -139,6 +153,10 @@ def _function(frame: Frame, s: f.FunctionDef) -> None:
     function = frame.module.functions.get(s.qualname)
     if function is not None and frame.function is not None:
         frame.write(s.name, Value(uniform=True, target=FunctionTarget(function, None, frame)))
+        if not frame.light and frame.analysis.signals.handles(function):
+            for name in signals.shared_names(function):
+                if name in frame.env:
+                    frame.write(name, signals.set_by(frame.env[name], function))
 
 
 def _class(frame: Frame, s: f.ClassDef) -> None:

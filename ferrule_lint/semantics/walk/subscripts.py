@@ -9,7 +9,7 @@ from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, UN
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.sources import field_names
+from ferrule_lint.semantics.sources import admissions, field_names
 from ferrule_lint.semantics.walk import attributes, given
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
@@ -85,6 +85,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
     if key:
         value = field_names.of_field(frame, e, base, key, value)
+        value = admissions.of_entry(frame, e, value) if base.data is None else value
     if base.data is not None:
         if key:
             value = attributes.field_of_batch(frame, value, key, e.pos)
