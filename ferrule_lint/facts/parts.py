@@ -17,10 +17,6 @@ from ferrule_lint.facts.outline import Facts, whole
 #: what is asked of the identifiers of a file: whether one of some words is among them, or one that a pattern finds
 Words: TypeAlias = frozenset[str] | re.Pattern[str]
 
-#: parts of a file, by the kinds of their inputs: a function, what a class assigns, the top level, imports with
-#: signatures and bases, identifiers, and what is asked of these
-PARTS = frozenset({"body", "class", "top", "shape", "names", "words"})
-
 
 def speaks_of(names: frozenset[str], words: Words) -> bool:
     """The answer to a question about identifiers."""
@@ -60,7 +56,7 @@ class Version:
 
 
 def _cut(facts: f.FileFacts) -> dict[tuple[str, str], list[object]]:
-    parts: dict[tuple[str, str], list[object]] = {("top", ""): [facts.body]}
+    parts: dict[tuple[str, str], list[object]] = {("top", ""): [facts.body], ("bodies", ""): [*facts.functions]}
     for info in facts.classes:
         parts[("class", info.qualname)] = [info]
     known = {function.qualname: function for function in facts.functions}

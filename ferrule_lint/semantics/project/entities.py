@@ -246,11 +246,13 @@ class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
     __slots__ = ("_body", "_classes", "_functions", "_names", "_outer", "_rebound", "_said", "_shape", "_top", "_words",
-                 "bound", "facts", "global_assigns", "is_package", "meanings", "name", "outline", "parts", "path",
-                 "reads", "starred", "values")  # fmt: skip
+                 "bound", "facts", "global_assigns", "in_one", "is_package", "meanings", "name", "outline", "parts",
+                 "path", "reads", "starred", "values")  # fmt: skip
 
-    def __init__(self, path: str, facts: Facts, reads: Reads) -> None:
+    def __init__(self, path: str, facts: Facts, reads: Reads, in_one: bool = False) -> None:
+        """`in_one`: whoever reads one of its functions has read all, as far as inputs go."""
         self.path = path
+        self.in_one = in_one
         parts = path[: -len(".py")].split("/") if path.endswith(".py") else path.split("/")
         self.is_package = parts[-1] == "__init__"
         self.parts = tuple(parts[:-1] if self.is_package else parts)
@@ -354,6 +356,8 @@ class ModuleInfo:
 
     def number_of(self, function: FunctionInfo) -> int:
         """Of the bit of the part of the file that a function is in."""
+        if self.in_one:
+            return self.reads.number(("bodies", self.path))
         root = function
         while root.parent is not None and (around := self._functions.get(root.parent)) is not None:
             root = around

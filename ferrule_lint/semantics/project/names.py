@@ -13,6 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.semantics.domain.text import dotted_name
 from ferrule_lint.semantics.project.entities import ClassInfo, Entity, External, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.reads import Reads
 
 _DEEPEST_REEXPORT = 16
@@ -32,7 +33,8 @@ class Names:
             self._add(path, files[path])
 
     def _add(self, path: str, facts: Facts) -> None:
-        module = ModuleInfo(path, facts, self.reads)
+        # tests are many, and next to nobody else reads them
+        module = ModuleInfo(path, facts, self.reads, in_one=is_test(path))
         self.modules[path] = module
         if module.is_package:
             self._packages.add(module.name)
