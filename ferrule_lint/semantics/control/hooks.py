@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def returned(frame: Frame, s: f.Return, value: Value) -> None:
     """The event of what a library does with what its hook returns."""
     function = frame.function
-    if function is None or function.owner is None or frame.light or value.const == "None":
+    if function is None or function.owner is None or frame.light or s.value is None or value.const == "None":
         return
     if function.name not in frame.models.worked_on:
         return
@@ -41,7 +41,7 @@ def returned(frame: Frame, s: f.Return, value: Value) -> None:
         frame.emit(event)
         return
     atom = Atom(f"whether {shown(s.value)} is None at {pos}", value.presence, value.deps)
-    text = shown(s.value.test if type(s.value) is f.IfExp else s.value)
+    text = shown(s.value.test) if type(s.value) is f.IfExp else shown(s.value)
     frame.emit(Choice(atom, (event,), (), frame.module.path, pos, text, "if"))
 
 
