@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ferrule_lint.checks.build import confidence_of, event_steps
@@ -15,7 +15,7 @@ from ferrule_lint.semantics.control.end_of_data import RUN_DRY
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import can_run
-from ferrule_lint.semantics.domain.conditions import Connective, Formula, atoms, divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, overlap
 from ferrule_lint.semantics.domain.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
@@ -68,8 +68,9 @@ def check(
             if not can_run(root, choice):
                 break
             finding = _finding(choice, divergence, found, least, function)
-            found_at[id(choice)] = _Found(choice, finding, found.occurrences)
+            found_at[id(choice)] = _Found(choice, finding, found.occurrences, own, divergence, least, surely)
             break
+    found_at = _to_blame(root, found_at, effort)
     for known in found_at.values():
         if any(known.goes_on_in(found_at.get(id(term))) for term in known.choice.orelse):
             continue  # all arms of a chain do this: the last of its tests tells who does not
@@ -83,6 +84,11 @@ class _Found(NamedTuple):
     choice: Choice
     finding: Finding
     occurrences: tuple[Occurrence, ...]
+    #: what its difference was asked with
+    own: Mapping[str, Atom]
+    divergence: Divergence
+    least: Confidence
+    surely: bool
 
     def goes_on_in(self, other: _Found | None) -> bool:
         """Whether the next test of a chain tells of the same events."""
@@ -90,6 +96,28 @@ class _Found(NamedTuple):
             return False
         one, following = self.finding, other.finding
         return (one.code, one.kind) == (following.code, following.kind) and one.confidence <= following.confidence
+
+
+#: choices of a function among which the one is looked for that alone makes them differ
+_MOST_SUSPECTS = 6
+
+
+def _to_blame(root: Trace, found_at: dict[int, _Found], effort: Effort) -> dict[int, _Found]:
+    """Without those that make up for each other: `if rank > 0: barrier()` and then `if rank == 0: barrier()` are told
+    apart only because of a third `if` further down, without which they are even."""
+    suspects = [term for term in root if type(term) is Choice and id(term) in found_at]
+    if not 2 < len(suspects) <= _MOST_SUSPECTS:
+        return found_at
+    for suspect in reversed(suspects):
+        if has_exit((suspect,)):
+            continue
+        rest = tuple(term for term in root if term is not suspect)
+        others = [found_at[id(term)] for term in suspects if term is not suspect]
+        even = [o for o in others if difference(rest, o.choice, o.own, o.divergence, o.least, o.surely, effort) is None]
+        if len(even) == len(others):
+            gone = {id(other.choice) for other in others}
+            return {key: found for key, found in found_at.items() if key not in gone}
+    return found_at
 
 
 def _has_setting(formula: Formula) -> bool:

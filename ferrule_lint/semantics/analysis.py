@@ -86,6 +86,8 @@ class Analysis:
         #: which of their parameters functions reduce or gather, by their id; and whether a file speaks of such a thing
         self.handed_on: Memo[str, dict[str, Admission]] = Memo(reads)
         self.reducing: Memo[str, bool] = Memo(reads)
+        #: whether functions take their ways by a parameter, by their id, its name and the calls in between
+        self.told_apart: Memo[tuple[str, str, int], bool] = Memo(reads)
         #: of which lists a function sums up the items and reduces the sum, by its id; see `parts`
         self.parts: Memo[str, dict[str, Part]] = Memo(reads)
         #: files that are programs of one process; see `programs`
@@ -146,7 +148,7 @@ class Analysis:
             positional = tuple(frame.eval(a) for a in expr.args)
             keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
         bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
-        known = self.summaries.of(method, contexts_of(method, bound, expr, self.models), info, None, frame.depth + 1)
+        known = self.summaries.of(method, contexts_of(self, method, bound, expr), info, None, frame.depth + 1)
         if known is None or known[0].busy or known[1] is None:
             return ()
         return self.holders.fixed(info, known[1].self_writes)

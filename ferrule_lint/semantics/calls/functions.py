@@ -54,7 +54,7 @@ def call_function(
     if frame.light:
         same = bound.get(returned.named_parameter(function))
         return same if same is not None else analysis.light.call(frame, function, info, bound, closure)
-    context = (*contexts_of(function, bound, call, analysis.models), *_classes_passed(analysis, function, bound))
+    context = (*contexts_of(analysis, function, bound, call), *_classes_passed(analysis, function, bound))
     known = analysis.summaries.of(function, context, info, closure, frame.depth + 1)
     if known is None:
         return UNKNOWN

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics.calls import told_apart
 from ferrule_lint.semantics.data.records import entries_of
 from ferrule_lint.semantics.domain.lattice import (
     CONTAINED,
@@ -119,7 +119,7 @@ def _is_open(call: f.Call | None) -> bool:
 
 
 def contexts_of(
-    function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None, models: ModelSet
+    analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None
 ) -> tuple[tuple[str, Value], ...]:
     """What the arguments fix of a function: None, True, False, a text or member of an `Enum` that it asks for, a rank
     that nobody has, the name of a variable of the environment that holds the rank, "a group is given", that an optional
@@ -136,7 +136,7 @@ def contexts_of(
             continue
         if value.const in _CONTEXT_CONSTANTS and value.divergence is None:
             out.append((parameter.name, Value(uniform=True, const=value.const, group=value.group)))
-        elif _is_told(value, parameter.name, function, models):
+        elif _is_told(analysis, value, parameter.name, function):
             out.append((parameter.name, Value(uniform=True, const=value.const)))
         elif "group" in parameter.name and value.group is not None and value.divergence is None:
             # an optional group that is passed on stays optional
@@ -146,7 +146,7 @@ def contexts_of(
             some = value.presence or value.divergence
             out.append((parameter.name, Value(uniform=some is None, target=value.target, presence=some)))
         elif type(value.target) is ExternalTarget:
-            model = models.call(value.target.dotted)
+            model = analysis.models.call(value.target.dotted)
             if model is not None and model.event is not None:
                 out.append((parameter.name, Value(uniform=True, target=value.target)))
         elif value.agreed and value.observed is None and value.const is None and parameter.name in function.measures:
@@ -164,16 +164,17 @@ def _is_there(value: Value, name: str, function: FunctionInfo) -> bool:
     return value.there or (value.const not in (None, "None") and value.divergence is None and name in function.missed)
 
 
-def _is_told(value: Value, name: str, function: FunctionInfo, models: ModelSet) -> bool:
+def _is_told(analysis: Analysis, value: Value, name: str, function: FunctionInfo) -> bool:
     """Whether an argument is a constant by which a function takes its ways: a text or the member of an `Enum` that it
-    asks for, the name of a variable with the rank, or a number that no rank has (`rank=-1`: there is one process)."""
+    asks for, or hands on to a function that does, the name of a variable with the rank, or a number that no rank has
+    (`rank=-1`: there is one process)."""
     const = value.const
     if const is None or value.divergence is not None:
         return False
     if const[:1] == "-":
-        return models.convention("rank", name) is not None
+        return analysis.models.convention("rank", name) is not None
     return environment.names_rank(const) or (
-        (const[:1] in ("'", '"') or is_member(const)) and name in function.told_apart
+        (const[:1] in ("'", '"') or is_member(const)) and told_apart.by(analysis, function, name)
     )
 
 
