@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
@@ -38,6 +39,9 @@ from ferrule_lint.semantics.gradients import through_calls
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import environment, rank_names
 from ferrule_lint.semantics.walk.frame import Frame
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
 
 _CONTEXT_CONSTANTS = ("None", "True", "False", "<given>")
 
