@@ -25,9 +25,9 @@ def show(run: Run, settings: Settings) -> None:
     nearest = Nearest(settings)
     if run.memory is not None:
         chosen = _by_path(run)
-        before = {path: run.memory.shown(path, own, nearest.of(path)) for path, own in chosen.items()}
-        anew = run.memory.tried_together({path for path, shown in before.items() if shown is None}, before)
-        for path, shown in before.items():
+        earlier = {path: run.memory.shown(path, own, nearest.of(path)) for path, own in chosen.items()}
+        anew = run.memory.tried_together({path for path, shown in earlier.items() if shown is None}, earlier)
+        for path, shown in earlier.items():
             if shown is not None and path not in anew:
                 known.append(shown)
                 del chosen[path]

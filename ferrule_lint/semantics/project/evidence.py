@@ -113,13 +113,22 @@ class Evidence:
 
 def taken_over(kept: KeptEvidence) -> Evidence:
     """What was kept."""
+    data_parallel, tolerant, reduces_any, keeps_buffers = kept.flags
     generic_in, configured_in, wraps_in = map(set, kept.files)
-    generic = None if kept.generic is None else Confidence(kept.generic)
-    sites, generic_sites = [*map(_site, kept.sites)], [*map(_site, kept.generic_sites)]
-    sharded, reduced = _wrapped(kept.sharded), _wrapped(kept.reduced)
-    parts = {(part.cls, part.name): _site(part.site) for part in kept.own_parts}
     return Evidence(
-        sharded, reduced, generic, *kept.flags, generic_in, configured_in, wraps_in, sites, generic_sites, parts
+        sharded=_wrapped(kept.sharded),
+        reduced=_wrapped(kept.reduced),
+        generic=None if kept.generic is None else Confidence(kept.generic),
+        data_parallel=data_parallel,
+        tolerant=tolerant,
+        reduces_any=reduces_any,
+        keeps_buffers=keeps_buffers,
+        generic_in=generic_in,
+        configured_in=configured_in,
+        wraps_in=wraps_in,
+        sites=[*map(_site, kept.sites)],
+        generic_sites=[*map(_site, kept.generic_sites)],
+        own_parts={(part.cls, part.name): _site(part.site) for part in kept.own_parts},
     )
 
 
@@ -135,8 +144,8 @@ def place_of(site: WrapSite, modules: Mapping[str, ModuleInfo]) -> tuple[int, in
 
 def _kept(wrapped: Wrapped) -> KeptWrapped:
     itself, bases, sites = wrapped.held()
-    numbers = ({cls: int(of[cls]) for cls in of} for of in (itself, bases))
-    return KeptWrapped(*numbers, tuple(sites), tuple(map(_kept_site, sites.values())))
+    numbers = [{cls: int(of[cls]) for cls in of} for of in (itself, bases)]
+    return KeptWrapped(numbers[0], numbers[1], tuple(sites), tuple(map(_kept_site, sites.values())))
 
 
 def _wrapped(kept: KeptWrapped) -> Wrapped:

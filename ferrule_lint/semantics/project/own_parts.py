@@ -30,11 +30,15 @@ def attribute(method: FunctionInfo, expr: f.Expr) -> str:
 
 def _attributes(expr: f.Expr, method: FunctionInfo, own: str, rounds: int) -> Iterator[str]:
     name = ""
-    while type(expr) is f.Attr or type(expr) is f.Subscript or (type(expr) is f.Call and type(expr.func) is f.Attr):
-        name = expr.attr if type(expr) is f.Attr else ""
-        expr = expr.func if type(expr) is f.Call else expr.base
-    if type(expr) is not f.Name:
-        return
+    while type(expr) is not f.Name:
+        if type(expr) is f.Attr:
+            name, expr = expr.attr, expr.base
+        elif type(expr) is f.Subscript:
+            name, expr = "", expr.base
+        elif type(expr) is f.Call and type(expr.func) is f.Attr:
+            name, expr = "", expr.func
+        else:
+            return
     if expr.id == own and name:
         yield name
     elif expr.id != own and rounds:
