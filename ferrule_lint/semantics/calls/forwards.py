@@ -169,7 +169,7 @@ def _attends(call: f.Call) -> bool:
 
 #: modules that, by their names, have no parameters
 _BARE = re.compile(
-    r"(\w+_)?(rotary|rope)(_pos)?(_emb(edding)?s?)?|(\w+_)?(losses|loss_(fn|func|fct|function|module)s?|criterions?)|"
+    r"(\w+_)?(rotary|rope)(_pos)?(_emb(edding)?s?)?|(\w+_)?(loss(es)?|loss_(fn|func|fct|function|module)s?|criterions?)|"
     r"(\w+_)?(dropout|drop_path|act(ivation)?(_fn)?|softmax)\d*"
 )
 
