@@ -68,8 +68,8 @@ class Base(nn.Module):
         super().__init__()
         self.tower = Tower()
 
-    def show(self, x: torch.Tensor) -> torch.Tensor:
-        if x.any():
+    def show(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        if mask.any():
             return {runs}(x)
         return x
 

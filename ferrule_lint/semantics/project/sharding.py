@@ -186,7 +186,7 @@ class Sharding:
         wrapping = seen.generic_in if question == "near" else seen.wraps_in
         # where none but programs wrap, what belongs to none of them is wrapped by nobody
         modules = self._analysis.names.modules
-        library = not all(can_be_started(modules, modules[path]) for path in wrapping)
+        library = not wrapping or not all(can_be_started(modules, modules[path]) for path in wrapping)
         return nearness.Nearness(self._analysis, wrapping, strangers=library)
 
     def _mro(self, info: ClassInfo) -> list[ClassInfo]:
