@@ -22,7 +22,7 @@ from ferrule_lint.resources import rules_dir
 HELPER = "import torch.distributed as dist\n\n\ndef sync(x):\n    dist.all_reduce(x)\n"
 MAIN = (
     "import torch.distributed as dist\nfrom helper import sync\n\n\n"
-    'def step(x):\n    if dist.get_rank() == 0:\n        print("😀é"); sync(x)\n'
+    'def step(x, y):\n    if dist.get_rank() == 0:\n        print("😀é"); sync(x)\n'
 )
 TIMEOUT = 25
 
@@ -177,7 +177,7 @@ def test_quick_fix_and_hover(root: Path) -> None:
         assert condition.startswith("`dist.get_rank()`: **divergent**, able to differ between ranks")
         assert "1. source: " in condition
         assert await hover(2, 0) == ""
-        assert (await hover(4, 9)).startswith("`x`: **unknown**, as the callers decide by `x`")
+        assert (await hover(4, 12)).startswith("`y`: **unknown**, as the callers decide by `y`")
         client.change(uri, 3, MAIN)
         await client.diagnostics(uri)
         on_finding = await hover(6, 24)
@@ -187,7 +187,7 @@ def test_quick_fix_and_hover(root: Path) -> None:
             assert page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0].strip() in on_finding
         assert (rules_dir() / "FER102.md").as_uri() in on_finding
         # and the value under the cursor, with the rule of the finding before it
-        assert "`x`: **unknown**, as the callers decide by `x`" in await hover(6, 27)
+        assert "`x`: **divergent**, able to differ between ranks\n\nits content differs along dp" in await hover(6, 27)
 
     with_server(root, session)
 
