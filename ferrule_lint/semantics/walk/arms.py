@@ -28,8 +28,9 @@ from ferrule_lint.semantics.sources import first_rank
 _FUNCTIONS = {FunctionTarget, PartialTarget}
 
 
-def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
-    """What a place holds where two arms meet (sync dependence): divergent arms that set different constants diverge."""
+def merge_arms(formula: Formula, a: Value, b: Value, before: Value | None = None) -> Value:
+    """What a place holds where two arms meet (sync dependence): divergent arms that set different constants diverge.
+    `before`: what it held in front of the test."""
     if a is b:
         return a
     a, b = with_outcome(a, implied(formula, True)), with_outcome(b, implied(formula, False))
@@ -59,7 +60,7 @@ def merge_arms(formula: Formula, a: Value, b: Value) -> Value:
     for atom in atoms(formula):
         deps |= atom.deps
     differ = a.const != b.const and (a.const is not None or b.const is not None)
-    if divergence is not None and divergence.kind == "rank" and (told := _told(formula, a, b)) is not None:
+    if divergence is not None and divergence.kind == "rank" and (told := _told(formula, a, b, before)) is not None:
         return told
     if divergence is not None and differ and "None" in (a.const, b.const):
         # present on some ranks only; what it holds there is not known to differ otherwise
@@ -103,7 +104,7 @@ def with_outcome(value: Value, outcomes: Mapping[str, bool]) -> Value:
     return value._replace(presence=None, divergence=None, absent=None)
 
 
-def _told(formula: Formula, a: Value, b: Value) -> Value | None:
+def _told(formula: Formula, a: Value, b: Value, before: Value | None) -> Value | None:
     """Of what two arms of a test of the rank hold, one value that was read out of something received: it is what the
     other arm, the sender's, has told. None if it is not so: the first rank sends, and is told nothing."""
     if a.agreed and b.agreed and not any(v.divergence or v.data or v.presence or v.length for v in (a, b)):
@@ -112,8 +113,8 @@ def _told(formula: Formula, a: Value, b: Value) -> Value | None:
     for received, own, surely in ((a, b, implied(formula, True)), (b, a, implied(formula, False))):
         if first_rank.is_first(surely):
             continue
-        if own.rank:
-            continue  # a rank is nothing that anybody tells
+        if own.rank or received is before:
+            continue  # a rank is nothing that anybody tells, nor is what the sender had been told before, like all
         if received.agreed and not own.agreed and not (received.divergence or received.data or received.length):
             return received._replace(const=None, items=None, deps=NO_DEPS)
     return None

@@ -100,7 +100,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
     elif not ends(body):
         frame.versions = in_body_versions
-    frame.env = _merge(frame, formula, body_env, frame.env, ends(body), ends(orelse), frozenset(guarded))
+    frame.env = _merge(frame, formula, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))
 
 
 def _without_options(frame: Frame, test: f.Expr, body_env: Env, versions: Mapping[str, int]) -> None:
@@ -273,6 +273,7 @@ def _merge(
     formula: Formula,
     a: dict[str, Value],
     b: dict[str, Value],
+    before: Mapping[str, Value],
     a_left: bool,
     b_left: bool,
     guarded: frozenset[str],
@@ -291,7 +292,7 @@ def _merge(
             # bound in one arm only: that it exists is what the other code relies on, or it was read before as unknown
             merged[place] = _set_in_one_arm(frame, formula, place, value)
             continue
-        merged[place] = merge_arms(formula, value, other)
+        merged[place] = merge_arms(formula, value, other, before.get(place))
         if place in guarded and value.const is None:
             merged[place] = merged[place]._replace(presence=other.presence)
     for place, value in b.items():
