@@ -83,9 +83,8 @@ class Analysis:
         self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
-        #: which of their parameters functions reduce or gather, by their id; and whether a file speaks of such a thing
+        #: which of their parameters functions reduce or gather, by their id
         self.handed_on: Memo[str, dict[str, Admission]] = Memo(reads)
-        self.reducing: Memo[str, bool] = Memo(reads)
         #: whether functions take their ways by a parameter, by their id, its name and the calls in between
         self.told_apart: Memo[tuple[str, str, int], bool] = Memo(reads)
         #: of which lists a function sums up the items and reduces the sum, by its id; see `parts`

@@ -116,6 +116,11 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
     return best, cls
 
 
+def is_pass(event: Event) -> bool:
+    """Whether an event is hidden in the forward or the backward pass of a module."""
+    return event.hidden and event.op in ("forward", "backward")
+
+
 def of_another_model(frame: Frame, info: ClassInfo) -> bool:
     """Whether a module of a class that is seen to be sharded as a part of some model runs in another model here, of
     which nothing says so."""

@@ -69,8 +69,12 @@ def call_function(
             best = confidence = Confidence.LOW
         elif frame.path_divergence() is not None and _has_nothing_in_parts(frame, summary):
             best = Confidence.LOW
-        passes = all(e.hidden and e.op in ("forward", "backward") for e in summary.events)
-        if passes and info is not None and forwards.of_another_model(frame, info):
+        if (
+            info is not None
+            and frame.in_module
+            and all(map(forwards.is_pass, summary.events))
+            and forwards.of_another_model(frame, info)
+        ):
             best = Confidence.LOW
         of_some = any(v.absent is not None for v in bound.values())
         if of_some and all(e.op == "forward" and e.hidden for e in summary.events):

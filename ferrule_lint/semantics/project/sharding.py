@@ -353,7 +353,7 @@ class Sharding:
             part = None if serves else self._own_part(module, owner, expr)
             if part is not None:
                 seen.own_parts.setdefault(part, site)
-                seen.generic = max(seen.generic or Confidence.LOW, Confidence.LOW)  # of others it is a guess
+                seen.generic = seen.generic or Confidence.LOW  # of others it is a guess
             elif not self._is_of_library(module, expr):
                 self._any_module(site, serves, model.configured)
         elif not classes:

@@ -131,7 +131,7 @@ def in_any_group(frame: Frame) -> dict[str, Admission]:
 
 
 def _found_in(analysis: Analysis, function: FunctionInfo, in_any_group: bool = False) -> dict[str, Admission]:
-    if not reducing.is_spoken_of(analysis, function.module):
+    if not reducing.is_spoken_of(function.module):
         return {}
     found: dict[str, Admission] = {}
     assigned: dict[str, f.Expr | None] = {}

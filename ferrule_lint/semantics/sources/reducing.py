@@ -24,9 +24,9 @@ WORDS = frozenset(
 _NAMES = re.compile(r"reduce|gather|averag|across|_(over|all)_ranks?|sync", re.IGNORECASE)
 
 
-def is_spoken_of(analysis: Analysis, module: ModuleInfo) -> bool:
+def is_spoken_of(module: ModuleInfo) -> bool:
     """Whether a file names anything that reduces or gathers: most do not."""
-    return analysis.reducing.find(module.path, lambda: module.mentions_like(_NAMES))
+    return module.mentions_like(_NAMES)
 
 
 def helper_of(analysis: Analysis, function: FunctionInfo, call: f.Call) -> FunctionInfo | None:
