@@ -9,7 +9,7 @@ from pipeline import project
 
 from ferrule_lint.engine import lint
 from ferrule_lint.project.config import load_settings
-from ferrule_lint.semantics.project.sharding import MOST_CANDIDATES, MOST_MEANT
+from ferrule_lint.semantics.project.gathering import MOST_CANDIDATES, MOST_MEANT
 from ferrule_lint.semantics.project.wrapped import WrapSite, nearest
 
 MODEL = """

@@ -15,8 +15,9 @@ from ferrule_lint.semantics.control.end_of_data import RUN_DRY
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import can_run
+from ferrule_lint.semantics.domain.axes import overlap
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import Divergence, overlap
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
 
 #: an event behind as many calls is a guess

@@ -13,7 +13,7 @@ from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.parts import Version, Words, speaks_of
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.calls.receivers import as_variable
-from ferrule_lint.semantics.project import back_ends, sharding, signals, training
+from ferrule_lint.semantics.project import back_ends, signals, training, wrapping_names
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.reads import Input, Reads
@@ -97,13 +97,13 @@ OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
     "module": lambda analysis, module, name: True,
     "method": lambda analysis, module, name: name in module.outline.methods,
     "mention": lambda analysis, module, name: name in module.outline.names,
-    "base": lambda analysis, module, name: [*module.outline.classes, *sharding.renamed(module)],
+    "base": lambda analysis, module, name: [*module.outline.classes, *wrapping_names.renamed(module)],
     "called": lambda analysis, module, name: (
         [cls for cls, _ in module.outline.classes if as_variable(cls) == name] if not is_test(module.path) else []
     ),
     "imports": lambda analysis, module, name: (True, sorted(module.bound.items()), module.starred),
-    "renamed": lambda analysis, module, name: sharding.renamed(module),
-    "may wrap": lambda analysis, module, name: sharding.may_wrap(module, analysis.sharding.wrapping()),
+    "renamed": lambda analysis, module, name: wrapping_names.renamed(module),
+    "may wrap": lambda analysis, module, name: wrapping_names.speaks_of(module, wrapping_names.names(analysis)),
     "many classes": lambda analysis, module, name: len(module.outline.classes),
     "trains": lambda analysis, module, name: training.file_trains(module),
     "may seed": lambda analysis, module, name: analysis.seeding.can_seed(module),

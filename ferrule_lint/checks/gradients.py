@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator
 
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
-from ferrule_lint.semantics.domain.lattice import DP, OWN, overlap
+from ferrule_lint.semantics.domain.axes import DP, overlap
+from ferrule_lint.semantics.domain.reach import OWN
 from ferrule_lint.semantics.gradients import gradient_order, partly_used
 from ferrule_lint.semantics.walk.frame import Frame
 

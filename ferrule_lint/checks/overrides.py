@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ferrule_lint.semantics.domain.lattice import Axes
+from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, every_term
 
 

@@ -15,8 +15,9 @@ from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of, negate
-from ferrule_lint.semantics.domain.lattice import WORLD, Divergence
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Event, Exit, Trace
 from ferrule_lint.semantics.groups.group_members import assignments

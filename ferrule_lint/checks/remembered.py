@@ -20,7 +20,7 @@ from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.control import end_of_data
 from ferrule_lint.semantics.data import collators
-from ferrule_lint.semantics.project import options, sharding, training
+from ferrule_lint.semantics.project import gathering, options, training, wrapping_names
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.evidence import KeptEvidence, taken_over
 from ferrule_lint.semantics.project.reads import Input, Reads
@@ -312,9 +312,9 @@ _OF_ALL: dict[str, _Question] = {
     "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
     "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
     "imports": lambda analysis, name: [f"{path} {sorted(to)}" for path, to in analysis.imports.imported.items()],
-    "renamed": lambda analysis, name: sorted(analysis.sharding.wrapping()),
-    "may wrap": lambda analysis, name: sorted(analysis.sharding.may_wrap()),
-    "many classes": lambda analysis, name: [str(sharding.number_of_classes(analysis) > sharding.MOST_MEANT)],
+    "renamed": lambda analysis, name: sorted(wrapping_names.names(analysis)),
+    "may wrap": lambda analysis, name: sorted(wrapping_names.files(analysis)),
+    "many classes": lambda analysis, name: [str(gathering.number_of_classes(analysis) > gathering.MOST_MEANT)],
     "trains": lambda analysis, name: [str(training.trains(analysis))],
     "may seed": lambda analysis, name: analysis.seeding.may_seed(),
     "of signals": lambda analysis, name: analysis.signals.of_signals(),

@@ -21,7 +21,7 @@ from ferrule_lint.facts.types import Body
 from ferrule_lint.findings import Confidence, Finding, LintError
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.trace import Trace, without_returns
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test, of_one_process

@@ -16,18 +16,9 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Finding
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.conditions import divergence_of
-from ferrule_lint.semantics.domain.lattice import Axes
-from ferrule_lint.semantics.domain.trace import (
-    Attempt,
-    CallTerm,
-    Choice,
-    Event,
-    Exit,
-    Loop,
-    Trace,
-    every_term,
-)
+from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Trace, every_term
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 _CODES = frozenset({"FER102", "FER103"})

@@ -16,10 +16,8 @@ from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.calls.summaries import Summaries
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
-from ferrule_lint.semantics.domain.lattice import (
-    Axes,
-    Value,
-)
+from ferrule_lint.semantics.domain.axes import Axes
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.groups.axes import axes_in

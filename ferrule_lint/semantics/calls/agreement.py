@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.lattice import COPIES, Axes, Divergence, Value
+from ferrule_lint.semantics.domain.axes import COPIES, Axes
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.gradients import stage_values
 from ferrule_lint.semantics.walk import aliases

@@ -14,8 +14,9 @@ from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Known
-from ferrule_lint.semantics.domain.lattice import (
+from ferrule_lint.semantics.domain.dependences import (
     CONTAINED,
     COUNTED,
     EMPTY,
@@ -24,18 +25,12 @@ from ferrule_lint.semantics.domain.lattice import (
     ITERATED,
     NO_DEPS,
     NOTHING,
-    UNIFORM,
-    UNKNOWN,
-    WORLD,
     Deps,
-    Value,
-    computed,
-    join,
     only,
     recast,
-    rounds_of,
-    worse,
 )
+from ferrule_lint.semantics.domain.joins import computed, join
+from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.sources import environment, parts
@@ -192,7 +187,7 @@ def _namespace(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _len(frame: Frame, arguments: Arguments) -> Value:
-    from ferrule_lint.semantics.walk.attributes import SIZE
+    from ferrule_lint.semantics.data.batch_fields import SIZE
 
     if not arguments.positional:
         return UNKNOWN

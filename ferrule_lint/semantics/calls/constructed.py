@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.semantics.data import iteration
-from ferrule_lint.semantics.domain.lattice import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, Value, only, rounds_of
+from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
+from ferrule_lint.semantics.domain.lattice import Value, rounds_of
 
 if TYPE_CHECKING:
     from ferrule_lint.facts import types as f

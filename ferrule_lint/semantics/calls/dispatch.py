@@ -16,17 +16,11 @@ from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.calls.outside import model_of_method, of_library, of_method, rank_by_name, unknown_call
 from ferrule_lint.semantics.control import work
 from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.conditions import Atom
-from ferrule_lint.semantics.domain.lattice import (
-    NO_DEPS,
-    PRIVATE,
-    UNKNOWN,
-    UNKNOWN_GROUP,
-    WORLD,
-    Divergence,
-    Value,
-    join,
-)
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.targets import (
     DECORATED,
     ClassTarget,
@@ -44,8 +38,8 @@ from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import tokenizers
 from ferrule_lint.semantics.sources.files import may_write
+from ferrule_lint.semantics.sources.rank_axes import is_world_size
 from ferrule_lint.semantics.walk import unreachable
-from ferrule_lint.semantics.walk.attributes import is_world_size
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import DP, Divergence, Value, worse
+from ferrule_lint.semantics.domain.axes import DP
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, Event
 from ferrule_lint.semantics.gradients import leaves, participation, partly_used

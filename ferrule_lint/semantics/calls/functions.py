@@ -12,7 +12,8 @@ from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of
 from ferrule_lint.semantics.calls.summaries import Context
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.divergence import latent
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, root_of
+from ferrule_lint.semantics.domain.dependences import root_of
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget
 from ferrule_lint.semantics.domain.trace import CallTerm

@@ -9,7 +9,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import told_apart
 from ferrule_lint.semantics.data.records import entries_of
-from ferrule_lint.semantics.domain.lattice import (
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
+from ferrule_lint.semantics.domain.dependences import (
     CONTAINED,
     COUNTED,
     EMPTY,
@@ -22,17 +23,11 @@ from ferrule_lint.semantics.domain.lattice import (
     PRESENT,
     SELECTS,
     SIZED,
-    UNKNOWN_GROUP,
-    Divergence,
-    Value,
-    contained,
-    is_member,
-    join2,
     recast,
     root_of,
-    rounds_of,
-    worse,
 )
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, is_member, rounds_of, worse
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import through_calls

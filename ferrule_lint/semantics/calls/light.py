@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.calls.instantiate import wrapped_classes
-from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, UNKNOWN, Value
+from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.walk import returned

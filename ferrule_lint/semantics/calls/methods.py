@@ -9,24 +9,16 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
-from ferrule_lint.semantics.data import filling, filters, layout
+from ferrule_lint.semantics.data import batch_fields, filling, filters, layout
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
-from ferrule_lint.semantics.domain.lattice import (
-    FLOWS,
-    ITEM,
-    NO_DEPS,
-    NOTHING,
-    UNKNOWN,
-    Value,
-    contained,
-    join,
-    reaching,
-    recast,
-    worse,
-)
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, contained, worse
+from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.sources import environment
 from ferrule_lint.semantics.walk import aliases, given
 
 if TYPE_CHECKING:
@@ -40,22 +32,20 @@ SIZES = COUNTS | {"size", "__len__"}
 
 def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     """`x.size(0)`, `x.numel()`: local where the shape is; else what differs is at most whether it is zero."""
-    from ferrule_lint.semantics.walk import attributes
-
     receiver = target.receiver
     index = render(arguments.expr.args[0]) if arguments.expr.args else ""
     if receiver.shape is None:
         emptiness = receiver.emptiness or receiver.data
         if index:
-            emptiness = attributes.emptiness_of(emptiness, index)
+            emptiness = batch_fields.emptiness_of(emptiness, index)
         # what a caller passes has no items at most in the first dimension: the others are the model's
         deps = empty_or_not(receiver) if index in ("", "0") else NO_DEPS
         return Value(emptiness=emptiness, uniform=receiver.uniform, deps=deps)
-    sizes = receiver._replace(external=attributes.SIZE, target=None)
+    sizes = receiver._replace(external=batch_fields.SIZE, target=None)
     if target.name == "size":
         if not index:
             return sizes
-        return attributes.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
+        return batch_fields.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
     note = f"`{render(arguments.expr)}` differs"
     return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
 
@@ -296,7 +286,7 @@ def _put_in(
 
 
 def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:
-    from ferrule_lint.semantics.walk.attributes import store_item
+    from ferrule_lint.semantics.walk.stored import store_item
 
     store_item(frame, target, value, grouped=True)
 
@@ -343,18 +333,11 @@ def _is_key(expr: f.Expr, method: str) -> bool:
 
 def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     """`batch.get("key")`."""
-    from ferrule_lint.semantics.walk.attributes import (
-        absent_from_sample,
-        environment_value,
-        field_of_batch,
-        optional_entry,
-    )
-
     e = arguments.expr
     base = e.func.base if type(e.func) is f.Attr else e.func
-    environment = environment_value(frame, base, e.args[0], e.pos)
-    if environment is not None:
-        return environment
+    told = environment.looked_up(frame, base, e.args[0], e.pos)
+    if told is not None:
+        return told
     key = e.args[0]
     assert type(key) is f.Const
     entry = receiver.entry(key.text) if receiver.entries else None
@@ -375,9 +358,9 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     )
     name = key.text.strip("'\"")
     if value.data is not None:
-        value = field_of_batch(frame, value, name, e.pos)
-        if value.presence is None and (absent := absent_from_sample(frame, receiver, render(e), e.pos)) is not None:
-            value = value._replace(presence=absent)
+        value = batch_fields.field_of_batch(frame, value, name, e.pos)
+        if value.presence is None:
+            value = value._replace(presence=batch_fields.absent_from_sample(frame, receiver, render(e), e.pos))
         return value
-    presence = optional_entry(frame, base, name, e.pos)
+    presence = batch_fields.optional_entry(frame, base, name, e.pos)
     return value if presence is None else value._replace(presence=presence)

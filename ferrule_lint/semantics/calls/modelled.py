@@ -13,7 +13,8 @@ from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.data import loaders
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Connective
-from ferrule_lint.semantics.domain.lattice import CONTAINED, UNKNOWN, Value
+from ferrule_lint.semantics.domain.dependences import CONTAINED
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import position, render, shown
 from ferrule_lint.semantics.domain.trace import Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery

@@ -10,27 +10,17 @@ from ferrule_lint.semantics.calls import builtin_calls, filtered, forwards, meth
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.data import iteration, tensors
-from ferrule_lint.semantics.domain.lattice import (
-    CONTAINED,
-    FLOWS,
-    ITEM,
-    NO_DEPS,
-    NOTHING,
-    UNIFORM,
-    UNKNOWN,
-    UNKNOWN_GROUP,
-    Axes,
-    Value,
-    recast,
-    worse,
-)
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, Axes
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, NO_DEPS, NOTHING, recast
+from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.gradients import surgery
 from ferrule_lint.semantics.groups import roots, starting
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank
-from ferrule_lint.semantics.walk.attributes import FACTORIES, is_world_size, rank_axes
+from ferrule_lint.semantics.sources.rank_axes import is_world_size, rank_axes
+from ferrule_lint.semantics.walk.attributes import FACTORIES
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel

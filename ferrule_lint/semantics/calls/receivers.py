@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import PRIVATE, UNKNOWN_GROUP, Value
+from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Trace
 from ferrule_lint.semantics.project.programs import is_test
 

@@ -12,24 +12,10 @@ from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
-from ferrule_lint.semantics.domain.lattice import (
-    DP,
-    FLOWS,
-    ITEM,
-    NO_DEPS,
-    NOTHING,
-    REPLICATE,
-    UNIFORM,
-    UNKNOWN,
-    UNKNOWN_GROUP,
-    WORLD,
-    Axes,
-    Value,
-    computed,
-    join,
-    recast,
-    rounds_of,
-)
+from ferrule_lint.semantics.domain.axes import DP, REPLICATE, UNKNOWN_GROUP, WORLD, Axes
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
+from ferrule_lint.semantics.domain.joins import computed, join
+from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of
 from ferrule_lint.semantics.domain.targets import ExternalTarget
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.groups.of_call import group_axes

@@ -8,8 +8,10 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data import buffers
+from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.lattice import CONTAINED, DP, FLOWS, OBSERVED, Axes, Divergence, Value
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, OBSERVED
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Event

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.semantics.calls import decorators
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.divergence import inference, latent
-from ferrule_lint.semantics.domain.lattice import NOTHING, Value
+from ferrule_lint.semantics.domain.dependences import NOTHING
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts

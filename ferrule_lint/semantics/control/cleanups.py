@@ -12,8 +12,8 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control.exceptions import carries_on, is_broad
 from ferrule_lint.semantics.control.failing import is_harmless
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import negate
-from ferrule_lint.semantics.domain.lattice import WORLD
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, parts
 from ferrule_lint.semantics.walk.frame import CallIssue
 

@@ -15,7 +15,9 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import length_deps
-from ferrule_lint.semantics.domain.lattice import COUNTED, ITERATED, NO_DEPS, WORLD, Deps, Divergence, recast, rounds_of
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.dependences import COUNTED, ITERATED, NO_DEPS, Deps, recast
+from ferrule_lint.semantics.domain.lattice import Divergence, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, position, shown, words
 from ferrule_lint.semantics.project import programs
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo

@@ -21,8 +21,10 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import end_of_data, failing, services
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, WORLD, Deps, Divergence
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, every_term
 from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo

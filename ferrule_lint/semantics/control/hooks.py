@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom
-from ferrule_lint.semantics.domain.lattice import WORLD, Value
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Event
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
 from ferrule_lint.semantics.divergence.signatures import ALIKE
+from ferrule_lint.semantics.domain.axes import overlap
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, negate
-from ferrule_lint.semantics.domain.lattice import Divergence, overlap
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Term, Trace, choices_and_loops, ends
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame

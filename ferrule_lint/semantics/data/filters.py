@@ -15,18 +15,8 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import FILLS
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
-from ferrule_lint.semantics.domain.lattice import (
-    CONTAINED,
-    EMPTY,
-    FLOWS,
-    ITEM,
-    NO_DEPS,
-    OBSERVED,
-    PRESENT,
-    Deps,
-    Divergence,
-    Value,
-)
+from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, NO_DEPS, OBSERVED, PRESENT, Deps
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import place_name
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import MEASURES
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import VIEWS, length_deps
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNKNOWN, Deps, Divergence, Value, rounds_of
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:

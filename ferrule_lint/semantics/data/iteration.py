@@ -8,20 +8,10 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import divergence_of
-from ferrule_lint.semantics.domain.lattice import (
-    COUNTED,
-    DP,
-    FLOWS,
-    ITERATED,
-    NO_DEPS,
-    Deps,
-    Divergence,
-    Value,
-    only,
-    rounds_of,
-    worse,
-)
+from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import last_name, render, variables
 
 if TYPE_CHECKING:

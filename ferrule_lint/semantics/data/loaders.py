@@ -32,6 +32,15 @@ def are_all(frame: Frame, arguments: Arguments) -> bool:
     )
 
 
+def is_loader(frame: Frame, expr: f.Expr) -> bool:
+    """Whether iterating this yields batches, by its name (also within `enumerate`, `tqdm`, ...)."""
+    if type(expr) is f.Call:
+        if last_name(expr.func) in ("enumerate", "tqdm", "iter", "islice", "zip", "cycle", "progress_bar"):
+            return any(is_loader(frame, a) for a in expr.args[:2])
+        return False
+    return is_named(frame, expr)
+
+
 def is_named(frame: Frame, expr: f.Expr) -> bool:
     """Whether something has the name of a data loader."""
     name = last_name(expr)

@@ -20,7 +20,8 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import MEASURES, walked
 from ferrule_lint.semantics.data.ordering import numbers
-from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown, variables
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 

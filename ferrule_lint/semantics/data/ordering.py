@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import (
-    COUNTED,
-    FLOWS,
-    ITERATED,
-    NOTHING,
-    WORLD,
-    Deps,
-    Divergence,
-    Value,
-    only,
-    recast,
-)
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NOTHING, Deps, only, recast
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 
 if TYPE_CHECKING:

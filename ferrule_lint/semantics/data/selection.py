@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.lattice import FLOWS, ITEM, NO_DEPS, OBSERVED, SELECTS, Deps, Divergence, Value, only
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, OBSERVED, SELECTS, Deps, only
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown
 
 if TYPE_CHECKING:

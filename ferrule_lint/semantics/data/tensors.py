@@ -8,7 +8,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import cutting, layout
 from ferrule_lint.semantics.domain.arithmetic import remainder
-from ferrule_lint.semantics.domain.lattice import (
+from ferrule_lint.semantics.domain.dependences import (
     COUNTED,
     EMPTY,
     FLOWS,
@@ -18,14 +18,11 @@ from ferrule_lint.semantics.domain.lattice import (
     OBSERVED,
     SIZED,
     Deps,
-    Divergence,
-    Value,
-    computed,
-    join,
     only,
     recast,
-    worse,
 )
+from ferrule_lint.semantics.domain.joins import computed, join
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import last_name, render, root_name
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from ferrule_lint.semantics.divergence.signatures import (
     tokens_of,
     without_empty_rounds,
 )
+from ferrule_lint.semantics.domain.axes import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, overlap
 from ferrule_lint.semantics.domain.conditions import atoms, deps_of, evaluate, implied
-from ferrule_lint.semantics.domain.lattice import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, overlap
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
     ENDS,

@@ -17,8 +17,9 @@ from ferrule_lint.semantics.divergence import ends
 from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference
 from ferrule_lint.semantics.divergence.evidence import explain
 from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues, mentions
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.conditions import Atom, atoms
-from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, Divergence
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import in_order
 from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit, parts
 from ferrule_lint.semantics.domain.trace import ends as always_leaves

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.conditions import Atom, atoms
-from ferrule_lint.semantics.domain.lattice import Axes
 from ferrule_lint.semantics.domain.trace import ENDS, CallTerm, Choice, Event, Trace, every_term
 
 _FIRST = re.compile(r"(?<![a-z])first(?![a-z])")

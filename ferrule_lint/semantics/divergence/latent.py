@@ -19,22 +19,10 @@ from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.signatures import issues
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD, overlap
 from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import (
-    COUNTED,
-    FLOWS,
-    ITEM,
-    ITERATED,
-    NO_DEPS,
-    PRESENT,
-    UNKNOWN_GROUP,
-    WORLD,
-    Divergence,
-    Value,
-    overlap,
-    recast,
-    rounds_of,
-)
+from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITEM, ITERATED, NO_DEPS, PRESENT, recast
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, not_the_last

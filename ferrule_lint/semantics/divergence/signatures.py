@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 
 LONGEST_CALL_SIGNATURE = 60
 

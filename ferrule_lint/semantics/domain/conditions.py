@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Deps, Divergence, worse
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
+from ferrule_lint.semantics.domain.lattice import Divergence, worse
 
 
 class Known(NamedTuple):

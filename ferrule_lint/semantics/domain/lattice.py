@@ -8,70 +8,24 @@ can diverge for itself: the value, the *data* in a tensor or batch (which diverg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import lru_cache
-from itertools import compress
-from operator import is_not
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics.domain.axes import Axes
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, NO_DEPS, NOTHING, Deps, recast
+from ferrule_lint.semantics.domain.reach import Reach
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.data.layout import Layout
     from ferrule_lint.semantics.domain.targets import Target
     from ferrule_lint.semantics.project.entities import ClassInfo
 
-Axes = frozenset[str]
-
-NO_AXES: Axes = frozenset()
-WORLD: Axes = frozenset({"world"})
-DP: Axes = frozenset({"dp"})
-#: a group that cannot be told
-UNKNOWN_GROUP: Axes = frozenset({"?"})
-#: a communicator in which only some processes of the program take part by design
-PRIVATE: Axes = frozenset({"private"})
 
 #: some ranks do not have it, by a test that is not followed
 SOMEWHERE = ("", True)
-#: which copy of a sharded model this is
-REPLICATE: Axes = frozenset({"replicate"})
-#: axes along which ranks of data parallelism differ that hold the same part of the model: of the experts, of all of it
-COPIES: Axes = frozenset({"edp", "replicate"})
 
 _LONGEST_CHAIN = 6
 _FLAGS = ("True", "False", "None")
-
-#: how a result depends on a parameter: its value flows on, its content is read, it is merely contained,
-#: only whether it is there matters, or it is iterated (how many items, in which order), or only counted; or it is
-#: an item of it that flows on, or all of it, with sizes that all ranks agree on
-FLOWS, OBSERVED, CONTAINED, PRESENT, ITERATED = "flows", "observed", "contained", "present", "iterated"
-COUNTED, ITEM = "counted", "item"
-SIZED = "sized"
-#: whether it, or what is in it, has any items
-EMPTY = "empty"
-#: it may be a mask or positions by which items are selected
-SELECTS = "selects"
-Deps = frozenset[tuple[str, str]]
-#: Python makes a new empty set each time it is asked for one; with one for all, most facets are the same object
-NOTHING: frozenset[Any] = frozenset()
-NO_DEPS: Deps = NOTHING
-
-
-def root_of(name: str) -> str:
-    """The parameter that a dependence is on, or a field of which it is on: `state` for `state.flag`, `batch['x']`."""
-    return name.partition("[")[0].partition(".")[0]
-
-
-@lru_cache(maxsize=8192)
-def recast(deps: Deps, how: str, *whence: str) -> Deps:
-    """Dependences of what is made of a value: those of the kinds `whence` are of the kind `how` from here on."""
-    return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
-
-
-@lru_cache(maxsize=8192)
-def only(deps: Deps, how: str, *whence: str) -> Deps:
-    """Those of the kinds `whence` alone, as dependences of the kind `how`."""
-    return (frozenset([(p, how) for p, known in deps if known in whence]) or NO_DEPS) if deps else NO_DEPS
 
 
 def member(name: str) -> str:
@@ -115,39 +69,6 @@ class Divergence(NamedTuple):
 
     def at_most(self, confidence: Confidence) -> Divergence:
         return self if self.confidence <= confidence else self._replace(confidence=confidence)
-
-
-class Partly(NamedTuple):
-    """An output that a value's gradient flows back to on some ranks only: under a condition that differs, or that
-    depends on parameters. `at`: where the other way gets its constant."""
-
-    output: str
-    divergence: Divergence | None
-    deps: Deps
-    at: tuple[int, int, int, int] | None
-
-
-class Reach(NamedTuple):
-    """The outputs of modules that a value's gradient flows back to; see `participation`."""
-
-    outputs: frozenset[str] = NOTHING
-    partly: frozenset[Partly] = NOTHING
-    #: where a constant was assigned
-    at: tuple[int, int, int, int] | None = None
-
-
-@lru_cache(maxsize=4096)
-def reach_of(output: str) -> Reach:
-    """What flows back to one output and nothing else."""
-    return Reach(frozenset([output]))
-
-
-#: certainly without a gradient
-DETACHED = Reach()
-#: the output that stands for all parameters of the module itself
-OWN = "*"
-#: the same where they are put into the loss one by one
-EVERY = "*~"
 
 
 class Value(NamedTuple):
@@ -296,208 +217,6 @@ def worse(a: Divergence | None, b: Divergence | None) -> Divergence | None:
     return best._replace(axes=a.axes | b.axes, member=member, partial=a.partial and b.partial)
 
 
-def join(values: Iterable[Value]) -> Value:
-    """The least value that covers all: uniform only if every one is."""
-    result: Value | None = None
-    for value in values:
-        result = value if result is None else join2(result, value)
-    return UNIFORM if result is None else result
-
-
-def join2(a: Value, b: Value) -> Value:
-    if a is b or a == b:
-        return a
-    fields = list(a)
-    # most facets are the same default in both: only the others are looked at
-    for place in compress(_ALL, map(is_not, a, b)):
-        fields[place] = _JOINS[place](fields[place], b[place], a, b)
-    return tuple.__new__(Value, fields)
-
-
-_Join = Callable[[Any, Any, "Value", "Value"], Any]
-
-
-def _both(x: Any, y: Any, a: Value, b: Value) -> Any:
-    return x and y
-
-
-def _either(x: Any, y: Any, a: Value, b: Value) -> Any:
-    return x or y
-
-
-def _worse(x: Any, y: Any, a: Value, b: Value) -> Any:
-    return worse(x, y)
-
-
-def _union(x: Any, y: Any, a: Value, b: Value) -> Any:
-    return x | y if x and y else x or y
-
-
-def _same_or_one(x: Any, y: Any, a: Value, b: Value) -> Any:
-    return x if x == y else x or y
-
-
-def _same_or(nothing: object) -> _Join:
-    return lambda x, y, a, b: x if x == y else nothing
-
-
-def _joined_items(x: Any, y: Any, a: Value, b: Value) -> Any:
-    if x is None or y is None or len(x) != len(y):
-        return None
-    return tuple([join2(one, other) for one, other in zip(x, y, strict=True)])
-
-
-def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
-    """What a combination of two values reaches: all that either does."""
-    if a is None or b is None or a == b:
-        return a or b
-    outputs = a.outputs | b.outputs or NOTHING
-    partly = a.partly | b.partly or NOTHING
-    if partly and outputs:
-        partly = frozenset(p for p in partly if not covered(p.output, outputs)) or NOTHING
-    return Reach(outputs, partly, None if outputs or partly else b.at or a.at)
-
-
-def covered(output: str, outputs: frozenset[str]) -> bool:
-    """Whether an output is among others: itself, the whole of which it is a part, or a part of it.
-
-    A parameter that is a module stands for its output where it was passed on (`=model` for `model`).
-    """
-    if output in outputs or OWN in outputs or EVERY in outputs:
-        return True
-    name, _, part = output.lstrip("=").partition("#")
-    name = name.rstrip("~")
-    for other in outputs:
-        known, _, known_part = other.lstrip("=").partition("#")
-        if known.rstrip("~") == name and (not part or not known_part or part == known_part):
-            return True
-    return False
-
-
-def _of_any(x: Any, y: Any, a: Value, b: Value) -> Any:
-    """What holds of whatever is there: None stands aside."""
-    return (x or a.const == "None") and (y or b.const == "None") and (x or y)
-
-
-def _one_rank(a: Value, b: Value) -> str:
-    """What one of two values says of the rank: a flag that is false to begin with still asks for the first rank."""
-    for one, other in ((a, b), (b, a)):
-        if one.rank == other.rank or (one.rank.strip("!").startswith("first") and other.const in ("True", "False")):
-            return one.rank
-    return ""
-
-
-def _joined_entries(
-    a: tuple[tuple[str, Value], ...], b: tuple[tuple[str, Value], ...]
-) -> tuple[tuple[str, Value], ...]:
-    if not a or not b or a == b:
-        return a or b
-    joined = dict(a)
-    for key, value in b:
-        joined[key] = join2(joined[key], value) if key in joined else value
-    return tuple(joined.items())
-
-
-def settled(a: Value, b: Value) -> Value | None:
-    """Of two values that meet after a test which is not known to differ: if the ranks agreed on one of them and on
-    the other they did not, then the test is the switch for agreeing (more than one process, a setting), and the
-    other is a single process's. Along axes on which nobody agreed they still differ. None if they do not meet so.
-    """
-    for one, other in ((a, b), (b, a)):
-        if not one.agreed or other.agreed or one.data:
-            continue
-        left = one.divergence
-        if left is not None and not (other.divergence is not None and _spans_more(other.divergence.axes, left.axes)):
-            continue
-        if other.divergence or other.data or other.deps or other.length:
-            return join2(one, other)._replace(
-                uniform=False, divergence=left, data=None, deps=one.deps, length=one.length, emptiness=one.emptiness
-            )
-    return None
-
-
-def _spans_more(axes: Axes, left: Axes) -> bool:
-    """Whether ranks have agreed along some of the axes, and `left` are the others."""
-    return left < axes or (axes >= WORLD and not left >= WORLD)
-
-
-def _one_group(a: Value, b: Value) -> Axes | None:
-    """The group of one of two values: None stands aside, two that differ are no group that can be told."""
-    if a.group == b.group or b.const == "None":
-        return a.group
-    return b.group if a.const == "None" else None
-
-
-#: how two values are joined, facet by facet: given both facets, which are not the same object, and both values
-_JOIN: dict[str, _Join] = {
-    "uniform": _both,
-    "divergence": _worse,
-    "data": _worse,
-    "presence": _worse,
-    "length": _worse,
-    "shape": _worse,
-    "uneven_last": _either,
-    "padded": _worse,
-    "deps": _union,
-    "types": _union,
-    "element_types": _union,
-    "length_deps": _union,
-    "module": _either,
-    "loader": _either,
-    "unordered": _worse,
-    "const": _same_or(None),
-    "target": _same_or_one,
-    "items": _joined_items,
-    "group": lambda x, y, a, b: _one_group(a, b),
-    "world_size": _both,
-    "external": _same_or_one,
-    "emptiness": _worse,
-    "container": _either,
-    "in_order": _both,
-    "agreed": _either,
-    "there": _both,
-    "unwrapped": lambda x, y, a, b: _of_any(x, y, a, b),
-    "filled": _either,
-    "rank": lambda x, y, a, b: _one_rank(a, b),
-    "fields": _same_or(()),
-    "stage": _worse,
-    "reach": lambda x, y, a, b: reaching(x, y),
-    "boolean": _both,
-    "shape_deps": _union,
-    "slots": _same_or(None),
-    "entries": lambda x, y, a, b: _joined_entries(x, y),
-    "given": _same_or(()),
-    "multiple": _either,
-    "layout": _same_or(None),
-    "absent": _same_or(None),
-    "of_some": _union,
-}
-_JOINS = tuple(_JOIN[name] for name in Value._fields)
-_ALL = range(len(_JOINS))
-
-
-def computed(values: Iterable[Value]) -> Value:
-    """The result of a pure computation on values."""
-    operands = list(values)
-    plain = join(operands).plain()
-    if len(operands) > 1 and plain.emptiness is not None:
-        plain = plain._replace(emptiness=None)
-    if plain.slots is not None or plain.layout is not None:
-        plain = plain._replace(slots=None, layout=None)
-    if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
-        plain = plain._replace(
-            types=NOTHING,
-            element_types=NOTHING,
-            presence=None,
-            absent=None,
-            loader=False,
-            module=False,
-            external=None,
-            of_some=NOTHING,
-        )
-    return plain
-
-
 def contained(value: Value) -> Value:
     """A value put into a container or object: a rank-derived field does not make the object divergent."""
     if value.divergence is None and not value.deps:
@@ -517,23 +236,3 @@ def rounds_of(value: Value) -> Divergence | None:
     if value.items and value.length is None:
         return None
     return value.length or (None if value.uneven_last else value.shape)
-
-
-def overlap(condition: Axes, event: Axes) -> bool:
-    """Whether ranks that differ along `condition` can meet in a group that spans `event`.
-
-    An unknown group overlaps only the world and data; expert parallelism spans data parallelism in practice, but not
-    the copies of one expert.
-    """
-    if not condition or not event or "private" in condition or "private" in event:
-        return False
-    if condition & COPIES or event & COPIES:
-        copies, other = (condition, event) if condition & COPIES else (event, condition)
-        whole = (copies - COPIES) | {"dp"}
-        return bool(other & COPIES) or overlap(copies - COPIES, other) or (other != {"ep"} and overlap(whole, other))
-    if "world" in condition or "world" in event or condition & event:
-        return True
-    union = condition | event
-    if "?" in union:
-        return union <= {"dp", "ep", "?"}
-    return ("dp" in condition and "ep" in event) or ("ep" in condition and "dp" in event)

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts.types import Pos
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Axes, Deps, Divergence, Value
+from ferrule_lint.semantics.domain.axes import Axes
+from ferrule_lint.semantics.domain.dependences import Deps
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace
 
 if TYPE_CHECKING:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Formula, atoms
-from ferrule_lint.semantics.domain.lattice import Axes, Deps, Divergence
+from ferrule_lint.semantics.domain.dependences import Deps
+from ferrule_lint.semantics.domain.lattice import Divergence
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary

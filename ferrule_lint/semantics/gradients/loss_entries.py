@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
-from ferrule_lint.semantics.domain.lattice import Reach
+from ferrule_lint.semantics.domain.reach import Reach
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.gradients.participation import assigned, combined

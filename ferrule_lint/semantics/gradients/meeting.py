@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of
-from ferrule_lint.semantics.domain.lattice import (
-    DETACHED,
-    DP,
-    EVERY,
-    NO_DEPS,
-    NOTHING,
-    Partly,
-    Reach,
-    Value,
-    covered,
-    reaching,
-)
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, Partly, Reach, covered, reaching
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.gradients.participation import combined
 

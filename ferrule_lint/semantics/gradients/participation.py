@@ -17,17 +17,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.lattice import (
-    DETACHED,
-    EVERY,
-    FLOWS,
-    ITEM,
-    OWN,
-    Reach,
-    Value,
-    reach_of,
-    reaching,
-)
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, OWN, Reach, reach_of, reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:

@@ -9,13 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Step
-from ferrule_lint.semantics.domain.lattice import (
-    EVERY,
-    Divergence,
-    Partly,
-    Value,
-    covered,
-)
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.reach import EVERY, Partly, covered
 from ferrule_lint.semantics.domain.text import words
 from ferrule_lint.semantics.gradients import loss_entries
 from ferrule_lint.semantics.gradients.participation import combined

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
-from ferrule_lint.semantics.domain.lattice import Axes, Divergence, Value
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.walk.frame import CallIssue

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import Divergence, Value, overlap, worse
+from ferrule_lint.semantics.domain.axes import overlap
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.walk.frame import CallIssue
 

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
-from ferrule_lint.semantics.domain.lattice import (
-    DETACHED,
-    NO_DEPS,
-    NOTHING,
-    Partly,
-    Reach,
-    Value,
-    covered,
-    reach_of,
-)
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.reach import DETACHED, Partly, Reach, covered, reach_of
 from ferrule_lint.semantics.domain.trace import ITSELF
 from ferrule_lint.semantics.gradients.participation import is_input
 

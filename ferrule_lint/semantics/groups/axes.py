@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics.domain.lattice import Axes
+from ferrule_lint.semantics.domain.axes import Axes
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _IGNORED = ("torch", "distributed", "self", "dist", "group", "get_group", "process_group", "mpu", "ps")

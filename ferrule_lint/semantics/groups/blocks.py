@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.lattice import WORLD, Axes, Value
+from ferrule_lint.semantics.domain.axes import WORLD, Axes
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.groups.group_members import assignments
 

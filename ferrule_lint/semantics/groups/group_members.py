@@ -13,7 +13,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import held_tests, spelled_out
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.walk.frame import CallIssue
 

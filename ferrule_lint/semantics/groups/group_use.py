@@ -15,8 +15,10 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms
-from ferrule_lint.semantics.domain.lattice import PRESENT, WORLD, Axes, Value
+from ferrule_lint.semantics.domain.dependences import PRESENT
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
 from ferrule_lint.semantics.groups.group_members import assignments

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.lattice import Axes
+from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.groups.group_members import assignments

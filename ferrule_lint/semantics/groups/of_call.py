@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, UNKNOWN_GROUP, WORLD, Axes, Value
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD, Axes
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ENDS
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import DP, UNKNOWN_GROUP, WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import DP, UNKNOWN_GROUP, WORLD, Axes, Divergence, Value
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.groups.group_members import assignments

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import WORLD, Divergence
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Event

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Atom
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Choice, Trace

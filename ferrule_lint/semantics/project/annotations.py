@@ -6,7 +6,7 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics.domain.lattice import NOTHING
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, External, ModuleInfo
 from ferrule_lint.semantics.project.names import Names

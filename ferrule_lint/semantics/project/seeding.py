@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.lattice import NO_AXES, WORLD, Axes
+from ferrule_lint.semantics.domain.axes import NO_AXES, WORLD, Axes
 from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 

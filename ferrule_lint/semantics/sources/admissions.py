@@ -13,7 +13,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.domain.lattice import DP, NO_AXES, WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.axes import DP, NO_AXES, WORLD
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.sources import reducing

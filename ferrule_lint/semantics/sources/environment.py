@@ -10,7 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.lattice import UNIFORM, WORLD, Value
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.lattice import UNIFORM, Value
 from ferrule_lint.semantics.domain.text import dotted_name
 from ferrule_lint.semantics.sources import first_rank
 
@@ -49,3 +50,11 @@ def is_read(e: f.Expr) -> bool:
     if type(e) is f.Subscript:
         return dotted_name(e.base) in _ENVIRONMENT
     return type(e) is f.Call and dotted_name(e.func) in _READS
+
+
+def looked_up(frame: Frame, base: f.Expr, index: f.Expr, pos: f.Pos) -> Value | None:
+    """`os.environ["RANK"]`, or with a name that this function was asked for; None if it is something else."""
+    if dotted_name(base) not in ("os.environ", "environ"):
+        return None
+    const = index.text if type(index) is f.Const else frame.eval(index).const
+    return None if const is None else variable(frame, const, pos)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import DP, FLOWS, ITEM, Value
+from ferrule_lint.semantics.domain.axes import DP
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import shown
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 from ferrule_lint.semantics.project.entities import External
 from ferrule_lint.semantics.sources import admissions, reducing

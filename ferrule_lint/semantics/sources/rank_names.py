@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.lattice import UNKNOWN_GROUP, WORLD, Divergence, Value
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import first_rank

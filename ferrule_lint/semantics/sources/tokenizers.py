@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.selection import by_content
-from ferrule_lint.semantics.domain.lattice import Value, computed
+from ferrule_lint.semantics.domain.joins import computed
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, render
 
 if TYPE_CHECKING:

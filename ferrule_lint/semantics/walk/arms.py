@@ -7,19 +7,11 @@ from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import layout
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
-from ferrule_lint.semantics.domain.lattice import (
-    FLOWS,
-    ITEM,
-    NO_DEPS,
-    WORLD,
-    Divergence,
-    Value,
-    join2,
-    recast,
-    settled,
-    worse,
-)
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
+from ferrule_lint.semantics.domain.joins import join2, settled
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget
 from ferrule_lint.semantics.gradients import meeting, stage_values, surgery
 from ferrule_lint.semantics.sources import first_rank

@@ -8,24 +8,17 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import accumulators, loaders, met_keys, selection, single
+from ferrule_lint.semantics.data import accumulators, batch_fields, loaders, met_keys, selection, single
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
-from ferrule_lint.semantics.domain.lattice import (
-    DP,
-    FLOWS,
-    ITEM,
-    UNKNOWN,
-    Deps,
-    Value,
-    join,
-    recast,
-    rounds_of,
-)
+from ferrule_lint.semantics.domain.axes import DP
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Loop
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources import admissions, loss_names, rank_names
-from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk import stored
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -139,7 +132,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         agreed=iterable.agreed,
         reach=iterable.reach,
     )
-    is_loader = iterable.loader or attributes.is_loader(frame, expr)
+    is_loader = iterable.loader or loaders.is_loader(frame, expr)
     if is_loader and loaders.holds_several(frame, expr):
         value = value._replace(uniform=False, loader=True)
     elif is_loader:
@@ -173,9 +166,9 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
         for i, element in enumerate(target.elements):
             if value.items is not None and len(value.items) == len(target.elements):
                 bind(frame, element, value.items[i], source)
-            elif value.external == attributes.SIZE:
+            elif value.external == batch_fields.SIZE:
                 index = str(i) if i + 1 < len(target.elements) or not i else "-1"
-                bind(frame, element, attributes.dimension(frame, value, index, position(element), shown(element)))
+                bind(frame, element, batch_fields.dimension(frame, value, index, position(element), shown(element)))
             else:
                 types = value.types | value.element_types
                 part = value._replace(
@@ -189,7 +182,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
         bind(frame, target.value, value._replace(items=None, const=None))
         return
     if type(target) is f.Subscript:
-        attributes.store_item(frame, target, value)
+        stored.store_item(frame, target, value)
         return
     place = place_name(target)
     if place:

@@ -11,8 +11,10 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, turns
 from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, negate
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, UNIFORM, UNKNOWN, WORLD, Value, worse
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without

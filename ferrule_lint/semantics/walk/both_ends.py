@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Formula
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import called_name, render
 from ferrule_lint.semantics.walk.frame import Frame
 

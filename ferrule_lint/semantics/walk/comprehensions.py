@@ -6,7 +6,9 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data import filters
 from ferrule_lint.semantics.data.ordering import length_deps, no_order, numbers
 from ferrule_lint.semantics.domain.conditions import Formula, connect
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, Divergence, Value, contained, join, rounds_of, worse
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, rounds_of, worse
 from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation

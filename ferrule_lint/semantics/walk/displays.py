@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.ordering import made_set
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, Divergence, Value, contained, join
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.walk.frame import Frame

@@ -11,21 +11,12 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import of_operator, round_order
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
-from ferrule_lint.semantics.domain.lattice import (
-    CONTAINED,
-    DETACHED,
-    FLOWS,
-    NO_DEPS,
-    PRESENT,
-    UNIFORM,
-    UNKNOWN,
-    WORLD,
-    Value,
-    computed,
-    recast,
-    worse,
-)
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, NO_DEPS, PRESENT, recast
+from ferrule_lint.semantics.domain.joins import computed
+from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
+from ferrule_lint.semantics.domain.reach import DETACHED
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice

@@ -8,19 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.data.ordering import length_deps
+from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import Formula, deps_of, divergence_of
-from ferrule_lint.semantics.domain.lattice import (
-    NOTHING,
-    UNKNOWN,
-    WORLD,
-    Axes,
-    Deps,
-    Divergence,
-    Value,
-    join2,
-    root_of,
-    rounds_of,
-)
+from ferrule_lint.semantics.domain.dependences import NOTHING, Deps, root_of
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Event, Term, Trace

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.calls.instantiate import of_parameters, passed
-from ferrule_lint.semantics.domain.lattice import FLOWS, NOTHING, Axes, Value, join2, root_of
+from ferrule_lint.semantics.domain.axes import Axes
+from ferrule_lint.semantics.domain.dependences import FLOWS, NOTHING, root_of
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import place_name
-from ferrule_lint.semantics.walk import aliases, attributes
+from ferrule_lint.semantics.walk import aliases, stored
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -84,7 +87,7 @@ def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call
         for name in (expr, *aliases.other_names(frame, place_name(expr))):
             _set(frame, part_of(name, rest), now, surely)
     elif _tells(now) or (now.uniform and surely):
-        attributes.store_item(frame, target, now)
+        stored.store_item(frame, target, now)
 
 
 def part_of(expr: f.Expr, rest: str) -> f.Expr:

@@ -13,15 +13,10 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
-from ferrule_lint.semantics.domain.lattice import (
-    NO_DEPS,
-    UNKNOWN,
-    Value,
-    is_member,
-    join,
-    member,
-    reach_of,
-)
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, is_member, member
+from ferrule_lint.semantics.domain.reach import reach_of
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project import signals
@@ -30,9 +25,9 @@ from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Memo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk import given
-from ferrule_lint.semantics.walk.attributes import parameter_value
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.parameter_values import parameter_value
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

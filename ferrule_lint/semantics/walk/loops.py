@@ -13,8 +13,11 @@ from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import numbers
+from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
-from ferrule_lint.semantics.domain.lattice import DP, NO_DEPS, Value, join2, rounds_of
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import Value, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Exit, Loop, Trace, choices_and_loops, has_exit, without_last
 from ferrule_lint.semantics.gradients import meeting

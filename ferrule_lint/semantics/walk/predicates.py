@@ -8,22 +8,13 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import said_of
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
+from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optional_entry
 from ferrule_lint.semantics.data.iteration import asks_for_last_round
+from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.lattice import (
-    EMPTY,
-    FLOWS,
-    NO_DEPS,
-    NOTHING,
-    PRESENT,
-    UNKNOWN,
-    WORLD,
-    Divergence,
-    Value,
-    computed,
-    is_member,
-    join,
-)
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, NO_DEPS, NOTHING, PRESENT
+from ferrule_lint.semantics.domain.joins import computed, join
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
@@ -31,7 +22,6 @@ from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.walk import both_ends, kept_tests
-from ferrule_lint.semantics.walk.attributes import absent_from_sample, optional_entry
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
 from ferrule_lint.semantics.walk.truth import MEMBERSHIP, PREDICATES, atom_of, nothing_in_round, observe, truthiness

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, Value, join, root_of, settled, worse
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, root_of
+from ferrule_lint.semantics.domain.joins import join, settled
+from ferrule_lint.semantics.domain.lattice import Value, worse
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo

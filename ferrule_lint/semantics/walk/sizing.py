@@ -9,7 +9,8 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.lattice import FLOWS, NO_DEPS, SIZED, Value, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS, SIZED, recast
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.walk.frame import Frame
 

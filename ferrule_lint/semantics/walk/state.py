@@ -15,8 +15,10 @@ from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import of_parameters
+from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
-from ferrule_lint.semantics.domain.lattice import Axes, Value, join2, worse
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 
 if TYPE_CHECKING:

@@ -10,14 +10,15 @@ from ferrule_lint.semantics.control import exceptions, flags, hooks
 from ferrule_lint.semantics.data import filling
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
-from ferrule_lint.semantics.domain.lattice import Value, join2
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import loss_entries, participation, surgery
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import aliases, asserted, attributes, divisible, kept_tests, left_early
+from ferrule_lint.semantics.walk import aliases, asserted, divisible, kept_tests, left_early, stored
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -111,7 +112,7 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         elif not left_early.only_by_leaving(frame, s.target, why):
             joined = joined._replace(divergence=why, uniform=False)
     if type(s.target) is f.Subscript:
-        attributes.store_item(frame, s.target, joined, grouped=True)
+        stored.store_item(frame, s.target, joined, grouped=True)
     else:
         bind(frame, s.target, joined)
 

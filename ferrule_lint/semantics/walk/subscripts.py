@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import cutting, iteration, selection
-from ferrule_lint.semantics.domain.lattice import NO_DEPS, NOTHING, OBSERVED, UNKNOWN, Value
+from ferrule_lint.semantics.data import batch_fields, cutting, iteration, selection
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING, OBSERVED
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.sources import admissions, field_names
-from ferrule_lint.semantics.walk import attributes, given
+from ferrule_lint.semantics.sources import admissions, environment, field_names
+from ferrule_lint.semantics.walk import given
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
 from ferrule_lint.semantics.walk.frame import Frame
@@ -35,9 +36,9 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         return entry
     if base.entries and type(e.index) is not f.Const and is_table(v for _, v in base.entries):
         return Value(target=SeveralTarget(tuple(v for _, v in base.entries)), divergence=index.divergence)
-    environment = attributes.environment_value(frame, e.base, e.index, e.pos)
-    if environment is not None:
-        return environment
+    told = environment.looked_up(frame, e.base, e.index, e.pos)
+    if told is not None:
+        return told
     if base.items is not None and type(e.index) is f.Const:
         try:
             return base.items[int(e.index.text)]
@@ -45,8 +46,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             pass
     if base.items is not None and type(e.index) is f.Op and (some := _part_of_display(base.items, e.index)):
         return base._replace(items=some, const=None, slots=None)
-    if base.external == attributes.SIZE and type(e.index) is not f.Op:
-        return attributes.dimension(frame, base, render(e.index), e.pos, shown(e))
+    if base.external == batch_fields.SIZE and type(e.index) is not f.Op:
+        return batch_fields.dimension(frame, base, render(e.index), e.pos, shown(e))
     if base.divergence is not None and e.index != f.Const("0") and _of_one_axis(frame, last_name(e.base)):
         return UNKNOWN
     key = e.index.text.strip("'\"") if type(e.index) is f.Const else ""
@@ -88,7 +89,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = admissions.of_entry(frame, e, value) if base.data is None else value
     if base.data is not None:
         if key:
-            value = attributes.field_of_batch(frame, value, key, e.pos)
+            value = batch_fields.field_of_batch(frame, value, key, e.pos)
         elif _is_token_shift(frame, e):
             note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
@@ -113,7 +114,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             length_deps=base.length_deps,
             types=base.types,
             element_types=base.element_types,
-            external=base.external if base.external == attributes.SIZE and leading else None,
+            external=base.external if base.external == batch_fields.SIZE and leading else None,
             multiple=iteration.cut_to_multiple(frame, e.index),
         )
     if index.divergence is not None and not base.multiple and selection.deals(frame, e.index, index):

@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import sharded_only
 from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known
-from ferrule_lint.semantics.domain.lattice import (
+from ferrule_lint.semantics.domain.dependences import (
     EMPTY,
     FLOWS,
     ITEM,
@@ -18,13 +18,10 @@ from ferrule_lint.semantics.domain.lattice import (
     NOTHING,
     OBSERVED,
     PRESENT,
-    UNKNOWN,
     Deps,
-    Divergence,
-    Value,
-    is_member,
     recast,
 )
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.sources import environment, first_rank, parts

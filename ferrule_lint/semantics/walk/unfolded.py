@@ -17,7 +17,7 @@ from ferrule_lint.semantics.calls.instantiate import passed
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project.entities import FunctionInfo
-from ferrule_lint.semantics.walk.attributes import is_world_size
+from ferrule_lint.semantics.sources.rank_axes import is_world_size
 from ferrule_lint.semantics.walk.frame import Frame
 
 #: functions that return a call of a function that returns a call...

@@ -1,0 +1,97 @@
+"""Fields and sizes of a local batch: what may be absent, what is padded, and how much of it there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import collators
+from ferrule_lint.semantics.domain.axes import DP
+from ferrule_lint.semantics.domain.dependences import FLOWS
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.sources import absent_inputs
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+#: what `x.shape` is an instance of
+SIZE = "torch.Size"
+
+
+def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
+    """A field of a local batch: optional, or padded to a length that the batch decides, by its name."""
+    data = value.data
+    if data is None:
+        return value
+    if frame.models.convention("optional", name) is not None:
+        note = f"`{name}` may be absent from the local batch"
+        presence = data.then(frame.step("flow", pos, note))._replace(kind="structure")
+        value = value._replace(presence=presence.at_most(absent_inputs.of_key(frame.analysis, name)))
+    if frame.models.convention("ragged", name) is not None and not collators.stacks(frame, name):
+        note = f"`{name}` is padded to a length that the local batch decides"
+        shape = data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
+        value = value._replace(shape=shape, uneven_last=True)
+    return value
+
+
+def local_size(frame: Frame, e: f.Attr, base: Value) -> Value | None:
+    """An attribute of a batch that by its name is the number of what is really in it."""
+    if base.data is None or frame.models.convention("local_size", e.attr) is None:
+        return None
+    note = f"`{render(e)}` is the size of the local batch"
+    return Value(divergence=base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM))
+
+
+def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: str) -> Value:
+    """The number at `index` of a `torch.Size`: of an uneven tensor's sizes the first differs, or the last."""
+    divergence = size.shape if (index == "0") is not size.uneven_last else None
+    if divergence is not None:
+        divergence = divergence.then(frame.step("flow", pos, f"`{text}` differs"))
+    return Value(divergence=divergence, emptiness=emptiness_of(size.emptiness, index), deps=size.deps, there=True)
+
+
+def emptiness_of(emptiness: Divergence | None, index: str) -> Divergence | None:
+    """Why a dimension may be zero: the first, which counts items, more likely than one of the others."""
+    if emptiness is None or index == "0":
+        return emptiness
+    return emptiness.at_most(Confidence.LOW)
+
+
+def optional_input(frame: Frame, e: f.Attr, base: Value, value: Value) -> Value:
+    """`context.pixel_values` where the parameter of a module's method carries the inputs of the batch."""
+    if not frame.in_module or value.presence is not None or value.uniform or value.divergence is not None:
+        return value
+    if type(e.base) is not f.Name or e.base.id == frame.self_name or (e.base.id, FLOWS) not in base.deps:
+        return value
+    if frame.models.convention("optional", e.attr) is None or frame.models.convention("uniform", e.base.id) is not None:
+        return value
+    note = f"the optional input `{render(e)}` may be absent from the local batch"
+    sure = absent_inputs.of_key(frame.analysis, e.attr)
+    presence = frame.source(DP, "structure", e.pos, note, sure)._replace(assumed=True)
+    data = value.data or frame.source(DP, "data", e.pos, f"`{render(e)}` holds the rank's own data", Confidence.MEDIUM)
+    return value._replace(presence=presence, data=data._replace(assumed=True))
+
+
+def optional_entry(frame: Frame, given: f.Expr, key: str, pos: f.Pos) -> Divergence | None:
+    """Why `given[key]` may not be there: an input of a module, by its name, in a parameter that carries several."""
+    function = frame.function
+    if not frame.in_module or function is None or type(given) is not f.Name or given.id == frame.self_name:
+        return None
+    if frame.models.convention("optional", key) is None or frame.models.convention("uniform", given.id) is not None:
+        return None
+    if frame.version(given.id) or all(p.name != given.id for p in function.parameters):
+        return None
+    note = f"the optional input '{key}' may be absent from the local batch"
+    return frame.source(DP, "structure", pos, note, absent_inputs.of_entry(frame.analysis, given.id, key))
+
+
+def absent_from_sample(frame: Frame, sample: Value, text: str, pos: f.Pos) -> Divergence | None:
+    """Why an entry or field of one item of a local batch may not be there: somebody asks whether it is."""
+    length = sample.length
+    if sample.data is None or length is None or sample.container or length.why != sample.data.why:
+        return None
+    note = f"`{text}` may be absent from a sample of the local batch"
+    return sample.data.then(frame.step("flow", pos, note))._replace(kind="structure").at_most(Confidence.MEDIUM)

@@ -1,0 +1,236 @@
+"""The evidence of what is sharded: what the calls that wrap modules are given, in all files of the project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.text import called_name, last_name, shown
+from ferrule_lint.semantics.project import nearness, own_parts, training, wrapping_names
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.evidence import Evidence
+from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite
+
+if TYPE_CHECKING:
+    from ferrule_lint.models.types import CallModel
+    from ferrule_lint.semantics.analysis import Analysis
+
+_DEEPEST_SUBMODULE = 4
+#: classes of modules among which one of unknown class is looked for, where a configuration decides that it is sharded
+MOST_CANDIDATES = 100
+#: the same where the code itself shards something of unknown class, or of a class with as many below it
+MOST_MEANT = 1000
+
+
+class Gathering:
+    """One walk over the calls that wrap modules; what they tell goes into `seen`, which is empty to begin with."""
+
+    def __init__(self, analysis: Analysis, seen: Evidence) -> None:
+        self._analysis = analysis
+        self._seen = seen
+
+    def look(self) -> None:
+        """Go through the files that mention something which wraps modules."""
+        seen = self._seen
+        reads, modules = self._analysis.names.reads, self._analysis.names.modules
+        reads.ask("renamed", "")
+        reads.ask("may wrap", "")
+        trained = training.trains(self._analysis)
+        wrapping, found = wrapping_names.names(self._analysis), set(wrapping_names.files(self._analysis))
+        # tests come last: of several places that wrap a class, the first is shown
+        for path in sorted(found, key=lambda path: (is_test(path), path)):
+            module = modules[path]
+            for owner, calls in module.calls():
+                for number, call in enumerate(calls):
+                    _settle(seen, call)
+                    if last_name(call.func) in wrapping:
+                        serves = not trained and training.without_gradients(module, owner)
+                        name = owner.qualname if owner is not None else ""
+                        site = WrapSite(module.path, call.pos, shown(call), owner=name, number=number)
+                        self._consider(module, owner, call, serves, site)
+        self._weigh_unknown()
+        self._weigh_configured()
+        reads.ask("imports", "")
+        users = self._analysis.imports.users
+        for sites in (seen.sites, seen.generic_sites):
+            # what is imported most is what wraps the models of a project, and not one of them
+            sites.sort(key=lambda site: -len(users.get(site.path, ())))
+
+    def _consider(
+        self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, serves: bool, site: WrapSite
+    ) -> None:
+        seen = self._seen
+        entity = self._analysis.names.resolve(call.func, module)
+        dotted = entity.dotted if isinstance(entity, External) else ""
+        model = self._analysis.models.call(dotted) if dotted else None
+        if model is None and type(call.func) is f.Attr:
+            model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
+        if model is not None and not serves and _tells_sharding(model, call):
+            seen.sites.append(site)
+            self._any_module(site, serves, model.configured)
+            seen.data_parallel = True
+            seen.wraps_in.add(module.path)
+        if model is None or not model.wraps:
+            return
+        argument = model.wrapped
+        name, position = (argument.name, argument.position) if argument else ("module", 0)
+        expr = next((v for k, v in call.keywords if k == name), None)
+        exprs = (
+            [expr]
+            if expr is not None
+            else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
+        )
+        modules = [expr for expr in exprs if not _is_no_module(expr)]
+        if exprs and not modules:
+            return
+        seen.data_parallel = seen.data_parallel or not serves
+        seen.wraps_in.add(module.path)
+        if not serves:
+            seen.sites.append(site)
+        for wrapped in modules:
+            self._wrapped(module, owner, wrapped, model, serves, site)
+        if not exprs and model.wraps == "shards":
+            self._any_module(site, serves, model.configured)
+        elif not exprs:
+            seen.reduces_any = True
+
+    def _any_module(self, site: WrapSite, serves: bool, configured: bool) -> None:
+        seen = self._seen
+        serves = serves or is_test(site.path)  # what a test shards is mostly its own
+        confidence = Confidence.LOW if serves or configured else Confidence.MEDIUM
+        seen.generic = max(seen.generic or Confidence.LOW, confidence)
+        if not configured:
+            seen.generic_in.add(site.path)
+        elif not serves:
+            seen.configured_in.add(site.path)
+        seen.generic_sites.append(site)
+
+    def _weigh_configured(self) -> None:
+        """Take what a configuration decides for decided where few modules can be meant."""
+        seen = self._seen
+        modules = self._modules_of_project() if seen.configured_in else []
+        for path in sorted(seen.configured_in):
+            if self._number_near(modules, [path]) <= MOST_CANDIDATES:
+                seen.generic_in.add(path)
+                seen.generic = Confidence.MEDIUM
+
+    def _weigh_unknown(self) -> None:
+        """Take what the code shards or hands to DDP for a guess where any of a whole library's models can be meant."""
+        seen = self._seen
+        shards_any = seen.generic is not None and seen.generic > Confidence.LOW
+        # which classes are modules is asked of every file; that there are few of any kind, the outlines tell
+        self._analysis.names.reads.ask("many classes", "")
+        classes = number_of_classes(self._analysis)
+        if classes <= MOST_MEANT or not (shards_any or seen.reduces_any):
+            return
+        modules = self._modules_of_project()
+        if shards_any and self._number_near(modules, seen.generic_in) > MOST_MEANT:
+            seen.generic = Confidence.LOW
+        if seen.reduces_any and self._number_near(modules, seen.wraps_in) > MOST_MEANT:
+            seen.reduces_any = False
+
+    def _number_near(self, modules: list[ClassInfo], wrapping: Iterable[str]) -> int:
+        near = nearness.Nearness(self._analysis, wrapping)
+        return sum(info.module.path in near for info in modules)
+
+    def _modules_of_project(self) -> list[ClassInfo]:
+        files = self._analysis.names.modules
+        classes = (info for path in sorted(files) if not is_test(path) for info in files[path].classes.values())
+        return [info for info in classes if self._analysis.is_module(info)]
+
+    def _wrapped(
+        self,
+        module: ModuleInfo,
+        owner: FunctionInfo | None,
+        expr: f.Expr,
+        model: CallModel,
+        serves: bool,
+        site: WrapSite,
+    ) -> None:
+        seen = self._seen
+        shards = model.wraps == "shards"
+        told = self._analysis.classes_of(module, owner, expr)
+        # `model: PreTrainedModel`, from which all models of a library inherit, tells no class
+        most = MOST_CANDIDATES if model.configured else MOST_MEANT
+        classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= most]
+        if not classes and shards:
+            part = None if serves else self._own_part(module, owner, expr)
+            if part is not None:
+                seen.own_parts.setdefault(part, site)
+                seen.generic = seen.generic or Confidence.LOW  # of others it is a guess
+            elif not self._is_of_library(module, expr):
+                self._any_module(site, serves, model.configured)
+        elif not classes:
+            seen.reduces_any = True
+        for info in classes:
+            confidence = Confidence.LOW if serves else Confidence.HIGH
+            of_class = site._replace(given=info.id)
+            self._add(seen.sharded if shards else seen.reduced, info, confidence, of_class, 0)
+
+    def _own_part(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> tuple[str, str] | None:
+        """The class and the attribute of which a method of a module shards something."""
+        info = module.classes.get(owner.owner or "") if owner is not None else None
+        if owner is None or info is None or not self._analysis.is_module(info):
+            return None
+        name = own_parts.attribute(owner, expr)
+        return (info.id, name) if name else None
+
+    def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
+        """`fully_shard(nn.Linear(8, 8).cuda())`: a layer of a library, which says nothing of the project's modules."""
+        while type(expr) is f.Call and type(expr.func) is f.Attr and type(expr.func.base) is f.Call:
+            expr = expr.func.base
+        made = self._analysis.names.resolve(expr.func, module) if type(expr) is f.Call else None
+        return type(made) is External and made.dotted.startswith("torch.nn.")
+
+    def _add(self, found: Wrapped, info: ClassInfo, confidence: Confidence, site: WrapSite, depth: int) -> None:
+        if depth > _DEEPEST_SUBMODULE or not self._analysis.is_module(info):
+            return
+        mro = [c for c in self._analysis.names.mro(info) if self._analysis.is_module(c)]
+        if found.add(mro, confidence, site):
+            for submodule in self._analysis.holders.classes(info):
+                self._add(found, submodule, confidence, site, depth + 1)
+
+
+def _settle(seen: Evidence, call: f.Call) -> None:
+    """What DDP is told by settings, which may be passed on as such."""
+    seen.tolerant = seen.tolerant or ("find_unused_parameters", f.Const("True")) in call.keywords
+    seen.keeps_buffers = seen.keeps_buffers or ("broadcast_buffers", f.Const("False")) in call.keywords
+
+
+#: classes and makers of what is prepared beside modules, and variables that hold it
+_BESIDE = re.compile(
+    r"\w*(loader|dataset|sampler|optimizer|scheduler)s?|\w*LR|(\w*_)?(dl|opts?|optims?|sched|lr)|"
+    r"(data_?loader|optimizer|(lr_)?scheduler)_\w+",
+    re.I,
+)
+
+
+def _is_no_module(expr: f.Expr) -> bool:
+    """`prepare(DataLoader(...))`, `prepare(loader)`, `prepare(model, optimizer)`"""
+    return _BESIDE.fullmatch(called_name(expr)) is not None
+
+
+#: a configuration of DeepSpeed that, by its name, leaves parameters whole
+_WHOLE = re.compile(r"(zero|z|stage)[-_]?[012](?!\d)", re.I)
+_NOTHING = ("None", "False", "''", '""')
+
+
+def _tells_sharding(model: CallModel, call: f.Call) -> bool:
+    """Whether a call is given what makes its library shard modules (`TrainingArguments(fsdp="full_shard")`)."""
+    for argument in model.shards_by:
+        given = next((v for k, v in call.keywords if k == argument.name), None)
+        if given is None and argument.position is not None and argument.position < len(call.args):
+            given = call.args[argument.position]
+        text = given.text if type(given) is f.Const else ""
+        if given is not None and text not in _NOTHING and not _WHOLE.search(text):
+            return True
+    return False
+
+
+def number_of_classes(analysis: Analysis) -> int:
+    """All classes of the project, by the outlines of its files."""
+    return sum(len(module.outline.classes) for module in analysis.names.modules.values())

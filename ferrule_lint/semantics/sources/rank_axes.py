@@ -1,0 +1,52 @@
+"""In which group a rank is counted: `pp_group.rank`, `rank_in(group)`, `local_rank(Mode.COLUMN)`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD, Axes
+from ferrule_lint.semantics.domain.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+#: names of arguments that tell in which group a rank is counted
+_WAY = re.compile(r"(^|_)(mode|modes|axis|dim|mesh_dim)$|^ParallelMode$", re.IGNORECASE)
+
+
+def is_world_size(name: str) -> bool:
+    return ("world_size" in name and "rank" not in name) or name in (
+        "num_processes",
+        "get_num_processes",
+        "nprocs",
+        "num_replicas",
+    )
+
+
+def rank_axes(frame: Frame, named: Axes, e: f.Expr) -> Axes:
+    """The axes of what the name of `e` says is a rank: in `pp_group.rank` or `rank_in(pp_group)` the group tells."""
+    if named == WORLD:
+        function = e.func if type(e) is f.Call else e
+        near = [function.base] if type(function) is f.Attr else []
+        for group in (*near, *(e.args[:1] if type(e) is f.Call else ())):
+            if frame.models.convention("group", last_name(group)) is not None:
+                return frame.axes_in(render(group)) or WORLD
+        if type(e) is f.Call and (way := asked_of(e)) is not None:
+            # a member of an enumeration has the bare name of its axis: `Mode.PIPELINE`
+            return (
+                frame.axes_in(render(way)) or frame.axes_in(f"{last_name(way).lower()}_parallel_group") or UNKNOWN_GROUP
+            )
+    return named or frame.axes_in(render(e)) or WORLD
+
+
+def asked_of(call: f.Call) -> f.Expr | None:
+    """What a question for a rank names the group by, other than the group itself: `local_rank(Mode.COLUMN)`,
+    `get_local_rank(mesh_dim=i)`."""
+    for name, way in (*((None, a) for a in call.args[:1]), *call.keywords):
+        of_enum = type(way) is f.Attr and _WAY.search(last_name(way.base)) is not None
+        if of_enum or _WAY.search(name or "") or (type(way) is not f.Const and _WAY.search(last_name(way))):
+            return way
+    return None

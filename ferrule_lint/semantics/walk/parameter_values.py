@@ -1,0 +1,133 @@
+"""What a parameter holds as far as its name, annotation and default tell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import needed
+from ferrule_lint.semantics.data.ordering import is_set, no_order
+from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.sources import absent_inputs, first_rank, rank_names
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+#: a parameter of this name asks for what rank 0 has, and is passed by all ranks alike
+_ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
+#: methods of modules that get what a checkpoint holds
+_RESTORE = frozenset({"set_extra_state", "load_state_dict", "_load_from_state_dict", "load_checkpoint"})
+_MATCHED = re.compile(r"(^|_)(indices|inds|match\w*|assign\w*|positives?)$")
+#: names of parameters that choose what a module does
+_CHOOSES = re.compile(r"mode|method|func|fn|task|name|command|phase|stage|type|step|idx|index|args|ctx", re.IGNORECASE)
+
+
+def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) -> Value:
+    """What a parameter holds as far as its name, annotation and default tell."""
+    name = parameter.name
+    deps = frozenset({(name, "flows")})
+    pos = (function_line, 1, function_line, 1)
+    annotation = render(parameter.annotation) if parameter.annotation is not None else ""
+    info = frame.analysis.annotations.class_of(parameter.annotation, frame.module)
+    if info is not None:
+        data = None
+        if frame.models.convention("batch", name) is not None and not frame.analysis.is_module(info):
+            data = frame.source(DP, "data", pos, f"`{name}` is the rank's own batch", Confidence.MEDIUM)
+        return Value(deps=deps, types=frozenset({info}), data=data)
+    external = frame.analysis.annotations.external_of(parameter.annotation, frame.module)
+    role = frame.models.class_(external) if external else None
+    if role is not None and role.role in ("module", "sharded", "ddp"):
+        return Value(deps=deps, module=True, external=external)
+    if role is not None and role.role == "group" and role.axes:
+        return Value(deps=deps, external=external, group=frozenset(role.axes))
+    scalar = _is_scalar(parameter, annotation)
+    rank = frame.models.convention("rank", name)
+    if (
+        rank is not None
+        and not _ZEROTH.fullmatch(name)
+        and (scalar or not annotation)
+        and parameter.kind in ("normal", "keyword")
+    ):
+        axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
+        divergence = frame.source(axes, "rank", pos, rank_names.of_parameter(name), Confidence.MEDIUM)
+        return first_rank.named(Value(deps=deps, divergence=divergence), name)
+    items = frame.analysis.annotations.elements_of(parameter.annotation, frame.module)
+    value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items)
+    if is_set(parameter.annotation):
+        value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
+    if "group" in name or "mesh" in name:
+        return value._replace(group=frame.axes_in(name))
+    if scalar or parameter.kind in ("*", "**"):
+        return value
+    tensor = "Tensor" in annotation
+    in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")
+    batch = frame.models.convention("batch", name) is not None
+    named = frame.models.convention("data", name) is not None
+    matched = not annotation and _is_matched(frame, parameter)
+    unmistakable = not annotation and frame.models.convention("tensor", name) is not None
+    optional = frame.models.convention("optional", name) is not None
+    # how far a generation is, say, and what a checkpoint holds
+    shared = frame.models.convention("uniform", name) is not None or _restores(frame)
+    if not shared and (
+        batch
+        or unmistakable
+        or (named and (in_module or tensor))
+        or (tensor and in_module)
+        or (optional and in_module)
+        or matched
+        or (not annotation and _is_first_input(frame, parameter))
+    ):
+        note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
+        # what comes from the batch has its names; any other tensor in a module may be a state that ranks share
+        told = batch or optional or matched or frame.models.convention("content", name) is not None
+        data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch, unnamed=not told)
+        value = value._replace(data=data)
+        function = frame.function
+        if (
+            optional
+            and not (function is not None and needed.from_the_start(function.body, name))
+            and not absent_inputs.is_required(frame, parameter)
+        ):
+            note = f"the optional input `{name}` may be absent from the local batch"
+            sure = absent_inputs.of_parameter(frame, name)
+            value = value._replace(presence=frame.source(DP, "structure", pos, note, sure))
+    if frame.models.convention("loader", name) is not None:
+        value = value._replace(loader=True)
+    if frame.models.convention("module", name) is not None and "Module" in annotation:
+        value = value._replace(module=True)
+    return value
+
+
+def _restores(frame: Frame) -> bool:
+    return frame.function is not None and frame.function.name in _RESTORE
+
+
+def _is_first_input(frame: Frame, parameter: f.Parameter) -> bool:
+    """Whether a parameter is what a module's forward is about: the first, unless its name chooses what to do."""
+    function = frame.function
+    if not frame.in_module or function is None or function.name != "forward" or parameter.default is not None:
+        return False
+    first = function.parameters[1] if len(function.parameters) > 1 else None
+    return first is parameter and parameter.kind == "normal" and not _CHOOSES.search(parameter.name)
+
+
+def _is_matched(frame: Frame, parameter: f.Parameter) -> bool:
+    """Whether a parameter of a loss beside the targets is which of them were matched (`indices`): local as they are."""
+    function = frame.function
+    if not frame.in_module or function is None or "loss" not in function.name or not _MATCHED.search(parameter.name):
+        return False
+    return any(p.name in ("targets", "labels") for p in function.parameters)
+
+
+def _is_scalar(parameter: f.Parameter, annotation: str) -> bool:
+    if annotation:
+        return bool(re.search(r"\b(int|str|float|bool)\b", annotation)) and not re.search(
+            r"Tensor|[Ll]ist|[Dd]ict|Sequence|Iterable", annotation
+        )
+    default = parameter.default
+    return type(default) is f.Const and default.text != "None"

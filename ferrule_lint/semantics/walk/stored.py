@@ -1,0 +1,105 @@
+"""`place[key] = value`: what a container holds, and how much of it there is, after one of its items is set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import grouping
+from ferrule_lint.semantics.data.ordering import stored_order
+from ferrule_lint.semantics.data.records import MOST_ENTRIES
+from ferrule_lint.semantics.domain.conditions import lets_others_in
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
+from ferrule_lint.semantics.domain.reach import reaching
+from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.walk import aliases, given
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False) -> None:
+    """`place[key] = value`; `grouped`: the entry is one that others are added to (`place[key] += value`)."""
+    place = place_name(target.base)
+
+    def by_name(base: f.Expr) -> None:
+        _store(frame, target._replace(base=base), value, grouped)
+
+    aliases.shared(frame, place, by_name, lambda: by_name(target.base))
+
+
+def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> None:
+    place = place_name(target.base)
+    frame.eval(target.index)
+    base = frame.eval(target.base)
+    if not place:
+        return
+    index = frame.eval(target.index)
+    divergence = frame.path_divergence()
+    length, counted = base.length, NO_DEPS
+    slots = None
+    passed = not frame.light and given.stands_for_passed(frame, place)
+    more: Divergence | None = None
+    if base.slots is not None and type(target.index) is f.Const:
+        slots = base.slots | {target.index.text}  # where the arms meet one sees which of them have it
+    if (base.container or passed) and divergence is not None and slots is None:
+        note = f"`{place}` is filled on some ranks only"
+        more = divergence.then(frame.step("flow", target.pos, note))
+        if divergence.kind == "rank" and (type(target.index) is f.Const or _lets_others_in(frame)):
+            more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
+    if (base.container or passed) and slots is None:
+        more = worse(more, grouping.of_entry(frame, target, place, index, grouped))
+        counted = grouping.deps_of_entry(frame, target, place)
+    if base.container:
+        length = worse(length, more)
+    # what is put into places that are there does not change how much there is
+    masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
+    # nor is what is uneven in one field of a record uneven in the others
+    masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
+    entries = base.entries
+    if type(target.index) is f.Const and (entries or divergence is not None or value.tells):
+        entry = value
+        if divergence is not None:
+            entry = value._replace(presence=worse(value.presence, divergence))
+        entries = (*((k, v) for k, v in entries if k != target.index.text), (target.index.text, entry))
+    merged = base._replace(
+        entries=entries if len(entries) <= MOST_ENTRIES else (),
+        unordered=base.unordered or stored_order(frame, target, place, base, index),
+        in_order=False,
+        uniform=base.uniform and value.uniform and index.uniform,
+        data=worse(base.data, value.data),
+        length=length,
+        element_types=base.element_types | value.types,
+        items=None,
+        const=None,
+        shape=base.shape if masked else worse(base.shape, value.shape),
+        padded=base.padded if masked else worse(base.padded, value.padded),
+        reach=reaching(base.reach, value.reach),
+        slots=slots,
+        shape_deps=base.shape_deps if masked else base.shape_deps | value.shape_deps,
+        length_deps=base.length_deps | counted if base.container else base.length_deps,
+    )
+    frame.env[place] = merged
+    if type(target.index) is f.Const:
+        frame.env[f"{place}[{target.index.text}]"] = value
+    frame.renew(place)
+    if passed and type(target.index) is f.Const:
+        frame.leave(f"{place}[{target.index.text}]", value)
+    elif passed:
+        order = merged.unordered if base.unordered is None else None
+        added = value._replace(length=more, length_deps=counted, unordered=order, element_types=value.types, items=None)
+        frame.leave(f"{place}{given.ITEMS}", contained(added)._replace(divergence=None, const=None, target=None))
+    if frame.self_name and place.startswith(frame.self_name + "."):
+        name = place.partition(".")[2]
+        known = frame.self_writes.get(name)
+        frame.self_writes[name] = merged if known is None else join2(known, merged)
+
+
+def _lets_others_in(frame: Frame) -> bool:
+    """Whether the innermost divergent condition is met by ranks on either side of its tests, for the sake of what is at
+    hand: `if rank == 0 or is_expert(p)`. What has a key of its own may well be what all come here for."""
+    formula = frame.path_condition()
+    return formula is not None and lets_others_in(formula)
