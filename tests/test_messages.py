@@ -68,8 +68,8 @@ class Base(nn.Module):
         super().__init__()
         self.tower = Tower()
 
-    def show(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        if mask.any():
+    def show(self, x: torch.Tensor, loss_mask: torch.Tensor) -> torch.Tensor:
+        if loss_mask.any():
             return {runs}(x)
         return x
 

@@ -56,10 +56,10 @@ class Detector(nn.Module):
         self.classes = nn.Linear(8, 1)
         self.boxes = nn.Linear(8, 1)
 
-    def forward(self, features: torch.Tensor, mask: torch.Tensor):
+    def forward(self, features: torch.Tensor, loss_mask: torch.Tensor):
         boxes = self.boxes(features)
-        if mask.any():
-            loss = boxes[mask].mean()
+        if loss_mask.any():
+            loss = boxes[loss_mask].mean()
         else:
             loss = torch.tensor(0.0)
         return self.classes(features).mean() + loss

@@ -32,7 +32,16 @@ def explain(
     if not within:
         within = _under_a_setting(root, choice, a, b, comparison, inside_keys)
     if within:
-        return Difference(tuple(_unmatched(within, first, second)), False, comparison.axes)
+        unmatched = _unmatched(within, first, second)
+        if not unmatched and has_exit((choice,)):
+            # `if rank > 0: barrier(); return`, and the same barrier behind what only the others do
+            behind: list[Occurrence] = []
+            comparison.occurrences(_after(root, choice) or (), {}, behind)
+            skipped = {o.key for o in behind}
+            surplus = _unmatched([o for o in differing if o.key in skipped], first, second)
+            if surplus:
+                return Difference(tuple(surplus), True, comparison.axes)
+        return Difference(tuple(unmatched or within), False, comparison.axes)
     if not (has_exit(choice.body) or has_exit(choice.orelse)):
         return None  # another choice on the same atom speaks of these
     if comparison.comes_back and not inside and _only_tries_again(root, choice, comparison):
@@ -128,15 +137,14 @@ def _after(trace: Trace, choice: Choice) -> Trace | None:
     return None
 
 
-def _unmatched(within: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:
-    """Of the differing occurrences, those whose like the other rank does not issue at all, or else not as often; all
-    if that is none."""
+def _unmatched(among: list[Occurrence], first: list[Occurrence], second: list[Occurrence]) -> list[Occurrence]:
+    """Of some occurrences, those whose like one of two ranks does not issue at all, or else not as often."""
     balance: collections.Counter[tuple[object, ...]] = collections.Counter()
     for occurrences, sign in ((first, 1), (second, -1)):
         for o in occurrences:
             balance[o.kind] += sign
     alone = {o.kind for o in first} ^ {o.kind for o in second}
-    return [o for o in within if o.kind in alone] or [o for o in within if balance[o.kind]] or within
+    return [o for o in among if o.kind in alone] or [o for o in among if balance[o.kind]]
 
 
 def _unique(occurrences: Iterable[Occurrence]) -> list[Occurrence]:

@@ -69,6 +69,8 @@ def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool
     x, y = x[before : len(x) - after], y[before : len(y) - after]
     if x == y or _take_turns(x, y) or (by_presence and _same_modules(x, y)) or _in_lockstep(x, y):
         return True
+    if _same_rounds(x, y):
+        return True
     if depth < MOST_NESTED and (arms := _one_arm_apart(x, y)) is not None:
         return alike(*arms, by_presence, depth + 1)
     if _same_ways(x, y, told):
@@ -155,6 +157,23 @@ def _same_ways(x: Signature, y: Signature, told: bool) -> bool:
     known: dict[int, frozenset[Signature] | None] = {}
     a, b = _ways(x, known, told, 0), _ways(y, known, told, 0)
     return a is not None and a == b and () not in a
+
+
+def _same_rounds(x: Signature, y: Signature) -> bool:
+    """Whether two ranks go through loops whose rounds may issue the same, or nothing: which item is which, each decides
+    by what it has at hand (`isinstance(layer, Split)` here, `layer.is_split` there)."""
+    if len(x) != len(y) or not x or any(mentions(s, k) for s in (x, y) for k in ("return", "break")):
+        return False
+    for a, b in zip(x, y, strict=True):
+        if a is b:
+            continue
+        if not all(type(token) is tuple and token[:1] == ("loop",) and mentions(token, "either") for token in (a, b)):
+            return False
+        assert isinstance(a, tuple) and isinstance(b, tuple)
+        ways = _ways(a[1], {}, True, 0)
+        if ways is None or ways != _ways(b[1], {}, True, 0):
+            return False
+    return True
 
 
 _BREAK: Signature = (("break",),)

@@ -59,19 +59,20 @@ def of_parameter(name: str) -> str:
 
 def as_passed(result: Value, function: FunctionInfo | None, bound: Mapping[str, Value]) -> Value:
     """The result of a function that differs by a parameter of such a name: what is passed tells along which axes, and
-    a number that is written out is the same everywhere."""
+    a number that is written out is the same everywhere, as is one that counts rounds."""
     if function is None or (result.divergence is None and result.length is None):
         return result
     notes = {of_parameter(p.name): p.name for p in function.parameters}
 
     def told(known: Divergence | None) -> Divergence | None:
         first = known.why[0] if known is not None and known.kind == "rank" and known.why else None
-        argument = bound.get(notes.get(first.note, "")) if first and first.path == function.module.path else None
+        own = first is not None and (first.path, first.line) == (function.module.path, function.line)
+        argument = bound.get(notes.get(first.note, "")) if own and first is not None else None
         if known is None or argument is None:
             return known
         passed = argument.divergence
         if passed is None:
-            return None if argument.const is not None else known
+            return None if argument.const is not None or argument.there else known
         along = passed.kind == "rank" and passed.axes.isdisjoint(WORLD | UNKNOWN_GROUP)
         return known._replace(axes=passed.axes) if along else known
 

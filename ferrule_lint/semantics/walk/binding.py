@@ -14,7 +14,7 @@ from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of
-from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Loop
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources import admissions, loss_names, rank_names
@@ -131,6 +131,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         group=iterable.group or (frame.axes_in(last_name(expr)) if "group" in last_name(expr) else None),
         agreed=iterable.agreed,
         reach=iterable.reach,
+        there=called_name(expr) == "range",
     )
     is_loader = iterable.loader or loaders.is_loader(frame, expr)
     if is_loader and loaders.holds_several(frame, expr):
