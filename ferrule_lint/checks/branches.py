@@ -55,22 +55,11 @@ def check(
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":
             continue
-        divergence = divergence_of(choice.formula)
-        if divergence is None or (divergence.kind in _OF_BATCH and is_version_of_inherited(root, choice, function)):
-            continue
-        if divergence.confidence == Confidence.LOW and divergence.why and divergence.why[0] in trusted:
-            divergence = divergence._replace(confidence=Confidence.MEDIUM)
-        own = {a.key: a for a in atoms(choice.formula) if a.divergence is not None}
-        for least in (Confidence.MEDIUM, Confidence.LOW):
-            surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice.formula))
-            found = difference(root, choice, own, divergence, least, surely, effort)
-            if found is None:
-                continue
-            if not can_run(root, choice):
+        for divergence, own in _by_cause(choice.formula):
+            known = _looked_at(root, choice, divergence, own, function, trusted, effort)
+            if known is not None:
+                found_at[id(choice)] = known
                 break
-            finding = _finding(choice, divergence, found, least, function)
-            found_at[id(choice)] = _Found(choice, finding, found.occurrences, own, divergence, least, surely)
-            break
     found_at = _to_blame(root, found_at, effort)
     for known in found_at.values():
         if any(known.goes_on_in(found_at.get(id(term))) for term in known.choice.orelse):
@@ -79,6 +68,48 @@ def check(
         if key not in seen or known.finding.confidence > seen[key]:
             seen[key] = known.finding.confidence
             yield known.finding
+
+
+def _by_cause(formula: Formula) -> Iterator[tuple[Divergence, dict[str, Atom]]]:
+    """The divergent terms of a test by why ranks differ in them, the surest first: where ranks have one answer to `not
+    os.path.exists(cache) and rank == 0` in its first half, only the second tells them apart. Then all at once."""
+    own = {a.key: a for a in atoms(formula) if a.divergence is not None}
+    kinds = dict.fromkeys(a.divergence.kind for a in own.values() if a.divergence is not None)
+    apart: list[tuple[Divergence, dict[str, Atom]]] = []
+    for kind in kinds if len(kinds) > 1 else ():
+        of_kind = {key: a for key, a in own.items() if a.divergence is not None and a.divergence.kind == kind}
+        joint = divergence_of(Connective("and", tuple(of_kind.values())))
+        assert joint is not None
+        apart.append((joint, of_kind))
+    yield from sorted(apart, key=lambda one: -one[0].confidence)
+    joint = divergence_of(formula)
+    if joint is not None:
+        yield joint.at_most(min([one[0].confidence for one in apart], default=joint.confidence)), own
+
+
+def _looked_at(
+    root: Trace,
+    choice: Choice,
+    divergence: Divergence,
+    own: Mapping[str, Atom],
+    function: str,
+    trusted: Collection[Step],
+    effort: Effort,
+) -> _Found | None:
+    """What a choice makes ranks do that give other answers to these terms of its test."""
+    if divergence.kind in _OF_BATCH and is_version_of_inherited(root, choice, function):
+        return None
+    if divergence.confidence == Confidence.LOW and divergence.why and divergence.why[0] in trusted:
+        divergence = divergence._replace(confidence=Confidence.MEDIUM)
+    for least in (Confidence.MEDIUM, Confidence.LOW):
+        surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice.formula))
+        found = difference(root, choice, own, divergence, least, surely, effort)
+        if found is not None:
+            if not can_run(root, choice):
+                return None
+            finding = _finding(choice, divergence, found, least, function)
+            return _Found(choice, finding, found.occurrences, own, divergence, least, surely)
+    return None
 
 
 class _Found(NamedTuple):
