@@ -311,6 +311,7 @@ _OF_ALL: dict[str, _Question] = {
     "mention": lambda analysis, name: [module.path for module in analysis.names.mentioning(name)],
     "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
     "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
+    "of a kind": lambda analysis, word: [f"{m.path}:{cls}" for m, cls in analysis.receivers.of_kind(word)],
     "imports": lambda analysis, name: [f"{path} {sorted(to)}" for path, to in analysis.imports.imported.items()],
     "renamed": lambda analysis, name: sorted(wrapping_names.names(analysis)),
     "may wrap": lambda analysis, name: sorted(wrapping_names.files(analysis)),
