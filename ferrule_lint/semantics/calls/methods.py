@@ -266,6 +266,7 @@ def _put_in(
         reach=reaching(known.reach, added.reach),
         slots=slots,
         shape_deps=known.shape_deps | added.shape_deps,
+        agreed=added.agreed and (known.agreed or known.slots == NOTHING),
     )
     if evened:
         merged = filling.filled_up(merged)

@@ -229,8 +229,8 @@ def unknown_call(
     )
 
 
-#: calls that make an object of bytes
-_DECODERS = frozenset("BytesIO load loads frombuffer unpackb decode".split())
+#: calls that make an object of bytes, or bytes of numbers
+_DECODERS = frozenset("bytes bytearray memoryview BytesIO load loads frombuffer unpackb decode".split())
 
 
 def _decodes(arguments: Arguments) -> bool:
