@@ -212,6 +212,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if divergence.kind == "host" and all(o.event.op == "forward" and o.event.assumed for o in found.occurrences):
         # two guesses: that processes differ there, and that the module is one of those which the project shards
         confidence = Confidence.LOW
+    if divergence.kind == "host" and all(o.event.p2p for o in found.occurrences):
+        # who stops, and need not hear the other end of it any more
+        confidence = Confidence.LOW
     if divergence.kind == "rank" and _hands_over(found.occurrences):
         # sender and receiver each have their half of what they do together
         confidence = Confidence.LOW

@@ -217,7 +217,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
     if how == EMPTY:
-        nothing = value.emptiness or (None if value.container else value.data)
+        local = value.data is not None and not value.container and not value.data.sized
+        nothing = value.emptiness or (value.data if local else None)
         return None if nothing is None else nothing._replace(empty=True)
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape

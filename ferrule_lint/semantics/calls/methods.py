@@ -35,7 +35,7 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     index = render(arguments.expr.args[0]) if arguments.expr.args else ""
     if receiver.shape is None:
-        emptiness = receiver.emptiness or receiver.data
+        emptiness = receiver.emptiness or (None if _is_sized(receiver) else receiver.data)
         if index:
             emptiness = batch_fields.emptiness_of(emptiness, index)
         # what a caller passes has no items at most in the first dimension: the others are the model's
@@ -48,6 +48,11 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         return batch_fields.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
     note = f"`{render(arguments.expr)}` differs"
     return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
+
+
+def _is_sized(value: Value) -> bool:
+    """Whether all ranks have as much of it, as of what is reduced."""
+    return value.data is not None and value.data.sized
 
 
 def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | None:
