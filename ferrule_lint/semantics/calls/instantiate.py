@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -36,6 +35,7 @@ from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.gradients import through_calls
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import environment, rank_names
+from ferrule_lint.semantics.sources.setting_names import hold_settings
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -158,10 +158,6 @@ def contexts_of(
     return tuple(out)
 
 
-#: what settings are kept in, by its name
-_SETTINGS = re.compile(r"(^|_)(config|cfg|args|opts?|options|settings|hparams|hps?|flags)$", re.IGNORECASE)
-
-
 #: calls by which a tensor is made longer
 _FILL = frozenset("cat concat concatenate hstack pad".split())
 
@@ -175,7 +171,7 @@ def _is_agreed(value: Value, call: f.Call | None, function: FunctionInfo, name: 
         return True
     expr = passed(call, function, function.owner is not None, name)
     is_number = type(expr) is f.Const and expr.text.isdigit()
-    is_setting = type(expr) is f.Attr and _SETTINGS.search(last_name(expr.base)) is not None
+    is_setting = type(expr) is f.Attr and hold_settings(expr.base)
     return (is_number or is_setting) and any(
         type(node) is f.Call and last_name(node.func) in _FILL for node in walk(function.body)
     )

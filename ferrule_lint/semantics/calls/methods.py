@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, contained, wor
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
-from ferrule_lint.semantics.sources import environment
+from ferrule_lint.semantics.sources import environment, setting_names
 from ferrule_lint.semantics.walk import aliases, given
 
 if TYPE_CHECKING:
@@ -363,6 +363,7 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         in_order=False,
     )
     name = key.text.strip("'\"")
+    value = setting_names.of_entry(base, value)
     if value.data is not None:
         value = batch_fields.field_of_batch(frame, value, name, e.pos)
         if value.presence is None:
