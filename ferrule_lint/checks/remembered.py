@@ -333,6 +333,7 @@ _WORKED_OUT: dict[str, _Question] = {
     "back end beside": lambda analysis, path: [str(analysis.back_ends.may_shard(path, beside_deepspeed=True))],
     "trained by": training.trained_by,
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
+    "with_wraps": lambda analysis, path: [str(analysis.sharding.is_with_wraps(path))],
     "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],
     "rebound": lambda analysis, path: _of_file(analysis, path, lambda m: sorted(m.declared_global().items())),
     "handling": lambda analysis, path: _of_file(analysis, path, lambda m: analysis.exceptions.handling(m).said()),

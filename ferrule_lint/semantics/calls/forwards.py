@@ -255,8 +255,18 @@ def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
     note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
     own = frame.function is not None and leaves.only(frame.function.body)
-    confidence = Confidence.LOW if own or of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
+    alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
+    confidence = Confidence.LOW if alone else Confidence.MEDIUM
     frame.emit(Event("backward", DP, "", frame.module.path, pos, confidence, True, note))
+
+
+def _is_wrapped_nearby(frame: Frame) -> bool:
+    """Whether some file that works together with this one wraps modules, or one of a class whose method this is."""
+    sharding, names = frame.analysis.sharding, frame.analysis.names
+    classes = names.mro(frame.self_class) if frame.self_class is not None else ()
+    return any(
+        sharding.is_with_wraps(path) for path in dict.fromkeys([frame.module.path, *(c.module.path for c in classes)])
+    )
 
 
 def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:
