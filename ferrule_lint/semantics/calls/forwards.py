@@ -147,6 +147,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         of_one_process(frame.analysis, frame.module)
         or in_inference(frame)
         or not frame.analysis.sharding.is_near(frame.module.path)
+        or _trains_alone(frame)
         or _attends(expr)
         or _past_hooks(func)
         or _BARE.fullmatch(last_name(func)) is not None
@@ -258,6 +259,15 @@ def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
     confidence = Confidence.LOW if alone else Confidence.MEDIUM
     frame.emit(Event("backward", DP, "", frame.module.path, pos, confidence, True, note))
+
+
+def _trains_alone(frame: Frame) -> bool:
+    """Whether a function, no module's own, stands in a file that runs backward passes which nobody shares: what it
+    trains is wrapped nowhere."""
+    return not frame.in_module and frame.module.mentions_any(_BACKWARD) and not _is_wrapped_nearby(frame)
+
+
+_BACKWARD = frozenset({"backward"})
 
 
 def _is_wrapped_nearby(frame: Frame) -> bool:
