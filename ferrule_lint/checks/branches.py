@@ -18,7 +18,7 @@ from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.domain.axes import overlap
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
+from ferrule_lint.semantics.domain.trace import Choice, Loop, Term, Trace, caught_at, choices_and_loops, has_exit
 
 #: an event behind as many calls is a guess
 _MOST_CALLS = 7
@@ -136,20 +136,33 @@ _MOST_SUSPECTS = 6
 
 def _to_blame(root: Trace, found_at: dict[int, _Found], effort: Effort) -> dict[int, _Found]:
     """Without those that make up for each other: `if rank > 0: barrier()` and then `if rank == 0: barrier()` are told
-    apart only because of a third `if` further down, without which they are even."""
-    suspects = [term for term in root if type(term) is Choice and id(term) in found_at]
+    apart only because of a third `if` further down, without which they are even; or because ranks leave there."""
+    suspects = [known.choice for known in found_at.values()]
     if not 2 < len(suspects) <= _MOST_SUSPECTS:
         return found_at
     for suspect in reversed(suspects):
-        if has_exit((suspect,)):
-            continue
-        rest = tuple(term for term in root if term is not suspect)
+        rest = _left_out(root, suspect)
         others = [found_at[id(term)] for term in suspects if term is not suspect]
         even = [o for o in others if difference(rest, o.choice, o.own, o.divergence, o.least, o.surely, effort) is None]
         if len(even) == len(others):
             gone = {id(other.choice) for other in others}
             return {key: found for key, found in found_at.items() if key not in gone}
     return found_at
+
+
+def _left_out(trace: Trace, choice: Choice) -> Trace:
+    """A trace without one of its choices."""
+    out: list[Term] = []
+    for term in trace:
+        if type(term) is Choice and term is not choice:
+            arms = _left_out(term.body, choice), _left_out(term.orelse, choice)
+            changed = arms != (term.body, term.orelse)
+            out.append(term._replace(body=arms[0], orelse=arms[1]) if changed else term)
+        elif type(term) is Loop:
+            out.append(term._replace(body=_left_out(term.body, choice)))
+        elif term is not choice:
+            out.append(term)
+    return tuple(out)
 
 
 def _has_setting(formula: Formula) -> bool:

@@ -68,18 +68,26 @@ class Together:
         return self._taken.find(path, lambda: self._taken_by(path), frozenset())
 
     def _taken_by(self, path: str) -> frozenset[str]:
-        names = self._analysis.names
-        module = names.modules.get(path)
+        module = self._analysis.names.modules.get(path)
         if module is None:
             return frozenset()
-        found: set[str] = set()
+        named = self._named(module)
+        # `from project import models`, and then `models.Wrapped(...)`
+        packages = [m for m in named if m.is_package]
+        given = {m for package in packages for m in self._named(package) if not m.is_package}
+        return frozenset({m.path for m in (*named, *given)} - {path})
+
+    def _named(self, module: ModuleInfo) -> set[ModuleInfo]:
+        """The files in which is defined what the imports of one name."""
+        names = self._analysis.names
+        found: set[ModuleInfo] = set()
         for name in module.bound:
             entity = names.lookup(module, name)
             if isinstance(entity, ModuleInfo):
-                found.add(entity.path)
+                found.add(entity)
             elif isinstance(entity, ClassInfo | FunctionInfo | GlobalName):
-                found.add(entity.module.path)
+                found.add(entity.module)
         for dotted, relative in module.starred:
             starred = names.module_named(dotted, module, relative)
-            found |= {starred.path} if starred is not None else set()
-        return frozenset(found - {path})
+            found |= {starred} if starred is not None else set()
+        return found
