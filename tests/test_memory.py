@@ -189,6 +189,21 @@ def test_the_place_that_shards_a_module_moves(tmp_path: Path) -> None:
     ]
 
 
+SAVES = "def save(trainer, name):\n    if trainer.is_global_zero:\n        trainer.save_checkpoint(name)\n"
+OWN = "class OwnTrainer:\n    def save_checkpoint(self, name):\n        pass\n"
+
+
+@pytest.mark.parametrize("name", ["trainer.py", "new.py"])
+def test_a_class_that_a_receiver_may_belong_to(tmp_path: Path, name: str) -> None:
+    kept = {"pkg/__init__.py": "", "pkg/save.py": SAVES, "pkg/trainer.py": OWN.replace("OwnTrainer", "Other")}
+    root = project(tmp_path, kept)
+    assert len(lint(root).findings) == 1
+    write(root, name, OWN)
+    assert not lint(root).findings
+    write(root, name, OWN.replace("save_", "write_"))
+    assert len(lint(root).findings) == 1
+
+
 @pytest.mark.parametrize(
     ("before", "after", "found"), [("dist.barrier()", "pass", 2), ("return dist.get_rank()", "return 0", 2)]
 )

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.domain.axes import overlap
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import Choice, Trace, caught_at, choices_and_loops, has_exit
+from ferrule_lint.semantics.domain.trace import Choice, Loop, Term, Trace, caught_at, choices_and_loops, has_exit
 
 #: an event behind as many calls is a guess
 _MOST_CALLS = 7
@@ -55,22 +55,11 @@ def check(
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":
             continue
-        divergence = divergence_of(choice.formula)
-        if divergence is None or (divergence.kind in _OF_BATCH and is_version_of_inherited(root, choice, function)):
-            continue
-        if divergence.confidence == Confidence.LOW and divergence.why and divergence.why[0] in trusted:
-            divergence = divergence._replace(confidence=Confidence.MEDIUM)
-        own = {a.key: a for a in atoms(choice.formula) if a.divergence is not None}
-        for least in (Confidence.MEDIUM, Confidence.LOW):
-            surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice.formula))
-            found = difference(root, choice, own, divergence, least, surely, effort)
-            if found is None:
-                continue
-            if not can_run(root, choice):
+        for divergence, own in _by_cause(choice.formula):
+            known = _looked_at(root, choice, divergence, own, function, trusted, effort)
+            if known is not None:
+                found_at[id(choice)] = known
                 break
-            finding = _finding(choice, divergence, found, least, function)
-            found_at[id(choice)] = _Found(choice, finding, found.occurrences, own, divergence, least, surely)
-            break
     found_at = _to_blame(root, found_at, effort)
     for known in found_at.values():
         if any(known.goes_on_in(found_at.get(id(term))) for term in known.choice.orelse):
@@ -79,6 +68,48 @@ def check(
         if key not in seen or known.finding.confidence > seen[key]:
             seen[key] = known.finding.confidence
             yield known.finding
+
+
+def _by_cause(formula: Formula) -> Iterator[tuple[Divergence, dict[str, Atom]]]:
+    """The divergent terms of a test by why ranks differ in them, the surest first: where ranks have one answer to `not
+    os.path.exists(cache) and rank == 0` in its first half, only the second tells them apart. Then all at once."""
+    own = {a.key: a for a in atoms(formula) if a.divergence is not None}
+    kinds = dict.fromkeys(a.divergence.kind for a in own.values() if a.divergence is not None)
+    apart: list[tuple[Divergence, dict[str, Atom]]] = []
+    for kind in kinds if len(kinds) > 1 else ():
+        of_kind = {key: a for key, a in own.items() if a.divergence is not None and a.divergence.kind == kind}
+        joint = divergence_of(Connective("and", tuple(of_kind.values())))
+        assert joint is not None
+        apart.append((joint, of_kind))
+    yield from sorted(apart, key=lambda one: -one[0].confidence)
+    joint = divergence_of(formula)
+    if joint is not None:
+        yield joint.at_most(min([one[0].confidence for one in apart], default=joint.confidence)), own
+
+
+def _looked_at(
+    root: Trace,
+    choice: Choice,
+    divergence: Divergence,
+    own: Mapping[str, Atom],
+    function: str,
+    trusted: Collection[Step],
+    effort: Effort,
+) -> _Found | None:
+    """What a choice makes ranks do that give other answers to these terms of its test."""
+    if divergence.kind in _OF_BATCH and is_version_of_inherited(root, choice, function):
+        return None
+    if divergence.confidence == Confidence.LOW and divergence.why and divergence.why[0] in trusted:
+        divergence = divergence._replace(confidence=Confidence.MEDIUM)
+    for least in (Confidence.MEDIUM, Confidence.LOW):
+        surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice.formula))
+        found = difference(root, choice, own, divergence, least, surely, effort)
+        if found is not None:
+            if not can_run(root, choice):
+                return None
+            finding = _finding(choice, divergence, found, least, function)
+            return _Found(choice, finding, found.occurrences, own, divergence, least, surely)
+    return None
 
 
 class _Found(NamedTuple):
@@ -105,20 +136,33 @@ _MOST_SUSPECTS = 6
 
 def _to_blame(root: Trace, found_at: dict[int, _Found], effort: Effort) -> dict[int, _Found]:
     """Without those that make up for each other: `if rank > 0: barrier()` and then `if rank == 0: barrier()` are told
-    apart only because of a third `if` further down, without which they are even."""
-    suspects = [term for term in root if type(term) is Choice and id(term) in found_at]
+    apart only because of a third `if` further down, without which they are even; or because ranks leave there."""
+    suspects = [known.choice for known in found_at.values()]
     if not 2 < len(suspects) <= _MOST_SUSPECTS:
         return found_at
     for suspect in reversed(suspects):
-        if has_exit((suspect,)):
-            continue
-        rest = tuple(term for term in root if term is not suspect)
+        rest = _left_out(root, suspect)
         others = [found_at[id(term)] for term in suspects if term is not suspect]
         even = [o for o in others if difference(rest, o.choice, o.own, o.divergence, o.least, o.surely, effort) is None]
         if len(even) == len(others):
             gone = {id(other.choice) for other in others}
             return {key: found for key, found in found_at.items() if key not in gone}
     return found_at
+
+
+def _left_out(trace: Trace, choice: Choice) -> Trace:
+    """A trace without one of its choices."""
+    out: list[Term] = []
+    for term in trace:
+        if type(term) is Choice and term is not choice:
+            arms = _left_out(term.body, choice), _left_out(term.orelse, choice)
+            changed = arms != (term.body, term.orelse)
+            out.append(term._replace(body=arms[0], orelse=arms[1]) if changed else term)
+        elif type(term) is Loop:
+            out.append(term._replace(body=_left_out(term.body, choice)))
+        elif term is not choice:
+            out.append(term)
+    return tuple(out)
 
 
 def _has_setting(formula: Formula) -> bool:
@@ -180,6 +224,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         confidence = Confidence.LOW
     if divergence.kind == "host" and all(o.event.op == "forward" and o.event.assumed for o in found.occurrences):
         # two guesses: that processes differ there, and that the module is one of those which the project shards
+        confidence = Confidence.LOW
+    if divergence.kind == "host" and all(o.event.p2p for o in found.occurrences):
+        # who stops, and need not hear the other end of it any more
         confidence = Confidence.LOW
     if divergence.kind == "rank" and _hands_over(found.occurrences):
         # sender and receiver each have their half of what they do together

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.parts import Version, Words, speaks_of
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.calls.receivers import as_variable
+from ferrule_lint.semantics.calls.receivers import as_variable, last_word
 from ferrule_lint.semantics.project import back_ends, signals, training, wrapping_names
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
@@ -100,6 +100,11 @@ OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
     "base": lambda analysis, module, name: [*module.outline.classes, *wrapping_names.renamed(module)],
     "called": lambda analysis, module, name: (
         [cls for cls, _ in module.outline.classes if as_variable(cls) == name] if not is_test(module.path) else []
+    ),
+    "of a kind": lambda analysis, module, word: (
+        [cls for cls, _ in module.outline.classes if last_word(as_variable(cls)) == word]
+        if not is_test(module.path)
+        else []
     ),
     "imports": lambda analysis, module, name: (True, sorted(module.bound.items()), module.starred),
     "renamed": lambda analysis, module, name: wrapping_names.renamed(module),

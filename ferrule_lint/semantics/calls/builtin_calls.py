@@ -206,7 +206,8 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
         return Value(divergence=divergence, deps=value.deps)
     deps = recast(length_deps(value), COUNTED, ITERATED)
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
-    emptiness = value.emptiness or (None if value.container else value.data)
+    local = value.data is not None and not value.container and not value.data.sized
+    emptiness = value.emptiness or (value.data if local else None)
     emptiness = emptiness or parts.nothing_of(frame, arguments.expr.args[0], value)
     deps |= empty_or_not(value)
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)

@@ -147,6 +147,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         of_one_process(frame.analysis, frame.module)
         or in_inference(frame)
         or not frame.analysis.sharding.is_near(frame.module.path)
+        or _trains_alone(frame)
         or _attends(expr)
         or _past_hooks(func)
         or _BARE.fullmatch(last_name(func)) is not None
@@ -255,8 +256,27 @@ def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
     note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
     own = frame.function is not None and leaves.only(frame.function.body)
-    confidence = Confidence.LOW if own or of_one_process(frame.analysis, frame.module) else Confidence.MEDIUM
+    alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
+    confidence = Confidence.LOW if alone else Confidence.MEDIUM
     frame.emit(Event("backward", DP, "", frame.module.path, pos, confidence, True, note))
+
+
+def _trains_alone(frame: Frame) -> bool:
+    """Whether a function, no module's own, stands in a file that runs backward passes which nobody shares: what it
+    trains is wrapped nowhere."""
+    return not frame.in_module and frame.module.mentions_any(_BACKWARD) and not _is_wrapped_nearby(frame)
+
+
+_BACKWARD = frozenset({"backward"})
+
+
+def _is_wrapped_nearby(frame: Frame) -> bool:
+    """Whether some file that works together with this one wraps modules, or one of a class whose method this is."""
+    sharding, names = frame.analysis.sharding, frame.analysis.names
+    classes = names.mro(frame.self_class) if frame.self_class is not None else ()
+    return any(
+        sharding.is_with_wraps(path) for path in dict.fromkeys([frame.module.path, *(c.module.path for c in classes)])
+    )
 
 
 def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:

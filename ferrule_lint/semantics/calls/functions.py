@@ -68,7 +68,7 @@ def call_function(
         best = max(e.confidence for e in summary.events)
         if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
             best = confidence = Confidence.LOW
-        elif frame.path_divergence() is not None and _has_nothing_in_parts(frame, summary):
+        elif (frame.path_divergence() is not None or frame.path_deps()) and _has_nothing_in_parts(frame, summary):
             best = Confidence.LOW
         if (
             info is not None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import told_apart
 from ferrule_lint.semantics.data.records import entries_of
@@ -30,9 +31,11 @@ from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, is_member, rounds_of, worse
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
+from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.gradients import through_calls
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import environment, rank_names
+from ferrule_lint.semantics.sources.setting_names import hold_settings
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -148,11 +151,30 @@ def contexts_of(
             model = analysis.models.call(value.target.dotted)
             if model is not None and model.event is not None:
                 out.append((parameter.name, Value(uniform=True, target=value.target)))
-        elif value.agreed and value.observed is None and value.const is None and parameter.name in function.measures:
+        elif parameter.name in function.measures and _is_agreed(value, call, function, parameter.name):
             out.append((parameter.name, Value(uniform=True, agreed=True)))
         elif parameter.default == f.Const("None") and _is_there(value, parameter.name, function):
             out.append((parameter.name, Value(there=True)))
     return tuple(out)
+
+
+#: calls by which a tensor is made longer
+_FILL = frozenset("cat concat concatenate hstack pad".split())
+
+
+def _is_agreed(value: Value, call: f.Call | None, function: FunctionInfo, name: str) -> bool:
+    """Whether a number that a function compares with a size is one that the ranks agreed on, or a setting, which is
+    meant for all of them, in one that fills up to it (`pad_to_length(x, config.max_length)`)."""
+    if value.observed is not None or value.shape is not None or value.length is not None or call is None:
+        return value.agreed and value.observed is None and value.const is None
+    if value.agreed and value.const is None:
+        return True
+    expr = passed(call, function, function.owner is not None, name)
+    is_number = type(expr) is f.Const and expr.text.isdigit()
+    is_setting = type(expr) is f.Attr and hold_settings(expr.base)
+    return (is_number or is_setting) and any(
+        type(node) is f.Call and last_name(node.func) in _FILL for node in walk(function.body)
+    )
 
 
 def _is_there(value: Value, name: str, function: FunctionInfo) -> bool:
@@ -191,7 +213,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
     if how == EMPTY:
-        nothing = value.emptiness or (None if value.container else value.data)
+        local = value.data is not None and not value.container and not value.data.sized
+        nothing = value.emptiness or (value.data if local else None)
         return None if nothing is None else nothing._replace(empty=True)
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, contained, wor
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
-from ferrule_lint.semantics.sources import environment
+from ferrule_lint.semantics.sources import environment, setting_names
 from ferrule_lint.semantics.walk import aliases, given
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
     receiver = target.receiver
     index = render(arguments.expr.args[0]) if arguments.expr.args else ""
     if receiver.shape is None:
-        emptiness = receiver.emptiness or receiver.data
+        emptiness = receiver.emptiness or (None if _is_sized(receiver) else receiver.data)
         if index:
             emptiness = batch_fields.emptiness_of(emptiness, index)
         # what a caller passes has no items at most in the first dimension: the others are the model's
@@ -48,6 +48,11 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
         return batch_fields.dimension(frame, sizes, index, arguments.expr.pos, render(arguments.expr))
     note = f"`{render(arguments.expr)}` differs"
     return Value(divergence=receiver.shape.then(frame.step("flow", arguments.expr.pos, note)), there=True)
+
+
+def _is_sized(value: Value) -> bool:
+    """Whether all ranks have as much of it, as of what is reduced."""
+    return value.data is not None and value.data.sized
 
 
 def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | None:
@@ -266,6 +271,7 @@ def _put_in(
         reach=reaching(known.reach, added.reach),
         slots=slots,
         shape_deps=known.shape_deps | added.shape_deps,
+        agreed=added.agreed and (known.agreed or known.slots == NOTHING),
     )
     if evened:
         merged = filling.filled_up(merged)
@@ -357,6 +363,7 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         in_order=False,
     )
     name = key.text.strip("'\"")
+    value = setting_names.of_entry(base, value)
     if value.data is not None:
         value = batch_fields.field_of_batch(frame, value, name, e.pos)
         if value.presence is None:

@@ -138,7 +138,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
         return modelled.apply(frame, model, arguments, receiver, Confidence.parse(model.confidence))
     if not receiver.types and receiver.data is None and receiver.shape is None:
         model = frame.models.method(target.name, text)
-        if model is not None:
+        if model is not None and not receivers.has_its_own(frame, model, text):
             return modelled.apply(frame, model, arguments, receiver, _by_convention(model))
     value = methods.method(frame, target, arguments) or filtered.by_method(frame, target.name, arguments, receiver)
     if value is not None:
@@ -229,8 +229,8 @@ def unknown_call(
     )
 
 
-#: calls that make an object of bytes
-_DECODERS = frozenset("BytesIO load loads frombuffer unpackb decode".split())
+#: calls that make an object of bytes, or bytes of numbers
+_DECODERS = frozenset("bytes bytearray memoryview BytesIO load loads frombuffer unpackb decode".split())
 
 
 def _decodes(arguments: Arguments) -> bool:

@@ -19,6 +19,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, T
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
+    from ferrule_lint.models.types import CallModel
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.domain.targets import MethodTarget
@@ -34,6 +35,11 @@ def as_variable(class_name: str) -> str:
     return _WORDS.sub("_", class_name).strip("_").lower()
 
 
+def last_word(variable: str) -> str:
+    """`trainer` of `base_trainer`"""
+    return variable.rpartition("_")[2]
+
+
 class Receivers:
     """Classes by what their instances are called; looked up when first asked."""
 
@@ -41,6 +47,8 @@ class Receivers:
         self._analysis = analysis
         #: what instances are called -> (file, class)
         self._called: dict[str, list[tuple[ModuleInfo, str]]] | None = None
+        #: the last word of that -> (file, class)
+        self._kinds: dict[str, list[tuple[ModuleInfo, str]]] = {}
 
     def named(self, variable: str, method: str) -> tuple[ClassInfo, FunctionInfo] | None:
         """The one class that a variable or attribute is named after, with the method, if it has it and is no module."""
@@ -61,13 +69,23 @@ class Receivers:
 
     def called(self, variable: str) -> Sequence[tuple[ModuleInfo, str]]:
         """The classes after which a variable would be named so, each with its file."""
+        return self._by_name().get(variable, ())
+
+    def of_kind(self, word: str) -> Sequence[tuple[ModuleInfo, str]]:
+        """The classes whose names end in a word, each with its file: `BaseTrainer` for "trainer"."""
+        self._by_name()
+        return self._kinds.get(word, ())
+
+    def _by_name(self) -> dict[str, list[tuple[ModuleInfo, str]]]:
         if self._called is None:
             self._called = {}
             for path, module in self._analysis.names.modules.items():
                 if not is_test(path):
                     for name, _ in module.outline.classes:
-                        self._called.setdefault(as_variable(name), []).append((module, name))
-        return self._called.get(variable, ())
+                        variable = as_variable(name)
+                        self._called.setdefault(variable, []).append((module, name))
+                        self._kinds.setdefault(last_word(variable), []).append((module, name))
+        return self._called
 
 
 def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) -> Value | None:
@@ -85,6 +103,33 @@ def call(frame: Frame, target: MethodTarget, arguments: Arguments, text: str) ->
         frame, method, receiver._replace(types=frozenset({info})), arguments.positional, arguments.keywords,
         arguments.expr.pos, call=arguments.expr, confidence=Confidence.MEDIUM if surely else Confidence.LOW,
     )  # fmt: skip
+
+
+def has_its_own(frame: Frame, model: CallModel, text: str) -> bool:
+    """Whether the project has a class of its own to which such a receiver belongs as well as to the library's: a
+    `Trainer` with a `save_checkpoint`, that is none of the library's, in a file that does not import the library."""
+    library = model.library.partition(".")[0]
+    if not model.hidden or not model.receiver or _imports(frame, library):
+        return False
+    word = last_word(text.strip("_").lower())
+    names = frame.analysis.names
+    names.reads.ask("of a kind", word)
+    names.reads.ask("method", model.name)
+    for module, name in frame.analysis.receivers.of_kind(word):
+        if model.name not in module.outline.methods:
+            continue
+        for info in module.classes.values():
+            if info.name == name and model.name in info.methods:
+                bases = names.external_bases(info)
+                if not any(frame.models.canonical(f"{base}.").partition(".")[0] == library for base in bases):
+                    return True
+    return False
+
+
+def _imports(frame: Frame, library: str) -> bool:
+    """Whether a file imports a library, or a part of it."""
+    imported = [i.module for i in frame.module.outline.imports if not i.level]
+    return any(frame.models.canonical(f"{name}.").partition(".")[0] == library for name in imported)
 
 
 def only_method(frame: Frame, name: str) -> FunctionInfo | None:

@@ -27,7 +27,7 @@ _IN_PARTS = re.compile(r"FSDP(Module)?|FullyShardedDataParallel|D(istributed)?Te
 _TELLS = re.compile(r"_?(is|has|uses?)_(a_)?(fsdp\d?|dtensors?|sharded)(_(model|module|tensor|param|wrapped))?")
 #: who speaks of these may have something in parts
 _SPEAKS = re.compile(
-    r"fsdp|fully_?shard|d_?tensor|shard_?tensor|distribute_|deep_?speed|parallelize_|device_?mesh", re.I
+    r"DTensor|(?i:fsdp|fully_?shard|(?<![a-z])d_?tensor|shard_?tensor|distribute_|deep_?speed|parallelize_|device_?mesh)"
 )
 _DEEPEST = 4
 _FALSE, _TEXT = f.Const("False"), ("'DTensor'", '"DTensor"')

@@ -57,6 +57,8 @@ class Divergence(NamedTuple):
     empty: bool = False
     #: the group whose places these are, by its text, where its axes cannot be told
     group: str = ""
+    #: of a tensor whose size is the same on all ranks, as what is reduced has to be
+    sized: bool = False
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of
@@ -162,3 +163,21 @@ def over_returns(values: list[Value], returns: list[tuple[Value, tuple[Formula, 
         reach = met(formula or TRUE, value, last._replace(reach=reach))
         last = value
     return reach
+
+
+def without_nothing(frame: Frame, value: Value) -> Value:
+    """What is there and not None: what it reaches on some ranks only, because others have left it None (`loss = None`,
+    and no sample that counts), it reaches on all that get here."""
+    if value.reach is None or not value.reach.partly or frame.function is None:
+        return value
+    empty = {s.line for s in statements(frame.function.body) if type(s) is f.Assign and s.value == _NONE}
+    given = frozenset(p for p in value.reach.partly if p.at is not None and p.at[0] in empty)
+    if not given:
+        return value
+    met_again = {(p.output, p.divergence) for p in given}  # in another round, say
+    partly = frozenset(p for p in value.reach.partly if (p.output, p.divergence) not in met_again) or NOTHING
+    outputs = value.reach.outputs | {p.output for p in given}
+    return value._replace(reach=value.reach._replace(outputs=outputs, partly=partly))
+
+
+_NONE = f.Const("None")

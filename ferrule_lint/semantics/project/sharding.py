@@ -21,6 +21,7 @@ from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.gathering import Gathering
 from ferrule_lint.semantics.project.programs import can_be_started
 from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.together import Together
 from ferrule_lint.semantics.project.wrapped import WrapSite, nearest
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Sharding:
         self._gathering = False
         #: the files that can have to do with either, by the question
         self._near: Memo[str, nearness.Nearness] = Memo(analysis.names.reads)
+        self._together = Together(analysis)
         #: which modules have buffers
         self._buffers = Buffers(analysis)
         #: whether classes have no parameters, once they have been asked for
@@ -152,6 +154,17 @@ class Sharding:
         """Whether a module of this file may be the one of unknown class that is sharded, or shards parts of its own."""
         own = any(site.path == path for site in self.gather().own_parts.values())
         return own or self._is_near_to(path, "near")
+
+    def is_with_wraps(self, path: str) -> bool:
+        """Whether what is made in this file is wrapped there, in a file that it takes something from, or by one that
+        takes something from both."""
+        if self._setting != "auto":
+            return True
+        self.gather()
+        if self._gathering:
+            return True  # asked for while the evidence is being gathered
+        with self._analysis.names.reads.answering("with_wraps", path):
+            return self._together.is_with(path, self.gather().wraps_in)
 
     def is_near_wraps(self, path: str) -> bool:
         """Whether what runs in this file can be a module that any file wraps, of a class that is known or is not: of a

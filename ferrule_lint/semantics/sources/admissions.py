@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _OPERATIONS = frozenset("all_reduce reduce all_gather all_gather_object gather gather_object".split())
+#: those that need as many items on each rank: only what they are differs
+_ITEM_BY_ITEM = frozenset({"all_reduce", "reduce"})
 #: calls and methods that hand on the content of what they are given, or a function of it
 SAME = frozenset(
     "tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int pow square".split()
@@ -110,6 +112,7 @@ def _admitted(frame: Frame, name: str, value: Value) -> Value:
         return value
     note = f"`{name}` goes into `{admission.op}` there, so it differs between ranks before"
     data = frame.source(DP, "data", admission.pos, note, Confidence.MEDIUM)
+    data = data._replace(sized=admission.op in _ITEM_BY_ITEM)
     return value._replace(data=data, length=data if admission.op.endswith("_object") else None)
 
 

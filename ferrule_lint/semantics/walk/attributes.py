@@ -252,7 +252,7 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
     if e.attr == "shape":
         return Value(
             target=method,
-            emptiness=base.data,
+            emptiness=None if base.data.sized else base.data,
             shape=base.shape,
             uneven_last=base.uneven_last,
             external=batch_fields.SIZE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ferrule_lint.facts import types as f
@@ -20,7 +21,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, position,
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
-from ferrule_lint.semantics.walk import kept_tests, left_early
+from ferrule_lint.semantics.walk import handed_nothing, kept_tests, left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -173,7 +174,7 @@ def with_block(frame: Frame, s: f.With) -> None:
                 entered = frame.analysis.call_function(frame, enter, value, (), {}, pos)
                 entered = entered if entered.types else value
             if leave is not None:
-                exits.append(lambda leave=leave, value=value, pos=pos: _leave(frame, leave, value, pos))  # type: ignore[misc]
+                exits.append(partial(_leave, frame, leave, value, pos, s, target))
         if target is not None:
             bind(frame, target, entered._replace(const=None))
     if exits:
@@ -257,5 +258,8 @@ def _dunder(frame: Frame, info: Any, names: tuple[str, ...]) -> Any:
     return next((m for m in (frame.analysis.names.method(info, n) for n in names) if m is not None), None)
 
 
-def _leave(frame: Frame, method: Any, value: Value, pos: f.Pos) -> None:
-    frame.analysis.call_function(frame, method, value, (UNIFORM, UNIFORM, UNIFORM), {}, pos)
+def _leave(frame: Frame, method: Any, value: Value, pos: f.Pos, s: f.With, target: f.Expr | None) -> None:
+    with frame.recording() as terms:
+        frame.analysis.call_function(frame, method, value, (UNIFORM, UNIFORM, UNIFORM), {}, pos)
+    if not terms or frame.light or not handed_nothing.goes_over_nothing(frame, s, target, method, tuple(terms)):
+        frame.terms.extend(terms)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, negate
-from ferrule_lint.semantics.domain.trace import Choice, Exit, Term, ends, has_exit
-from ferrule_lint.semantics.walk import left_early, unreachable
+from ferrule_lint.semantics.domain.trace import Choice, Exit, Term, ends, has_exit, weakened
+from ferrule_lint.semantics.walk import first_use, left_early, unreachable
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -13,13 +13,16 @@ def execute(frame: Frame, body: f.Body) -> None:
     """Run a body: an early exit under a condition makes what follows conditional, which the trace's exits express."""
     guards: list[tuple[Formula, int]] = []
     breaks = 0
-    for statement in body:
+    made = None
+    for place, statement in enumerate(body):
         frame.line = statement.line
         before = len(frame.terms)
         frame.executors[type(statement)](frame, statement)
         if unreachable.rest_of_block(frame, statement, before):
             break
         if type(statement) is f.If and len(frame.terms) > before:
+            if made is None and first_use.is_made_after(frame, statement, body[place + 1 :]):
+                made = len(frame.terms)
             guard = _exit_guard(frame.terms[-1])
             if guard is not None:
                 frame.conditions.append(guard)
@@ -27,6 +30,8 @@ def execute(frame: Frame, body: f.Body) -> None:
                 if frame.loops and _breaks(frame.terms[-1]):
                     frame.loops[-1].left.append(guard)
                     breaks += 1
+    if made is not None:
+        frame.terms[made:] = weakened(tuple(frame.terms[made:]))
     if guards:
         _leaves_behind(frame, guards)
         del frame.conditions[-len(guards) :]

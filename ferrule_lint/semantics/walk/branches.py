@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data.layout import conflict
@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.project import options
-from ferrule_lint.semantics.walk import counters, left_early
+from ferrule_lint.semantics.walk import counters, first_use, left_early
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
@@ -76,7 +76,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     pos = position(written) or (s.line, s.column, s.line, s.column)
     if stage_values.is_stage_test(formula):
         frame.stage_tests.add(pos[:2])
-    if body and _made_on_first_use(frame, s):
+    if body and first_use.makes(frame, s):
         body = weakened(body)
     if body and _is_way_by_name(frame, s.test):
         body = weakened(body, lambda event: True)
@@ -158,12 +158,6 @@ def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace)
             return
 
 
-def _made_on_first_use(frame: Frame, s: f.If) -> bool:
-    """`if self._cache is None: self._cache = make()`: who comes first makes it, and that is mostly somebody else."""
-    tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
-    return any(_is_first_use(frame, test, s.body) for test in tests)
-
-
 def _is_way_by_name(frame: Frame, test: f.Expr) -> bool:
     """`if kwargs.get("cache") == "paged"`: another way to do it for those who ask for it by name. Who calls the
     function mostly does not, and what passes its own `**kwargs` on cannot be told to."""
@@ -205,21 +199,6 @@ def _is_default(frame: Frame, s: f.If) -> bool:
     if place not in parameters or type(s.test) is not f.Compare or s.test.rights != (f.Const("None"),):
         return False
     return s.test.ops == ("is",) and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in s.body)
-
-
-def _is_first_use(frame: Frame, test: f.Expr, body: f.Body) -> bool:
-    if type(test) is f.Not:
-        place = place_name(test.operand)
-    elif type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
-        place = place_name(test.left)
-    else:
-        return False
-    kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in _function_body(frame))
-    return kept and any(type(x) is f.Assign and place in map(place_name, x.targets) for x in statements(body))
-
-
-def _function_body(frame: Frame) -> f.Body:
-    return frame.function.body if frame.function is not None else ()
 
 
 def _padded_in_both(formula: Formula, before: Env, a: Env, b: Env) -> None:

@@ -13,7 +13,7 @@ from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import of_operator, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, NO_DEPS, PRESENT, recast
+from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, NO_DEPS, PRESENT, recast
 from ferrule_lint.semantics.domain.joins import computed
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.reach import DETACHED
@@ -162,6 +162,9 @@ def _op(frame: Frame, e: f.Op) -> Value:
         value = value._replace(length=None, shape=None, divergence=None)
     if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
+    if e.kind == "Mod" and any(how == EMPTY for _, how in value.deps):
+        # that `len(x) % n` is zero says nothing of whether there is anything
+        value = value._replace(deps=frozenset([d for d in value.deps if d[1] != EMPTY]) or NO_DEPS)
     if e.kind == "FloorDiv":
         value = blocks.numbered(frame, e, value)
     if e.kind in _LOGICAL and any(v.boolean for v in values):

@@ -21,7 +21,16 @@ from ferrule_lint.semantics.domain.lattice import Value, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Exit, Loop, Trace, choices_and_loops, has_exit, without_last
 from ferrule_lint.semantics.gradients import meeting
-from ferrule_lint.semantics.walk import by_hand, counters, divisible, kept_tests, left_early, same_modules, settings
+from ferrule_lint.semantics.walk import (
+    by_hand,
+    counters,
+    divisible,
+    first_round,
+    kept_tests,
+    left_early,
+    same_modules,
+    settings,
+)
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, is_numbered, loop_term
 from ferrule_lint.semantics.walk.body import execute
@@ -55,6 +64,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
+    body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)

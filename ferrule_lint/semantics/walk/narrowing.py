@@ -11,6 +11,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.hierarchy import says_nothing
 from ferrule_lint.semantics.sources import first_rank
@@ -34,7 +35,8 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
             of_some = value.presence is not None and value.presence.kind == "rank"
             absent = value.absent or (SOMEWHERE if of_some else None)
             types = value.of_some if _is_of_one_setting(value) else value.types
-            changed[place] = (value, value._replace(there=True, presence=None, absent=absent, types=types))
+            there = value._replace(there=True, presence=None, absent=absent, types=types)
+            changed[place] = (value, meeting.without_nothing(frame, there))
             frame.env[place] = changed[place][1]
     for expr in _tested(test, outcome):
         place = place_name(expr)

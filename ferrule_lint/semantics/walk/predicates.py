@@ -214,6 +214,8 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
                 return False
     if b.const == "None" and a.there and op in ("is", "is not", "==", "!="):
         return op in ("is not", "!=")
+    if _is_function(a) and b.const is not None and op in ("==", "!=") and _WRITTEN.match(b.const):
+        return op == "!="  # `evaluate == "train"`, where a parameter was meant: no function is a text
     if a.const is None or b.const is None or a.divergence or b.divergence or a.deps or b.deps:
         if b.const == "None" and op in ("is", "is not", "==", "!=") and a.const not in (None, "None"):
             return op in ("is not", "!=")
@@ -230,6 +232,12 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
     if op in ("!=", "is not"):
         return a.const != b.const
     return None
+
+
+def _is_function(value: Value) -> bool:
+    """Whether this is surely a function of the project."""
+    surely = value.presence is None and value.divergence is None and not value.deps
+    return surely and type(value.target) is FunctionTarget
 
 
 def _known_member(a: Value, op: str, right: f.Expr) -> bool | None:

@@ -10,7 +10,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.sources import admissions, environment, field_names
+from ferrule_lint.semantics.sources import admissions, environment, field_names, setting_names
 from ferrule_lint.semantics.walk import given
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
@@ -85,6 +85,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     if base.reach is not None and type(e.index) is f.Const:
         value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
     if key:
+        value = setting_names.of_entry(e.base, value)
         value = field_names.of_field(frame, e, base, key, value)
         value = admissions.of_entry(frame, e, value) if base.data is None else value
     if base.data is not None:

@@ -1,0 +1,77 @@
+"""What is made on first use: `if self._cache is None: self._cache = make()`, `if not self.prepared: self.prepare()`.
+
+Who comes first makes it, and that is mostly somebody else: what making it takes is a guess for whoever asks for it. So
+is what follows `if hasattr(self, "_cache"): return`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.walk.frame import Frame
+
+_NONE = f.Const("None")
+#: names of flags that say of something that it is there, and not that it is over
+_MADE = re.compile(
+    r"(prepared|initiali[sz]ed|inited|setup|set_up|built|loaded|wrapped|created|compiled|configured|ready)$"
+)
+
+
+def makes(frame: Frame, s: f.If) -> bool:
+    """Whether the body of an `if` makes what its test misses."""
+    tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
+    return any((place := _missed(test)) and _is_made(frame, place, s.body) for test in tests)
+
+
+def is_made_after(frame: Frame, s: f.Stmt, rest: f.Body) -> bool:
+    """Whether what follows an `if` in its block makes what the `if` has looked for, which leaves where it is there."""
+    if type(s) is not f.If or s.orelse or len(s.body) != 1 or type(s.body[0]) is not f.Return:
+        return False
+    place = _missed(f.Not(s.test))
+    if not place or (place_name(s.test) == place and _MADE.search(place) is None):
+        return False
+    return _is_made(frame, place, rest)
+
+
+def _missed(test: f.Expr) -> str:
+    """The place that has nothing yet where a test holds: `not x`, `x is None`, `not hasattr(self, "x")`; or ""."""
+    if type(test) is f.Compare and test.rights == (_NONE,):
+        return place_name(test.left) if test.ops == ("is",) else ""
+    if type(test) is not f.Not:
+        return ""
+    asked = test.operand
+    if type(asked) is f.Compare and asked.rights == (_NONE,):
+        return place_name(asked.left) if asked.ops == ("is not",) else ""
+    if type(asked) is f.Call and last_name(asked.func) == "hasattr" and len(asked.args) == 2:
+        owner, name = place_name(asked.args[0]), asked.args[1]
+        return f"{owner}.{name.text[1:-1]}" if owner and type(name) is f.Const else ""
+    return place_name(asked)
+
+
+def _is_made(frame: Frame, place: str, body: f.Body) -> bool:
+    """Whether a block sets a place that outlives the function, or has a method of the instance set it."""
+    declared = frame.function.body if frame.function is not None else ()
+    kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in declared)
+    return kept and (_sets(body, place) or _sets_by_method(frame, place, body))
+
+
+def _sets(body: f.Body, place: str) -> bool:
+    return any(type(x) is f.Assign and place in map(place_name, x.targets) for x in statements(body))
+
+
+def _sets_by_method(frame: Frame, place: str, body: f.Body) -> bool:
+    """Whether a block runs a method of the instance that sets an attribute: `self.prepare()` for `self.prepared`."""
+    owner, _, name = place.rpartition(".")
+    if frame.self_class is None or not owner or owner != frame.self_name:
+        return False
+    for s in body:
+        call = s.value if type(s) is f.ExprStmt else None
+        if type(call) is f.Call and type(call.func) is f.Attr and place_name(call.func.base) == owner:
+            method = frame.analysis.names.method(frame.self_class, call.func.attr)
+            own = method.parameters[0].name if method is not None and method.parameters else ""
+            if method is not None and own and _sets(method.body, f"{own}.{name}"):
+                return True
+    return False
