@@ -76,8 +76,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
     pos = position(written) or (s.line, s.column, s.line, s.column)
     if stage_values.is_stage_test(formula):
         frame.stage_tests.add(pos[:2])
-    if body and first_use.makes(frame, s):
-        body = weakened(body)
+    if body:
+        body = first_use.as_guesses(frame, s, body)
     if body and _is_way_by_name(frame, s.test):
         body = weakened(body, lambda event: True)
     if body and _is_default(frame, s):

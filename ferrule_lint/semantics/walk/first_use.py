@@ -10,7 +10,9 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.divergence.compare import GROUP_CREATION
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.trace import Trace, weakened
 from ferrule_lint.semantics.walk.frame import Frame
 
 _NONE = f.Const("None")
@@ -20,10 +22,18 @@ _MADE = re.compile(
 )
 
 
-def makes(frame: Frame, s: f.If) -> bool:
-    """Whether the body of an `if` makes what its test misses."""
+def as_guesses(frame: Frame, s: f.If, body: Trace) -> Trace:
+    """What the body of an `if` issues, as guesses where it makes what the test misses.
+
+    A group that is made for its own sake is none: whoever asks for one may well be the first. One that is made on the
+    way to something else has mostly been made by then.
+    """
     tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
-    return any((place := _missed(test)) and _is_made(frame, place, s.body) for test in tests)
+    made = next((place for test in tests if (place := _missed(test)) and _is_made(frame, place, s.body)), "")
+    if not made:
+        return body
+    for_groups = frame.models.convention("group", made.rpartition(".")[2]) is not None
+    return weakened(body, lambda e: e.op not in GROUP_CREATION or not (for_groups or e in body))
 
 
 def is_made_after(frame: Frame, s: f.Stmt, rest: f.Body) -> bool:
@@ -63,13 +73,18 @@ def _sets(body: f.Body, place: str) -> bool:
 
 
 def _sets_by_method(frame: Frame, place: str, body: f.Body) -> bool:
-    """Whether a block runs a method of the instance that sets an attribute: `self.prepare()` for `self.prepared`."""
+    """Whether a block runs a method of the instance that sets an attribute: `self.prepare()` for `self.prepared`,
+    `self.configure(name=name)` for `self.config.name`."""
     owner, _, name = place.rpartition(".")
-    if frame.self_class is None or not owner or owner != frame.self_name:
+    if frame.self_class is None or not owner or place.partition(".")[0] != frame.self_name:
         return False
     for s in body:
         call = s.value if type(s) is f.ExprStmt else None
-        if type(call) is f.Call and type(call.func) is f.Attr and place_name(call.func.base) == owner:
+        if type(call) is not f.Call or type(call.func) is not f.Attr or place_name(call.func.base) != frame.self_name:
+            continue
+        if any(keyword == name for keyword, _ in call.keywords):
+            return True
+        if owner == frame.self_name:
             method = frame.analysis.names.method(frame.self_class, call.func.attr)
             own = method.parameters[0].name if method is not None and method.parameters else ""
             if method is not None and own and _sets(method.body, f"{own}.{name}"):
