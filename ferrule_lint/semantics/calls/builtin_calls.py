@@ -221,6 +221,8 @@ def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
         return None
     with frame.recording():
         result = frame.analysis.call_function(frame, method, value, (), {}, pos)
+    if result.divergence is None and result.length is not None:
+        return Value(divergence=result.length)  # as many as what it is built around
     return result if result.divergence is not None else None
 
 

@@ -326,7 +326,9 @@ def _through(argument: Value, how: str) -> Value:
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == CONTAINED:
-        return contained(argument)._replace(unordered=None, shape=None, padded=None)
+        return contained(argument)._replace(
+            unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, emptiness=None
+        )
     if how == FLOWS:
         return argument.plain()
     if how == SIZED:
