@@ -161,6 +161,7 @@ _JOIN: dict[str, _Join] = {
     "layout": _same_or(None),
     "absent": _same_or(None),
     "of_some": _union,
+    "apart": _either,
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)
 _ALL = range(len(_JOINS))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import layout
+from ferrule_lint.semantics.data import layout, sorts
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
@@ -25,6 +25,13 @@ def merge_arms(formula: Formula, a: Value, b: Value, before: Value | None = None
     `before`: what it held in front of the test."""
     if a is b:
         return a
+    merged, divergence = _merged(formula, a, b, before), divergence_of(formula)
+    if divergence is not None and (parted := sorts.apart(a, b, divergence)) is not None:
+        return merged._replace(apart=parted)
+    return merged
+
+
+def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value:
     a, b = with_outcome(a, implied(formula, True)), with_outcome(b, implied(formula, False))
     joined = join2(a, b)
     if a.reach is not None or b.reach is not None:

@@ -58,6 +58,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         given=(),
         multiple=False,
         layout=None,
+        apart=None,
         types=base.element_types,
         element_types=NOTHING,
         items=None,
