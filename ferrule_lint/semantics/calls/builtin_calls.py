@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import filtered
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters, grouping, iteration, sorts
+from ferrule_lint.semantics.data import filters, grouping, iteration, picked, sorts
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -206,7 +206,9 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
     emptiness = value.emptiness or (None if value.container else value.data)
     emptiness = emptiness or parts.nothing_of(frame, arguments.expr.args[0], value)
-    deps |= empty_or_not(value)
+    own, picked_by = picked.emptiness(frame, arguments.expr.args[0], arguments.expr.pos)
+    emptiness = emptiness or own
+    deps |= empty_or_not(value) | picked_by
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)
 
 

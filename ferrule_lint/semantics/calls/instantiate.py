@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import told_apart
+from ferrule_lint.semantics.data import picked
 from ferrule_lint.semantics.data.records import entries_of
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import (
@@ -20,9 +21,11 @@ from ferrule_lint.semantics.domain.dependences import (
     NO_DEPS,
     NOTHING,
     OBSERVED,
+    PICKED,
     PRESENT,
     SELECTS,
     SIZED,
+    only,
     recast,
     root_of,
 )
@@ -193,6 +196,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how == EMPTY:
         nothing = value.emptiness or (None if value.container else value.data)
         return None if nothing is None else nothing._replace(empty=True)
+    if how == PICKED:
+        return picked.through(value)
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
@@ -331,6 +336,8 @@ def _through(argument: Value, how: str) -> Value:
         )
     if how == FLOWS:
         return argument.plain()
+    if how == PICKED:
+        return Value(emptiness=picked.through(argument), deps=only(argument.deps, PICKED, FLOWS))
     if how == SIZED:
         deps = recast(argument.deps, SIZED, FLOWS)
         return argument.plain()._replace(shape=None, padded=None, length=None, deps=deps)

@@ -15,6 +15,8 @@ SIZED = "sized"
 EMPTY = "empty"
 #: it may be a mask or positions by which items are selected
 SELECTS = "selects"
+#: an entry of something is picked by it: whether it has any items
+PICKED = "picked"
 Deps = frozenset[tuple[str, str]]
 #: Python makes a new empty set each time it is asked for one; with one for all, most facets are the same object
 NOTHING: frozenset[Any] = frozenset()

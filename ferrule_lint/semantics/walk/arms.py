@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import layout, sorts
+from ferrule_lint.semantics.data import layout, picked, sorts
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
@@ -49,7 +49,7 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
             filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is not None:
-        joined = _made_apart(joined, a, b, formula, divergence)
+        joined = picked.of_arms(_made_apart(joined, a, b, formula, divergence), a, b, divergence)
         if a.target != b.target and {type(a.target), type(b.target)} <= _FUNCTIONS:
             apart = worse(joined.divergence, divergence)
             return joined._replace(uniform=False, divergence=apart, target=SeveralTarget((a, b)))

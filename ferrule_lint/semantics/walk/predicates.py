@@ -12,7 +12,7 @@ from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optiona
 from ferrule_lint.semantics.data.iteration import asks_for_last_round
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, NO_DEPS, NOTHING, PRESENT
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, NO_DEPS, NOTHING, PICKED, PRESENT
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -369,8 +369,8 @@ def _is_text(expr: f.Expr) -> bool:
 
 def _of_any_size(value: Value) -> Value:
     """A size that is not compared with zero: that it may be zero somewhere does not matter."""
-    if any(how == EMPTY for _, how in value.deps):
-        return value._replace(deps=frozenset(d for d in value.deps if d[1] != EMPTY))
+    if any(how in (EMPTY, PICKED) for _, how in value.deps):
+        return value._replace(deps=frozenset(d for d in value.deps if d[1] not in (EMPTY, PICKED)))
     return value
 
 

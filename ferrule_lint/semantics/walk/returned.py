@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import sorts
+from ferrule_lint.semantics.data import picked, sorts
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
@@ -67,6 +67,7 @@ def apart(returned: Returned, result: Value) -> Value:
         return result
     if (parted := sorts.of_returns(returned)) is not None:
         result = result._replace(apart=parted)
+    result = picked.of_returns(returned, result)
     if len({v.const for v, _ in returned}) > 1:
         result = _constants(returned, result)
     elif result.items is not None:
