@@ -381,7 +381,7 @@ def serialised(frame: Frame, arguments: Arguments) -> Value:
 def _isinstance(frame: Frame, arguments: Arguments) -> Value:
     """`isinstance(x, C)`: None is an instance of nothing else than its own class and `object`."""
     asked, expr = arguments.positional[:1], arguments.expr
-    if (parted := sorts.asked(frame, arguments) or sorts.is_there(frame, arguments)) is not None:
+    if (parted := sorts.asked(frame, arguments)) is not None:
         return Value(divergence=parted)
     nothing = asked and asked[0].const == "None" and not (asked[0].divergence or asked[0].presence or asked[0].deps)
     if not nothing or len(expr.args) != 2:

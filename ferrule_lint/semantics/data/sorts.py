@@ -67,8 +67,8 @@ def apart(a: Value, b: Value, divergence: Divergence) -> Apart | None:
     one, other = sort_of(a), sort_of(b)
     if not one:
         one, other = other, one
-    if not one or one == other or NOTHING in (one, other):
-        return None  # what is there on some ranks only is told apart by its presence
+    if not one or one == other:
+        return None
     return Apart(one, other, divergence)
 
 
@@ -84,9 +84,10 @@ def of_returns(returned: Sequence[tuple[Value, tuple[Formula, ...]]]) -> Apart |
 
 def asked(frame: Frame, arguments: Arguments) -> Divergence | None:
     """Why `isinstance(x, C)`, `torch.is_tensor(x)` or `hasattr(x, "logits")` says another thing on some ranks."""
-    parted = arguments.positional[0].apart if arguments.positional else None
+    value = arguments.positional[0] if arguments.positional else None
+    parted = value.apart if value is not None else None
     names = _named(arguments) if parted is not None else None
-    if parted is None or names is None:
+    if value is None or parted is None or names is None or (value.there and NOTHING in parted[:2]):
         return None
     one, other = _is_one(parted.one, names), _is_one(parted.other, names)
     if one is other:
@@ -96,18 +97,6 @@ def asked(frame: Frame, arguments: Arguments) -> Divergence | None:
     note = f"what `{text}` is differs between ranks: some have made {_WORDS[parted.one]}"
     found = parted.divergence.then(frame.step("flow", arguments.expr.pos, note))
     return found.at_most(Confidence.MEDIUM if surely else Confidence.LOW)
-
-
-def is_there(frame: Frame, arguments: Arguments) -> Divergence | None:
-    """Why something is an instance of a class on some ranks only: the others have nothing. An optional input that is
-    missing (a list of images, or one) is told apart by its callers."""
-    presence = arguments.positional[0].presence if arguments.positional else None
-    if presence is None or presence.kind == "structure" or len(arguments.expr.args) != 2:
-        return None
-    if OF_NOTHING.search(render(arguments.expr.args[1])):
-        return None
-    note = f"`{render(arguments.expr.args[0])}` is nothing on some ranks"
-    return presence.then(frame.step("flow", arguments.expr.pos, note))
 
 
 def _named(arguments: Arguments) -> list[str] | None:
@@ -133,6 +122,8 @@ def _is_one(sort: str, names: list[str]) -> bool | None:
     """Whether something of a sort is an instance of one of several classes; None: nothing tells."""
     if not sort or not _WIDE.isdisjoint(names):
         return None
+    if sort == NOTHING:
+        return "NoneType" in names
     if any(_CLASSES.get(name) == sort for name in names):
         return True
     return None if sort == ITEMS and not _OF_ITEMS.isdisjoint(names) else False
