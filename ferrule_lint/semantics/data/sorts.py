@@ -82,12 +82,16 @@ def of_returns(returned: Sequence[tuple[Value, tuple[Formula, ...]]]) -> Apart |
     return None
 
 
+def where_there(parted: Apart | None) -> Apart | None:
+    """What is left of a difference in arms where it has been asked for None."""
+    return None if parted is None or NOTHING in parted[:2] else parted
+
+
 def asked(frame: Frame, arguments: Arguments) -> Divergence | None:
     """Why `isinstance(x, C)`, `torch.is_tensor(x)` or `hasattr(x, "logits")` says another thing on some ranks."""
-    value = arguments.positional[0] if arguments.positional else None
-    parted = value.apart if value is not None else None
+    parted = arguments.positional[0].apart if arguments.positional else None
     names = _named(arguments) if parted is not None else None
-    if value is None or parted is None or names is None or (value.there and NOTHING in parted[:2]):
+    if parted is None or names is None:
         return None
     one, other = _is_one(parted.one, names), _is_one(parted.other, names)
     if one is other:
