@@ -243,6 +243,8 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                 )
                 shape = worse(value.shape, divergence_through(argument, how))
                 value = value._replace(shape=shape, shape_deps=value.shape_deps | passed)
+    if result.presence_deps:
+        value = _there_on_some(frame, value, summary, bound, pos)
     if not (result.deps or result.length_deps or value.divergence or value.length):
         return value
     step = frame.step("call", pos, f"returned by `{summary.display}`")
@@ -284,6 +286,25 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
         value = value._replace(divergence=divergence)
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
+    return value
+
+
+def _there_on_some(frame: Frame, value: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    """What a function hands back where its parameters say so, and None where they do not."""
+    own = {p.name for p in summary.function.parameters} if summary.function else set()
+    asked, value = value.presence_deps, value._replace(presence_deps=NO_DEPS)
+    for name, how in sorted(asked):
+        argument = bound.get(name)
+        if root_of(name) not in own:
+            value = value._replace(presence_deps=value.presence_deps | {(name, how)})
+        if argument is None:
+            continue
+        found = divergence_through(argument, how)
+        if found is not None and found.kind != "structure":
+            told = found.then(frame.step("call", pos, f"`{summary.display}` returns None for some"))
+            value = value._replace(presence=worse(value.presence, told), uniform=False)
+        passed = frozenset([(p, how) for p, known in argument.deps if known in (FLOWS, ITEM)])
+        value = value._replace(presence_deps=value.presence_deps | passed)
     return value
 
 

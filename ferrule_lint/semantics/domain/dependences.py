@@ -34,6 +34,15 @@ def recast(deps: Deps, how: str, *whence: str) -> Deps:
     return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
 
 
+#: by these a test asks for more than whether something was passed
+_READ = frozenset({FLOWS, OBSERVED, EMPTY, ITERATED, COUNTED, PICKED})
+
+
+def read(deps: Deps) -> Deps:
+    """Those by which something is read: an optional input that is handed on, or left out, is its caller's choice."""
+    return frozenset([d for d in deps if d[1] in _READ]) or NO_DEPS
+
+
 @lru_cache(maxsize=8192)
 def only(deps: Deps, how: str, *whence: str) -> Deps:
     """Those of the kinds `whence` alone, as dependences of the kind `how`."""

@@ -151,6 +151,8 @@ class Value(NamedTuple):
     of_some: frozenset[ClassInfo] = NOTHING
     #: what sort of thing it is differs: a tensor made by hand on some ranks, what a call hands back on others
     apart: Apart | None = None
+    #: parameters that decide whether it is there, by how they are asked: `if rows.max() < 0: return None`
+    presence_deps: Deps = NO_DEPS
 
     @property
     def observed(self) -> Divergence | None:

@@ -9,7 +9,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import layout, picked, sorts
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, read, recast
 from ferrule_lint.semantics.domain.joins import join2, settled
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget
@@ -81,6 +81,8 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
     if joined.divergence is not None and (a.uniform or b.uniform):
         joined = joined._replace(divergence=joined.divergence._replace(partial=True))
     if deps and a != b:
+        if differ and "None" in (a.const, b.const):
+            joined = joined._replace(presence_deps=joined.presence_deps | read(deps))
         return joined._replace(uniform=False, deps=joined.deps | deps)
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined

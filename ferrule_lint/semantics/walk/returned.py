@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import picked, sorts
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
-from ferrule_lint.semantics.domain.dependences import NO_DEPS, root_of
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import Value, worse
 
@@ -115,6 +115,8 @@ def _constants(returned: Returned, result: Value) -> Value:
                     result = result._replace(uniform=False, divergence=differ, presence=presence)
             elif atom.deps and value.const is not None:
                 result = result._replace(uniform=False, deps=result.deps | atom.deps)
+                if value.const == "None":
+                    result = result._replace(presence_deps=result.presence_deps | read(atom.deps))
     return result
 
 
