@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import picked, sorts
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
@@ -40,7 +41,21 @@ def result_of(frame: Frame) -> Value:
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    return apart(frame.returns, result)
+    result = apart(frame.returns, result)
+    if function is None or function.is_context_manager or not _comes_to_its_end(function.body):
+        return result
+    left = tuple(c for value, conditions in frame.returns if value.const != "None" for c in conditions)
+    if not left:
+        return result
+    return _constants([*frame.returns, (Value(uniform=True, const="None"), left)], result)._replace(there=False)
+
+
+def _comes_to_its_end(body: f.Body) -> bool:
+    """Whether a function surely may hand back None by having no `return` there: `if found: return x` at its end."""
+    last = body[-1] if body else None
+    if type(last) is f.If:
+        return _comes_to_its_end(last.body) or not last.orelse or _comes_to_its_end(last.orelse)
+    return type(last) is f.For and not last.orelse
 
 
 def handed_back(frame: Frame, passed: Sequence[tuple[str, Value | None]]) -> str:
