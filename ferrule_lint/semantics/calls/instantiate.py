@@ -264,6 +264,7 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                 types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
                 value = join2(value, _through(argument, how))._replace(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
+                    apart=value.apart,
                 )  # fmt: skip
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)
