@@ -186,7 +186,7 @@ def test_await_is_transparent_and_yield_marks_the_function() -> None:
     assert fn.is_async and fn.is_generator
     assert [show(s) for s in fn.body] == ["Assign([x], Call(g, [], []), None)", "ExprStmt(Yield(x))"]
     assert show(function("def f():\n    y = yield\n").body) == "[Assign([y], Yield(None), None)]"
-    assert show(function("def f():\n    yield from g()\n").body) == "[ExprStmt(Yield(Call(g, [], [])))]"
+    assert show(function("def f():\n    yield from g()\n").body) == "[ExprStmt(Yield(Starred(Call(g, [], []))))]"
 
 
 def test_a_nested_generator_does_not_mark_the_outer_function() -> None:

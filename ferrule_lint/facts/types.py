@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 Pos: TypeAlias = tuple[int, int, int, int]
 
 #: changes whenever the meaning or form of facts changes; part of every cache key
-FACTS_VERSION = 3
+FACTS_VERSION = 4
 
 
 class Name(NamedTuple):
@@ -121,6 +121,7 @@ class Lambda(NamedTuple):
 
 
 class Yield(NamedTuple):
+    #: `yield from xs` yields `*xs`
     value: Expr | None
     pos: Pos
 

@@ -138,7 +138,8 @@ class Expressions:
 
     def _yield(self, n: ast.Yield | ast.YieldFrom) -> f.Expr:
         self._is_generator = True
-        return f.Yield(self.optional(n.value), self.pos(n))
+        value = self.optional(n.value)
+        return f.Yield(f.Starred(value) if isinstance(n, ast.YieldFrom) and value is not None else value, self.pos(n))
 
     def _await(self, n: ast.Await) -> f.Expr:
         return self.expr(n.value)

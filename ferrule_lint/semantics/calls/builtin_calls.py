@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import filtered
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters, grouping, iteration
+from ferrule_lint.semantics.data import filters, grouping, iteration, picked, sorts
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -82,7 +81,6 @@ _CONTENT = frozenset({"bool", "int", "float", "any", "all"})
 _UNIFORM = frozenset(
     [
         "issubclass",
-        "hasattr",
         "callable",
         "type",
         "id",
@@ -209,7 +207,9 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     local = value.data is not None and not value.container and not value.data.sized
     emptiness = value.emptiness or (value.data if local else None)
     emptiness = emptiness or parts.nothing_of(frame, arguments.expr.args[0], value)
-    deps |= empty_or_not(value)
+    own, picked_by = picked.emptiness(frame, arguments.expr.args[0], arguments.expr.pos)
+    emptiness = emptiness or own
+    deps |= empty_or_not(value) | picked_by
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)
 
 
@@ -222,6 +222,8 @@ def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
         return None
     with frame.recording():
         result = frame.analysis.call_function(frame, method, value, (), {}, pos)
+    if result.divergence is None and result.length is not None:
+        return Value(divergence=result.length)  # as many as what it is built around
     return result if result.divergence is not None else None
 
 
@@ -380,11 +382,17 @@ def serialised(frame: Frame, arguments: Arguments) -> Value:
 def _isinstance(frame: Frame, arguments: Arguments) -> Value:
     """`isinstance(x, C)`: None is an instance of nothing else than its own class and `object`."""
     asked, expr = arguments.positional[:1], arguments.expr
+    if (parted := sorts.asked(frame, arguments)) is not None:
+        return Value(divergence=parted)
     nothing = asked and asked[0].const == "None" and not (asked[0].divergence or asked[0].presence or asked[0].deps)
     if not nothing or len(expr.args) != 2:
         return UNIFORM
-    its_own = re.search(r"\b(None|NoneType|Optional|object)\b", render(expr.args[1])) is not None
-    return Value(uniform=True, const=repr(its_own))
+    return Value(uniform=True, const=repr(sorts.OF_NOTHING.search(render(expr.args[1])) is not None))
+
+
+def _hasattr(frame: Frame, arguments: Arguments) -> Value:
+    parted = sorts.asked(frame, arguments)
+    return Value(divergence=parted) if parted is not None else UNIFORM
 
 
 _Handler = Callable[["Frame", "Arguments"], Value]
@@ -413,6 +421,8 @@ _FUNCTIONS: dict[str, _Handler] = {
     "filter": _filter,
     "type": _type,
     "isinstance": _isinstance,
+    "hasattr": _hasattr,
+    "torch.is_tensor": _hasattr,
     "collections.defaultdict": _empty,
     "collections.Counter": _groups,
     "pickle.dumps": serialised,

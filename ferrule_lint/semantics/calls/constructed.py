@@ -31,7 +31,7 @@ def held(value: Value, method: FunctionInfo) -> Deps:
     own = {p.name for p in method.parameters}
     lengths = {p for p, how in value.length_deps if how in _OF_LENGTH}
     if not lengths and value.const is None and not value.divergence:
-        lengths = {p for p, how in value.deps if how == FLOWS}
+        lengths = {p for p, how in value.deps if how in (FLOWS, *_OF_LENGTH)}  # itself, or `len(p)`
     return frozenset((_PREFIX + p, COUNTED) for p in lengths & own)
 
 
@@ -51,7 +51,7 @@ def kept(frame: Frame, bound: Mapping[str, Value], pos: f.Pos) -> tuple[tuple[st
 def bind(frame: Frame, summary: Summary, receiver: Value | None, bound: dict[str, Value]) -> dict[str, Value]:
     """The arguments of a method call, with those of its object's constructor that the summary asks for."""
     asked = {p for latent in summary.latents for p, _ in latent.deps if p[0] == _PREFIX}
-    asked |= {p for p, _ in summary.result.length_deps if p[0] == _PREFIX}
+    asked |= {p for p, _ in (*summary.result.length_deps, *summary.result.deps) if p[0] == _PREFIX}
     if not asked:
         return bound
     bound = dict(bound)

@@ -9,6 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import told_apart
+from ferrule_lint.semantics.data import picked
 from ferrule_lint.semantics.data.records import entries_of
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import (
@@ -21,9 +22,11 @@ from ferrule_lint.semantics.domain.dependences import (
     NO_DEPS,
     NOTHING,
     OBSERVED,
+    PICKED,
     PRESENT,
     SELECTS,
     SIZED,
+    only,
     recast,
     root_of,
 )
@@ -216,6 +219,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         local = value.data is not None and not value.container and not value.data.sized
         nothing = value.emptiness or (value.data if local else None)
         return None if nothing is None else nothing._replace(empty=True)
+    if how == PICKED:
+        return picked.through(value)
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
@@ -261,6 +266,8 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                 )
                 shape = worse(value.shape, divergence_through(argument, how))
                 value = value._replace(shape=shape, shape_deps=value.shape_deps | passed)
+    if result.presence_deps:
+        value = _there_on_some(frame, value, summary, bound, pos)
     if not (result.deps or result.length_deps or value.divergence or value.length):
         return value
     step = frame.step("call", pos, f"returned by `{summary.display}`")
@@ -280,6 +287,7 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                 types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
                 value = join2(value, _through(argument, how))._replace(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
+                    apart=value.apart,
                 )  # fmt: skip
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)
@@ -302,6 +310,25 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
         value = value._replace(divergence=divergence)
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
+    return value
+
+
+def _there_on_some(frame: Frame, value: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+    """What a function hands back where its parameters say so, and None where they do not."""
+    own = {p.name for p in summary.function.parameters} if summary.function else set()
+    asked, value = value.presence_deps, value._replace(presence_deps=NO_DEPS)
+    for name, how in sorted(asked):
+        argument = bound.get(name)
+        if root_of(name) not in own:
+            value = value._replace(presence_deps=value.presence_deps | {(name, how)})
+        if argument is None:
+            continue
+        found = divergence_through(argument, how)
+        if found is not None and found.kind != "structure":
+            told = found.then(frame.step("call", pos, f"`{summary.display}` returns None for some"))
+            value = value._replace(presence=worse(value.presence, told), uniform=False)
+        passed = frozenset([(p, how) for p, known in argument.deps if known in (FLOWS, ITEM)])
+        value = value._replace(presence_deps=value.presence_deps | passed)
     return value
 
 
@@ -349,9 +376,13 @@ def _through(argument: Value, how: str) -> Value:
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == CONTAINED:
-        return contained(argument)._replace(unordered=None, shape=None, padded=None)
+        return contained(argument)._replace(
+            unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, emptiness=None
+        )
     if how == FLOWS:
         return argument.plain()
+    if how == PICKED:
+        return Value(emptiness=picked.through(argument), deps=only(argument.deps, PICKED, FLOWS))
     if how == SIZED:
         deps = recast(argument.deps, SIZED, FLOWS)
         return argument.plain()._replace(shape=None, padded=None, length=None, deps=deps)

@@ -226,6 +226,7 @@ def unknown_call(
         unwrapped=receiver is not None and receiver.unwrapped and keeps_module,
         agreed=data is None and ((receiver is not None and receiver.agreed) or _decodes(arguments)),
         multiple=name in iteration.CUTS and any(v.multiple for v in arguments.values),
+        length=iteration.built_around(frame, arguments) if receiver is None else None,
     )
 
 

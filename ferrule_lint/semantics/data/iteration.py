@@ -11,11 +11,12 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
-from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, worse
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import last_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
+    from ferrule_lint.semantics.project.entities import ClassInfo
     from ferrule_lint.semantics.walk.frame import Frame, Round
 
 #: arguments of a data loader that decide how many batches it yields, by name and position
@@ -30,7 +31,8 @@ _DRAWN = frozenset({"Sampler", "BatchSampler", "IterableDataset"})
 
 
 def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
-    """An instance of a project class with what its `__iter__` tells of the number of rounds."""
+    """An instance of a project class with what its `__iter__` tells of the number of rounds, or else its `__len__`: as
+    many as a data set for `__getitem__` says it holds, or one that is filled behind a queue."""
     if not value.types or value.length is not None or value.items is not None:
         return value
     frame.analysis.light.reads_layer = True
@@ -38,17 +40,41 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
         return value
     length, deps = value.length, value.length_deps
     for info in sorted(value.types, key=lambda c: c.id)[:2]:
-        method = frame.analysis.names.method(info, "__iter__")
-        if method is None or frame.analysis.is_module(info):
+        generator = frame.analysis.names.method(info, "__iter__")
+        if frame.analysis.is_module(info) or (generator is not None and _never_ends(generator.body)):
             continue
-        issues, latents = len(frame.issues), len(frame.latents)
-        with frame.recording():
-            place = pos or (frame.line, 1, frame.line, 1)
-            result = frame.analysis.call_function(frame, method, value, (), {}, place)
-        del frame.issues[issues:], frame.latents[latents:]
-        length = worse(length, rounds_of(result))
-        deps |= result.length_deps
+        walked = _told_by(frame, info, value, "__iter__", pos)
+        own, own_deps = (rounds_of(walked), walked.length_deps) if walked is not None else (None, NO_DEPS)
+        if own is None and not own_deps:
+            said = _told_by(frame, info, value, "__len__", pos) or UNKNOWN
+            own = said.divergence or said.length
+            own_deps = said.length_deps | only(said.deps, COUNTED, COUNTED, ITERATED)
+        length = worse(length, own)
+        deps |= own_deps
     return value._replace(length=length, length_deps=deps) if length is not None or deps else value
+
+
+def _told_by(frame: Frame, info: ClassInfo, value: Value, name: str, pos: f.Pos | None) -> Value | None:
+    """What a method of an instance returns, asked on the side; None if its class has no such method."""
+    method = frame.analysis.names.method(info, name)
+    if method is None:
+        return None
+    issues, latents = len(frame.issues), len(frame.latents)
+    with frame.recording():
+        place = pos or (frame.line, 1, frame.line, 1)
+        result = frame.analysis.call_function(frame, method, value, (), {}, place)
+    del frame.issues[issues:], frame.latents[latents:]
+    return result
+
+
+def _never_ends(body: f.Body) -> bool:
+    """Whether a generator yields in a `while True` that nothing leaves: who walks it stops by another count."""
+    for loop in walk(body):
+        if type(loop) is f.While and loop.test == f.Const("True"):
+            nodes = {type(node) for node in walk(loop.body)}
+            if f.Yield in nodes and not nodes & {f.Break, f.Return, f.Raise}:
+                return True
+    return False
 
 
 def drawn(frame: Frame, body: f.Body) -> Divergence | None:
@@ -94,6 +120,18 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
     length = length.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     drops = arguments.keywords.get("drop_last")
     return length, None if drops is not None and drops.const != "False" else length, deps
+
+
+def built_around(frame: Frame, arguments: Arguments) -> Divergence | None:
+    """Why a data set of which nothing but its name is known has another number of items on every rank: it is made of
+    this rank's share of another, `PackedDataset(dataset.shard(world_size, rank), tokenizer)`."""
+    if not arguments.positional or not last_name(arguments.expr.func).lower().endswith("dataset"):
+        return None
+    share = of_instance(frame, arguments.positional[0], arguments.expr.pos).length
+    if share is None or share.kind != "rank":
+        return None
+    note = f"`{render(arguments.expr.func)}` is made of this rank's share"
+    return share.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
 
 
 def by_name(frame: Frame, name: str, whole: Value, arguments: Arguments) -> Value | None:

@@ -40,10 +40,12 @@ _DEVICE = re.compile(r"(?i)device|cuda|cpu|gpu|rank|npu|xpu")
 
 
 class Layout(NamedTuple):
-    """`sizes`: of each dimension, "" where it is not known; None: not even how many there are. `dtype`: "" likewise."""
+    """`sizes`: of each dimension, "" where it is not known; None: not even how many there are. `dtype`: "" likewise.
+    `empty`: it has no rows, however many dimensions there are."""
 
     sizes: tuple[str, ...] | None
     dtype: str
+    empty: bool = False
 
 
 def of_call(name: str, e: f.Call, values: tuple[Value, ...], method: bool) -> Layout | None:
@@ -52,7 +54,7 @@ def of_call(name: str, e: f.Call, values: tuple[Value, ...], method: bool) -> La
     if name in _BY_SIZE and not (method and not name.startswith("new_")):
         sizes = _written_sizes(e, values)
         default = "float32" if name in _FLOATS else ""
-        return Layout(sizes, default if named is None else named)
+        return Layout(sizes, default if named is None else named, _has_no_rows(e))
     if name in ("full", "arange"):
         return Layout(_written_sizes(e._replace(args=e.args[:1]), values[:1]) if name == "full" else None, named or "")
     if name in _BY_CONTENT and not method and e.args:
@@ -117,6 +119,14 @@ def _written_sizes(e: f.Call, values: tuple[Value, ...]) -> tuple[str, ...] | No
         return None
     known = {id(expr): value.const for expr, value in zip(e.args, values, strict=False)}
     return tuple(_number(g, known.get(id(g))) for g in given)
+
+
+def _has_no_rows(e: f.Call) -> bool:
+    """`empty(0, n)`, `zeros((0, n) if x.dim() > 1 else (0,))`"""
+    given = next((v for k, v in e.keywords if k == "size"), e.args[0] if e.args else None)
+    arms = (given.body, given.orelse) if type(given) is f.IfExp else (given,)
+    firsts = [arm.elements[0] if type(arm) is f.Sequence and arm.elements else arm for arm in arms]
+    return all(type(first) is f.Const and first.text == "0" for first in firsts)
 
 
 def _number(expr: f.Expr, const: str | None) -> str:

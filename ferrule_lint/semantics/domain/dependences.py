@@ -15,6 +15,8 @@ SIZED = "sized"
 EMPTY = "empty"
 #: it may be a mask or positions by which items are selected
 SELECTS = "selects"
+#: an entry of something is picked by it: whether it has any items
+PICKED = "picked"
 Deps = frozenset[tuple[str, str]]
 #: Python makes a new empty set each time it is asked for one; with one for all, most facets are the same object
 NOTHING: frozenset[Any] = frozenset()
@@ -30,6 +32,15 @@ def root_of(name: str) -> str:
 def recast(deps: Deps, how: str, *whence: str) -> Deps:
     """Dependences of what is made of a value: those of the kinds `whence` are of the kind `how` from here on."""
     return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
+
+
+#: by these a test asks for more than whether something was passed
+_READ = frozenset({FLOWS, OBSERVED, EMPTY, ITERATED, COUNTED, PICKED})
+
+
+def read(deps: Deps) -> Deps:
+    """Those by which something is read: an optional input that is handed on, or left out, is its caller's choice."""
+    return frozenset([d for d in deps if d[1] in _READ]) or NO_DEPS
 
 
 @lru_cache(maxsize=8192)

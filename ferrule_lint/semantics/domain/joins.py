@@ -161,6 +161,8 @@ _JOIN: dict[str, _Join] = {
     "layout": _same_or(None),
     "absent": _same_or(None),
     "of_some": _union,
+    "apart": _either,
+    "presence_deps": _union,
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)
 _ALL = range(len(_JOINS))
@@ -174,6 +176,8 @@ def computed(values: Iterable[Value]) -> Value:
         plain = plain._replace(emptiness=None)
     if plain.slots is not None or plain.layout is not None:
         plain = plain._replace(slots=None, layout=None)
+    if plain.presence_deps:
+        plain = plain._replace(presence_deps=NOTHING)
     if plain.types or plain.element_types or plain.presence or plain.loader or plain.module or plain.external:
         plain = plain._replace(
             types=NOTHING,

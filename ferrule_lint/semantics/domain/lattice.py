@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.reach import Reach
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.data.layout import Layout
+    from ferrule_lint.semantics.data.sorts import Apart
     from ferrule_lint.semantics.domain.targets import Target
     from ferrule_lint.semantics.project.entities import ClassInfo
 
@@ -150,6 +151,10 @@ class Value(NamedTuple):
     absent: tuple[str, bool] | None = None
     #: the classes of what is there on some ranks only, where all ranks have something of another class
     of_some: frozenset[ClassInfo] = NOTHING
+    #: what sort of thing it is differs: a tensor made by hand on some ranks, what a call hands back on others
+    apart: Apart | None = None
+    #: parameters that decide whether it is there, by how they are asked: `if rows.max() < 0: return None`
+    presence_deps: Deps = NO_DEPS
 
     @property
     def observed(self) -> Divergence | None:
@@ -164,11 +169,19 @@ class Value(NamedTuple):
         """Without constant, callable and tuple structure: what survives a computation."""
         if not (
             self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
-            or self.entries or self.given or self.multiple
+            or self.entries or self.given or self.multiple or self.apart
         ):  # fmt: skip
             return self
         return self._replace(
-            const=None, target=None, items=None, world_size=False, rank="", entries=(), given=(), multiple=False
+            const=None,
+            target=None,
+            items=None,
+            world_size=False,
+            rank="",
+            entries=(),
+            given=(),
+            multiple=False,
+            apart=None,
         )
 
     @property

@@ -85,7 +85,7 @@ def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Val
     """A variable of the function that is reduced or gathered later, where nothing is known of what it is assigned."""
     if type(target) is not f.Name or frame.function is None or value.uniform:
         return value
-    if value.emptiness is not None and value.divergence is None:
+    if value.emptiness is not None and not value.emptiness.empty and value.divergence is None:
         return _exchanged(frame, target.id, value, value.emptiness)
     if type(source) is not f.Call:
         return value

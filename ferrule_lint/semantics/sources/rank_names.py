@@ -60,7 +60,7 @@ def of_parameter(name: str) -> str:
 def as_passed(result: Value, function: FunctionInfo | None, bound: Mapping[str, Value]) -> Value:
     """The result of a function that differs by a parameter of such a name: what is passed tells along which axes, and
     a number that is written out is the same everywhere, as is one that counts rounds."""
-    if function is None or (result.divergence is None and result.length is None):
+    if function is None or (result.divergence is None and result.length is None and result.emptiness is None):
         return result
     notes = {of_parameter(p.name): p.name for p in function.parameters}
 
@@ -73,10 +73,12 @@ def as_passed(result: Value, function: FunctionInfo | None, bound: Mapping[str, 
         passed = argument.divergence
         if passed is None:
             return None if argument.const is not None or argument.there else known
-        along = passed.kind == "rank" and passed.axes.isdisjoint(WORLD | UNKNOWN_GROUP)
-        return known._replace(axes=passed.axes) if along else known
+        axes = passed.axes - UNKNOWN_GROUP  # of two ways to ask for one place, one tells of what group
+        return known._replace(axes=axes) if axes and passed.kind == "rank" and axes.isdisjoint(WORLD) else known
 
-    return result._replace(divergence=told(result.divergence), length=told(result.length))
+    return result._replace(
+        divergence=told(result.divergence), length=told(result.length), emptiness=told(result.emptiness)
+    )
 
 
 def _is_unknown(value: Value) -> bool:

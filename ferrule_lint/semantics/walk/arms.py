@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import layout
+from ferrule_lint.semantics.data import layout, picked, sorts
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, read, recast
 from ferrule_lint.semantics.domain.joins import join2, settled
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget
@@ -25,6 +25,13 @@ def merge_arms(formula: Formula, a: Value, b: Value, before: Value | None = None
     `before`: what it held in front of the test."""
     if a is b:
         return a
+    merged, divergence = _merged(formula, a, b, before), divergence_of(formula)
+    if divergence is not None and (parted := sorts.apart(a, b, divergence)) is not None:
+        return merged._replace(apart=parted)
+    return merged
+
+
+def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value:
     a, b = with_outcome(a, implied(formula, True)), with_outcome(b, implied(formula, False))
     joined = join2(a, b)
     if a.reach is not None or b.reach is not None:
@@ -42,7 +49,7 @@ def merge_arms(formula: Formula, a: Value, b: Value, before: Value | None = None
             filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is not None:
-        joined = _made_apart(joined, a, b, formula, divergence)
+        joined = picked.of_arms(_made_apart(joined, a, b, formula, divergence), a, b, divergence)
         if a.target != b.target and {type(a.target), type(b.target)} <= _FUNCTIONS:
             apart = worse(joined.divergence, divergence)
             return joined._replace(uniform=False, divergence=apart, target=SeveralTarget((a, b)))
@@ -74,6 +81,8 @@ def merge_arms(formula: Formula, a: Value, b: Value, before: Value | None = None
     if joined.divergence is not None and (a.uniform or b.uniform):
         joined = joined._replace(divergence=joined.divergence._replace(partial=True))
     if deps and a != b:
+        if differ and "None" in (a.const, b.const):
+            joined = joined._replace(presence_deps=joined.presence_deps | read(deps))
         return joined._replace(uniform=False, deps=joined.deps | deps)
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined

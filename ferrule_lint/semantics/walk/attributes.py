@@ -220,7 +220,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     axes = frame.axes_in(e.attr) or base.group
     if base.divergence is not None and base.divergence.kind == "host" and base.data is None:
         return Value(divergence=base.divergence, target=method)
-    if base.data is not None:
+    if base.data is not None or (base.emptiness is not None and e.attr == "shape"):
         return _of_data(frame, e, base, method)
     return Value(
         uniform=False,
@@ -248,11 +248,10 @@ def _of_field(name: str, deps: Deps) -> Deps:
 
 def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Value:
     """An attribute of a batch or tensor."""
-    assert base.data is not None
     if e.attr == "shape":
         return Value(
             target=method,
-            emptiness=None if base.data.sized else base.data,
+            emptiness=base.emptiness or (None if base.data.sized else base.data),
             shape=base.shape,
             uneven_last=base.uneven_last,
             external=batch_fields.SIZE,

@@ -173,7 +173,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             else:
                 types = value.types | value.element_types
                 part = value._replace(
-                    items=None, const=None, target=None, types=types, length=None, there=False, layout=None
+                    items=None, const=None, target=None, types=types, length=None, there=False, layout=None, apart=None
                 )
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))

@@ -10,12 +10,12 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
 from ferrule_lint.semantics.data import iteration
-from ferrule_lint.semantics.data.ordering import of_operator, round_order
+from ferrule_lint.semantics.data.ordering import length_deps, of_operator, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
 from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, NO_DEPS, PRESENT, recast
 from ferrule_lint.semantics.domain.joins import computed
-from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
+from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.reach import DETACHED
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import position, shown
@@ -214,8 +214,10 @@ def _lambda(frame: Frame, e: f.Lambda) -> Value:
 def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
-    frame.yielded_deps |= frame.round_deps() | value.length_deps | frame.path_deps()
+    whole = type(e.value) is f.Starred
+    frame.yielded_deps |= frame.round_deps() | (length_deps(value) if whole else NO_DEPS) | frame.path_deps()
     local = None if iteration.re_yields(frame) else frame.path_divergence() or frame.round_divergence()
+    local = local or (rounds_of(value) if whole else None)
     if local is not None:
         known = frame.yielded_length or local
         step = frame.step("condition", e.pos, "yields as often as this rank has items")

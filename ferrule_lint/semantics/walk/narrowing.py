@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from types import NoneType
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.data import sorts
+from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
@@ -35,7 +37,14 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
             of_some = value.presence is not None and value.presence.kind == "rank"
             absent = value.absent or (SOMEWHERE if of_some else None)
             types = value.of_some if _is_of_one_setting(value) else value.types
-            there = value._replace(there=True, presence=None, absent=absent, types=types)
+            there = value._replace(
+                there=True,
+                presence=None,
+                absent=absent,
+                types=types,
+                apart=sorts.where_there(value.apart),
+                presence_deps=NO_DEPS,
+            )
             changed[place] = (value, meeting.without_nothing(frame, there))
             frame.env[place] = changed[place][1]
     for expr in _tested(test, outcome):

@@ -12,7 +12,7 @@ from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optiona
 from ferrule_lint.semantics.data.iteration import asks_for_last_round
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, NO_DEPS, NOTHING, PRESENT
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NO_DEPS, NOTHING, PICKED, PRESENT
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -170,7 +170,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if asked is not None:
         return result(asked, value)
     tested = value
-    if value.divergence is None and value.data is not None and positive in ("<", "<=") and not value.container:
+    read = value.data is not None or any(how in (FLOWS, ITEM) for _, how in value.deps)
+    if value.divergence is None and read and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(atom_of(frame, key_expr, tested), value)
 
@@ -265,7 +266,7 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
         if value.group is not None or MEMBERSHIP.search(last_name(left)):
             divergence = divergence._replace(member=True)
         divergence = divergence.then(frame.step("flow", key.pos, note))
-    deps = frozenset((p, PRESENT) for p, how in value.deps if how != "contained")
+    deps = frozenset((p, PRESENT) for p, how in value.deps if how != "contained") | value.presence_deps
     tested = Value(uniform=value.uniform and divergence is None, divergence=divergence, deps=deps)
     return atom_of(frame, key, tested), tested
 
@@ -377,8 +378,8 @@ def _is_text(expr: f.Expr) -> bool:
 
 def _of_any_size(value: Value) -> Value:
     """A size that is not compared with zero: that it may be zero somewhere does not matter."""
-    if any(how == EMPTY for _, how in value.deps):
-        return value._replace(deps=frozenset(d for d in value.deps if d[1] != EMPTY))
+    if any(how in (EMPTY, PICKED) for _, how in value.deps):
+        return value._replace(deps=frozenset(d for d in value.deps if d[1] not in (EMPTY, PICKED)))
     return value
 
 

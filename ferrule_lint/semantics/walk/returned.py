@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import picked, sorts
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
-from ferrule_lint.semantics.domain.dependences import NO_DEPS, root_of
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import Value, worse
 
@@ -39,7 +41,21 @@ def result_of(frame: Frame) -> Value:
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    return apart(frame.returns, result)
+    result = apart(frame.returns, result)
+    if function is None or function.is_context_manager or not _comes_to_its_end(function.body):
+        return result
+    left = tuple(c for value, conditions in frame.returns if value.const != "None" for c in conditions)
+    if not left:
+        return result
+    return _constants([*frame.returns, (Value(uniform=True, const="None"), left)], result)._replace(there=False)
+
+
+def _comes_to_its_end(body: f.Body) -> bool:
+    """Whether a function surely may hand back None by having no `return` there: `if found: return x` at its end."""
+    last = body[-1] if body else None
+    if type(last) is f.If:
+        return _comes_to_its_end(last.body) or not last.orelse or _comes_to_its_end(last.orelse)
+    return type(last) is f.For and not last.orelse
 
 
 def handed_back(frame: Frame, passed: Sequence[tuple[str, Value | None]]) -> str:
@@ -64,6 +80,9 @@ def apart(returned: Returned, result: Value) -> Value:
     """The join of what is returned: different constants under divergent conditions diverge, in each part by itself."""
     if len(returned) < 2 or not any(conditions for _, conditions in returned):
         return result
+    if (parted := sorts.of_returns(returned)) is not None:
+        result = result._replace(apart=parted)
+    result = picked.of_returns(returned, result)
     if len({v.const for v, _ in returned}) > 1:
         result = _constants(returned, result)
     elif result.items is not None:
@@ -111,6 +130,8 @@ def _constants(returned: Returned, result: Value) -> Value:
                     result = result._replace(uniform=False, divergence=differ, presence=presence)
             elif atom.deps and value.const is not None:
                 result = result._replace(uniform=False, deps=result.deps | atom.deps)
+                if value.const == "None":
+                    result = result._replace(presence_deps=result.presence_deps | read(atom.deps))
     return result
 
 

@@ -58,6 +58,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         given=(),
         multiple=False,
         layout=None,
+        apart=None,
+        presence_deps=NO_DEPS,
         types=base.element_types,
         element_types=NOTHING,
         items=None,
