@@ -86,6 +86,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
         _buffers_of_arms(frame, formula, body, orelse)
         if all(_tells(trace) and _yields(arm) for arm, trace in ((s.body, body), (s.orelse, orelse))):
             frame.yielded_length = yielded  # as many as the sender has: the others are told of each
+    if _hand_on_the_same(s.body, s.orelse):
+        frame.yielded_length = yielded  # with a progress bar around it, or without
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(written), "if"))
     for place, version in guarded.items():
@@ -128,6 +130,17 @@ def _asks_for_an_option(frame: Frame, test: f.Expr) -> bool:
 
 def _yields(arm: f.Body) -> bool:
     return any(type(node) is f.Yield for node in walk(arm))
+
+
+def _hand_on_the_same(body: f.Body, orelse: f.Body) -> bool:
+    """Whether either arm yields from the same: `yield from items`, `yield from track(items)`."""
+    handed_on: list[set[str]] = []
+    for arm in (body, orelse):
+        yields = [node.value for node in walk(arm) if type(node) is f.Yield]
+        if len(yields) != 1 or type(yields[0]) is not f.Starred:
+            return False
+        handed_on.append(variables(yields[0].value))
+    return not handed_on[0].isdisjoint(handed_on[1])
 
 
 def _tells(trace: Trace) -> bool:
