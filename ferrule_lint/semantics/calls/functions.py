@@ -99,8 +99,9 @@ def call_function(
 
 
 def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:
-    """Whether a call issues nothing unless what it is given is in parts, of which this file never speaks."""
-    if sharded_only.speaks_of_parts(frame.module):
+    """Whether a call issues nothing unless what it is given is in parts, of which this file never speaks, or with
+    which nobody gets here."""
+    if sharded_only.speaks_of_parts(frame.module) and not sharded_only.has_left(frame):
         return False
     return sharded_only.only_for_sharded(frame.analysis, summary)
 

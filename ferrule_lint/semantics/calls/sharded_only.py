@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.domain.summary import Summary
     from ferrule_lint.semantics.project.entities import ModuleInfo
+    from ferrule_lint.semantics.walk.frame import Frame
 
 #: classes of what is in parts
 _IN_PARTS = re.compile(r"FSDP(Module)?|FullyShardedDataParallel|D(istributed)?Tensor|Shard(ed)?Tensor")
@@ -46,6 +47,19 @@ def only_for_sharded(analysis: Analysis, summary: Summary, depth: int = 0) -> bo
         return False
     asked = dict(_tests(analysis, function))
     return _covered(analysis, summary.trace, asked, depth) is not None
+
+
+def has_left(frame: Frame) -> bool:
+    """Whether who has something in parts has left the function before this line: `if is_fsdp(): ...; return`."""
+    function = frame.function
+    return function is not None and any(
+        type(s) is f.If
+        and s.line < frame.line
+        and not s.orelse
+        and type(s.body[-1]) is f.Return
+        and asks(frame.analysis, function, s.test) is True
+        for s in statements(function.body)
+    )
 
 
 def _covered(analysis: Analysis, trace: Trace, asked: dict[f.Pos, bool], depth: int) -> bool | None:
