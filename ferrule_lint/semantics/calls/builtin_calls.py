@@ -207,8 +207,8 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     local = value.data is not None and not value.container and not value.data.sized
     emptiness = value.emptiness or (value.data if local else None)
     emptiness = emptiness or parts.nothing_of(frame, arguments.expr.args[0], value)
-    own, picked_by = picked.emptiness(frame, arguments.expr.args[0], arguments.expr.pos)
-    emptiness = emptiness or own
+    in_entry, picked_by = picked.emptiness(frame, arguments.expr.args[0], arguments.expr.pos)
+    emptiness = emptiness or in_entry
     deps |= empty_or_not(value) | picked_by
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)
 

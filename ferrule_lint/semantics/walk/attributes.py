@@ -247,11 +247,11 @@ def _of_field(name: str, deps: Deps) -> Deps:
 
 
 def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Value:
-    """An attribute of a batch or tensor."""
+    """An attribute of a batch or tensor, or of what may have no rows."""
     if e.attr == "shape":
         return Value(
             target=method,
-            emptiness=base.emptiness or (None if base.data.sized else base.data),
+            emptiness=base.emptiness or (base.data if base.data is not None and not base.data.sized else None),
             shape=base.shape,
             uneven_last=base.uneven_last,
             external=batch_fields.SIZE,

@@ -8,11 +8,11 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import said_of
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
+from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optional_entry
-from ferrule_lint.semantics.data.iteration import asks_for_last_round
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NO_DEPS, NOTHING, PICKED, PRESENT
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NO_DEPS, NOTHING, PICKED, PRESENT, only
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -163,14 +163,15 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
         return result(negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
-    if positive == "==" and frame.rounds and asks_for_last_round(frame, left, right):
+    if positive == "==" and frame.rounds and iteration.asks_for_last_round(frame, left, right):
         return result(Atom(LAST_ROUND + frame.key(key_expr), None, NO_DEPS), UNKNOWN)
     value = _compared(frame, e, left, a, right, b)
     asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
     if asked is not None:
         return result(asked, value)
     tested = value
-    read = value.data is not None or any(how in (FLOWS, ITEM) for _, how in value.deps)
+    # `rows.max() < 0` reads a tensor that is passed; `old < new` compares numbers, which tell of themselves
+    read = value.data is not None or (_is_computed(frame, left, right) and only(value.deps, FLOWS, FLOWS, ITEM))
     if value.divergence is None and read and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(atom_of(frame, key_expr, tested), value)
@@ -317,6 +318,12 @@ def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
         return entry.presence
     length = value.length
     return length if length is not None and length.kind == "rank" else None
+
+
+def _is_computed(frame: Frame, *sides: f.Expr) -> bool:
+    """Whether a method, or a function of a library, has made one of two numbers: `rows.max()`, `torch.max(rows)`."""
+    made = (iteration.definition(frame, side) for side in sides)
+    return any(type(expr) is f.Call and type(expr.func) is f.Attr for expr in made)
 
 
 def _asks_for_nothing(size: f.Expr, op: str, number: Value) -> bool:
