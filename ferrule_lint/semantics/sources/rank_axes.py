@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 _WAY = re.compile(r"(^|_)(mode|modes|axis|dim|mesh_dim)$|^ParallelMode$", re.IGNORECASE)
 
 
+#: names of what says of the whole job how many ranks it has, wherever they stand
+_OF_THE_JOB = re.compile(r"_?((distributed|global|total)_)?world_size|num_processes|nprocs", re.IGNORECASE)
+
+
+def is_size_of_job(name: str) -> bool:
+    """Whether an attribute or parameter is the number of all ranks by its name, and not that of some group."""
+    return _OF_THE_JOB.fullmatch(name) is not None
+
+
 def is_world_size(name: str) -> bool:
     return ("world_size" in name and "rank" not in name) or name in (
         "num_processes",

@@ -232,6 +232,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         loader=loaders.is_loader(frame, e),
         unordered=base.unordered if e.attr not in ("shape",) else None,
         types=NOTHING,
+        world_size=rank_axes.is_size_of_job(e.attr),
     )
 
 

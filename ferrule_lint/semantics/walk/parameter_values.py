@@ -12,7 +12,7 @@ from ferrule_lint.semantics.data.ordering import is_set, no_order
 from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import render
-from ferrule_lint.semantics.sources import absent_inputs, first_rank, rank_names
+from ferrule_lint.semantics.sources import absent_inputs, first_rank, rank_axes, rank_names
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -62,6 +62,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
     if "group" in name or "mesh" in name:
         return value._replace(group=frame.axes_in(name))
+    if rank_axes.is_size_of_job(name):
+        return value._replace(world_size=True)
     if scalar or parameter.kind in ("*", "**"):
         return value
     tensor = "Tensor" in annotation
