@@ -18,7 +18,16 @@ from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.domain.axes import overlap
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import Choice, Loop, Term, Trace, caught_at, choices_and_loops, has_exit
+from ferrule_lint.semantics.domain.trace import (
+    Choice,
+    Loop,
+    Term,
+    Trace,
+    caught_at,
+    choices_and_loops,
+    every_term,
+    has_exit,
+)
 
 #: an event behind as many calls is a guess
 _MOST_CALLS = 7
@@ -143,11 +152,17 @@ def _to_blame(root: Trace, found_at: dict[int, _Found], effort: Effort) -> dict[
     for suspect in reversed(suspects):
         rest = _left_out(root, suspect)
         others = [found_at[id(term)] for term in suspects if term is not suspect]
+        if any(_is_in(suspect, other.choice) or _is_in(other.choice, suspect) for other in others):
+            continue  # one test in another makes up for nothing
         even = [o for o in others if difference(rest, o.choice, o.own, o.divergence, o.least, o.surely, effort) is None]
         if len(even) == len(others):
             gone = {id(other.choice) for other in others}
             return {key: found for key, found in found_at.items() if key not in gone}
     return found_at
+
+
+def _is_in(choice: Choice, other: Choice) -> bool:
+    return any(term is choice for term in every_term((other,)))
 
 
 def _left_out(trace: Trace, choice: Choice) -> Trace:
