@@ -56,7 +56,7 @@ def has_left(frame: Frame) -> bool:
         type(s) is f.If
         and s.line < frame.line
         and not s.orelse
-        and type(s.body[-1]) is f.Return
+        and type(s.body[-1] if s.body else None) is f.Return
         and asks(frame.analysis, function, s.test) is True
         for s in statements(function.body)
     )

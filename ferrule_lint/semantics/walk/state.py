@@ -101,7 +101,7 @@ def _last_two(body: f.Body) -> tuple[f.Compare, f.Expr, f.Expr] | None:
     """The test `x is None` by which a function returns one of two things at its end: without it, and with it."""
     body = plain(body)
     for s, after in zip(body[-2:], (*body[-1:], None), strict=False):
-        if type(s) is not f.If or type(s.test) is not f.Compare or s.test.rights != (_NONE,):
+        if type(s) is not f.If or type(s.test) is not f.Compare or s.test.rights != (_NONE,) or not s.body:
             continue
         one = s.body[-1]
         other = s.orelse[-1] if s.orelse else after

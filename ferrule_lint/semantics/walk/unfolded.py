@@ -72,7 +72,7 @@ def _hands_out(function: FunctionInfo) -> str:
     """The parameter whose items a generator yields one by one, and nothing else."""
     loop = function.body[-1] if function.body else None
     if len(function.body) == 1 and type(loop) is f.For and type(loop.target) is f.Name and not loop.orelse:
-        last = loop.body[-1]
+        last = loop.body[-1] if loop.body else None
         handed = last.value.value if type(last) is f.ExprStmt and type(last.value) is f.Yield else None
         if len(loop.body) == 1 and type(handed) is f.Name and handed.id == loop.target.id:
             return place_name(loop.iterable) if type(loop.iterable) is f.Name else ""
