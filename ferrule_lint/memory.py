@@ -1,4 +1,5 @@
-"""What is kept of a run file by file, so that after an edit only those files are checked again that it concerns."""
+"""What is kept of a run for the next one: what was found file by file, so that after an edit only those files are
+checked again that it concerns; and what the project shards, which takes a walk through much of its code to see."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.findings import Finding
 from ferrule_lint.project.cache import FactsCache
 from ferrule_lint.project.config import Settings
-from ferrule_lint.project.results import ResultsCache, encoded, key_of_files, said
+from ferrule_lint.project.results import ResultsCache, encoded, key_of_project, said
 
 if TYPE_CHECKING:
     from ferrule_lint.checks.remembered import Answers, FileResult, Shown
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 #: the findings in a file, and the suppressed ones
 Chosen: TypeAlias = tuple[Sequence[Finding], Sequence[Finding]]
-#: files that are reported, from which on it pays to keep what was found in each
+#: files that are reported, from which on it pays to keep what was found in each. For fewer (a commit, an editor) only
+#: what the project shards is kept
 WORTHWHILE = 16
+_EVIDENCE = "evidence"
 
 
 @dataclass(slots=True)
@@ -32,8 +35,12 @@ class Memory:
     digests: Mapping[str, str]
     #: the facts of files as they are, and as they were
     facts: FactsCache
+    #: whether what is found in files is kept
+    of_files: bool
     #: by the name of the entry: one for each way to analyse (models, what is sharded)
     _found: dict[str, CheckResult] = field(default_factory=dict)
+    #: the name of the entry with what the project shards, by that of the other
+    _evidence: dict[str, str] = field(default_factory=dict)
     #: what this run and earlier ones have shown of files, as far as nothing has changed in them
     _shown: dict[str, Shown] = field(default_factory=dict)
     #: what else was read to find out which fixes hold
@@ -44,22 +51,23 @@ class Memory:
         from ferrule_lint.checks.remembered import Remembered
         from ferrule_lint.checks.result import Before
 
-        name = key_of_files(settings)
+        name = self._name(settings)
         if name is None:
             return None
         known = self.cache.load(name, Remembered) or Remembered()
-        return Before(known, self.digests, self.facts.of_digest)
+        return Before(known, self.digests, self.facts.of_digest, self.of_files)
 
     def keep(self, settings: Settings, before: Before | None, result: CheckResult) -> None:
         """Keep what was found."""
-        name = key_of_files(settings)
+        name = self._name(settings)
         if name is not None and before is not None:
             self._found[name] = result
+            self._evidence[name] = key_of_project(settings, _EVIDENCE) or name
             self._shown.update((file.path, file.shown) for file in result.files if file.shown is not None)
 
     def answers(self, settings: Settings) -> Answers | None:
         """What the analysis with these settings says of inputs, once there was one."""
-        result = self._found.get(key_of_files(settings) or "")
+        result = self._found.get(self._name(settings) or "")
         return result.answers if result is not None else None
 
     def shown(self, path: str, of: Chosen, settings: Settings) -> Shown | None:
@@ -100,10 +108,19 @@ class Memory:
     def store(self) -> None:
         """Write it all to the cache."""
         for name, result in self._found.items():
-            if result.answers is not None:
+            if result.answers is None:
+                continue
+            if self.of_files:
                 failed = {error.path for error in result.errors}
                 files = [self._with_shown(file) for file in result.files if file.path not in failed]
                 self.cache.store(name, result.answers.remembered(files))
+            evidence = result.answers.evidence()
+            if evidence is not None:
+                self.cache.store(self._evidence[name], evidence)
+
+    def _name(self, settings: Settings) -> str | None:
+        """The name of the entry with what is known of an analysis."""
+        return key_of_project(settings, "files" if self.of_files else _EVIDENCE)
 
     def _with_shown(self, file: FileResult) -> FileResult:
         bits = file.bits

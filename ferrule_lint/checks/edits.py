@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from ferrule_lint.checks.questions import OF_FILES, WHATEVER_NAME
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.parts import Version, Words, speaks_of
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.calls.receivers import as_variable, last_word
-from ferrule_lint.semantics.project import back_ends, signals, training, wrapping_names
 from ferrule_lint.semantics.project.entities import ModuleInfo
-from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.reads import Input, Reads
 
 #: digest of a file's content, by its path
@@ -69,7 +67,7 @@ class Edits:
 
     def _answers_alike(self, question: Input, path: str) -> bool:
         kind, name = question
-        key = (kind, "" if kind in _WHATEVER_NAME else name, path)
+        key = (kind, "" if kind in WHATEVER_NAME else name, path)
         if key not in self._said:
             both = self._both(path)
             if both is None:
@@ -90,30 +88,3 @@ class Edits:
             earlier = ModuleInfo(path, old, Reads()) if old is not None else None
             self._modules[path] = None if lost else (earlier, new)
         return self._modules[path]
-
-
-#: questions to all files: what one file has to do with the answer, which is nothing where that is empty
-OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
-    "module": lambda analysis, module, name: True,
-    "method": lambda analysis, module, name: name in module.outline.methods,
-    "mention": lambda analysis, module, name: name in module.outline.names,
-    "base": lambda analysis, module, name: [*module.outline.classes, *wrapping_names.renamed(module)],
-    "called": lambda analysis, module, name: (
-        [cls for cls, _ in module.outline.classes if as_variable(cls) == name] if not is_test(module.path) else []
-    ),
-    "of a kind": lambda analysis, module, word: (
-        [cls for cls, _ in module.outline.classes if last_word(as_variable(cls)) == word]
-        if not is_test(module.path)
-        else []
-    ),
-    "imports": lambda analysis, module, name: (True, sorted(module.bound.items()), module.starred),
-    "renamed": lambda analysis, module, name: wrapping_names.renamed(module),
-    "may wrap": lambda analysis, module, name: wrapping_names.speaks_of(module, wrapping_names.names(analysis)),
-    "many classes": lambda analysis, module, name: len(module.outline.classes),
-    "trains": lambda analysis, module, name: training.file_trains(module),
-    "may seed": lambda analysis, module, name: analysis.seeding.can_seed(module),
-    "of signals": lambda analysis, module, name: signals.of_signals(module),
-    "speaks": lambda analysis, module, name: back_ends.speaks(module, name),
-}
-#: those that say of a file what it says, whatever they are about
-_WHATEVER_NAME = frozenset({"module", "base", "imports"})

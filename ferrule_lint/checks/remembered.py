@@ -9,22 +9,18 @@ be worked out again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from ferrule_lint.checks.edits import OF_FILES, Digests, Earlier, Edits
+from ferrule_lint.checks.edits import Digests, Earlier, Edits
 from ferrule_lint.checks.packed import packed, unpacked
+from ferrule_lint.checks.questions import OF_ALL, OF_FILES, QUESTIONS, WORKED_OUT
 from ferrule_lint.facts import parts
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.control import end_of_data
-from ferrule_lint.semantics.data import collators
-from ferrule_lint.semantics.project import gathering, options, training, wrapping_names
-from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.evidence import KeptEvidence, taken_over
 from ferrule_lint.semantics.project.reads import Input, Reads
-from ferrule_lint.semantics.sources import absent_inputs
 
 
 class KnownInput(NamedTuple):
@@ -125,10 +121,10 @@ class Answers:
         #: say what they said for all one knows
         self._changed = self._questions = self._settled = 0
         self._being_settled: set[int] = set()
-        if known.files and edits.paths:
+        if known.columns and edits.paths:
             self._compare(edits)
         else:
-            self._questions = sum(1 << n for n, given in enumerate(self._inputs) if given.kind in _WORKED_OUT)
+            self._questions = sum(1 << n for n, given in enumerate(self._inputs) if given.kind in WORKED_OUT)
             self._settled = self._questions
 
     def of(self, question: Input) -> str:
@@ -136,7 +132,7 @@ class Answers:
         if question not in self._said:
             kind, name = question
             with self.reads.apart():
-                self._said[question] = _digest((_OF_ALL.get(kind) or _WORKED_OUT[kind])(self._analysis, name))
+                self._said[question] = _digest((OF_ALL.get(kind) or WORKED_OUT[kind])(self._analysis, name))
         return self._said[question]
 
     def still_true(self, paths: Iterable[str]) -> dict[str, FileResult]:
@@ -148,6 +144,13 @@ class Answers:
             if file.path in asked and self._hold(bits := unpacked(file.inputs))
         }
 
+    def evidence(self) -> Remembered | None:
+        """What the project shards as it is kept, with what it rests on; None if that is known, or nobody has asked."""
+        evidence, number = self._analysis.sharding.evidence, self.reads.number(_SHARDING)
+        if evidence is None or self._settled >> number & 1:
+            return None
+        return self._kept([], 1 << number)
+
     def remembered(self, results: Iterable[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""
         files = [KnownFile(r.path, packed(r.bits), r.findings, r.statistics, r.shown) for r in results]
@@ -157,23 +160,30 @@ class Answers:
             for file in self.known.files
             if file.path in self.digests and file.path not in done and self._hold(unpacked(file.inputs), ask=False)
         ]
+        return self._kept(files, 0)
+
+    def _kept(self, files: list[KnownFile], used: int) -> Remembered:
+        """What is known of files, and of the inputs that they or others rest on, which are given as bits."""
         asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
-        inputs, evidence = list(self._all_inputs(files)), self._analysis.sharding.evidence
+        inputs, evidence = list(self._all_inputs(files, used)), self._analysis.sharding.evidence
         kept = self.known.evidence if evidence is None else evidence.kept()
         inputs, files = _compact(inputs, files)
         columns = tuple(zip(*inputs, strict=True))
         return Remembered(dict(self.digests), tuple(sorted(asked)), columns, tuple(files), kept)
 
-    def gather(self) -> None:
-        """Have the evidence of the whole project at hand: that of the earlier run, if it would be the same."""
+    def take_over_evidence(self) -> None:
+        """Go by what the earlier run knew of what the project shards, if this one would gather the same."""
         kept, sharding = self.known.evidence, self._analysis.sharding
         number = self.reads.number(_SHARDING)
         known = number < len(self._inputs) and self._inputs[number].kind == _SHARDING[0]
         # it may have to be gathered to see that it is the same
         if kept is not None and known and self._hold(1 << number) and sharding.evidence is None:
             sharding.take_over(taken_over(kept))
+
+    def gather(self) -> None:
+        """Have the evidence of the whole project at hand."""
         with self.reads.apart():
-            sharding.gather()
+            self._analysis.sharding.gather()
 
     def lend(self, other: Analysis) -> None:
         """Give the evidence to an analysis of the same project in which some files are others, if it would gather the
@@ -199,7 +209,7 @@ class Answers:
             if given in seen:
                 continue
             seen.add(given)
-            if given[0] in _WORKED_OUT:
+            if given[0] in WORKED_OUT:
                 same = self._rests_on_the_same(given, edits, seen)
             else:
                 same = edits.leave_answer(given) if given[0] in OF_FILES else edits.leave(given)
@@ -211,7 +221,7 @@ class Answers:
     def _compare(self, edits: Edits) -> None:
         for number, given in enumerate(self._inputs):
             question = (given.kind, given.name)
-            if given.kind in _WORKED_OUT:
+            if given.kind in WORKED_OUT:
                 self._questions |= 1 << number
             elif given.kind not in OF_FILES:
                 if not edits.leave(question):
@@ -253,10 +263,10 @@ class Answers:
         return same
 
     # ------------------------------------------------------------------ what is kept of inputs
-    def _all_inputs(self, files: Iterable[KnownFile]) -> Iterator[KnownInput]:
-        """All inputs, at the places of their bits: with their answers, if a file rests on them, directly or not."""
+    def _all_inputs(self, files: Iterable[KnownFile], used: int) -> Iterator[KnownInput]:
+        """All inputs, at the places of their bits: with their answers, if they are used or a file rests on them,
+        directly or not."""
         found: dict[int, KnownInput] = {}
-        used = 0
         for file in files:
             used |= unpacked(file.inputs)
         done = 0
@@ -265,20 +275,20 @@ class Answers:
             done |= 1 << number
             found[number] = self._input(number)
             used |= unpacked(found[number].rests)
-        for number, (kind, name) in enumerate(self.reads.inputs):
-            yield found.get(number) or KnownInput(kind if kind not in _ALL_QUESTIONS else _UNUSED, name)
+        for number, (_, name) in enumerate(self.reads.inputs):
+            yield found.get(number) or KnownInput(_UNUSED, name)
 
     def _input(self, number: int) -> KnownInput:
         question = kind, name = self.reads.inputs[number]
-        if kind not in _ALL_QUESTIONS:
+        if kind not in QUESTIONS:
             return KnownInput(kind, name)
         known = self._inputs[number] if number < len(self._inputs) else None
         if known is not None and known.kind == kind and question not in self.reads.rests:
             bit = 1 << number
-            if bit & (self._settled if kind in _WORKED_OUT else ~self._changed):
+            if bit & (self._settled if kind in WORKED_OUT else ~self._changed):
                 return known
         answer = self.of(question)
-        return KnownInput(kind, name, answer, packed(self.reads.rests.get(question, 0)) if kind in _WORKED_OUT else "")
+        return KnownInput(kind, name, answer, packed(self.reads.rests.get(question, 0)) if kind in WORKED_OUT else "")
 
 
 _SHARDING = ("sharding", "")
@@ -301,61 +311,6 @@ def _compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[Kno
         [inputs[number]._replace(rests=moved(inputs[number].rests)) for number in used],
         [replace(file, inputs=moved(file.inputs)) for file in files],
     )
-
-
-_Question = Callable[[Analysis, str], list[str]]
-#: questions to all files, which the outlines answer; see `edits`
-_OF_ALL: dict[str, _Question] = {
-    "module": lambda analysis, name: analysis.names.candidates(name),
-    "method": lambda analysis, name: analysis.names.with_method(name),
-    "mention": lambda analysis, name: [module.path for module in analysis.names.mentioning(name)],
-    "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
-    "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
-    "of a kind": lambda analysis, word: [f"{m.path}:{cls}" for m, cls in analysis.receivers.of_kind(word)],
-    "imports": lambda analysis, name: [f"{path} {sorted(to)}" for path, to in analysis.imports.imported.items()],
-    "renamed": lambda analysis, name: sorted(wrapping_names.names(analysis)),
-    "may wrap": lambda analysis, name: sorted(wrapping_names.files(analysis)),
-    "many classes": lambda analysis, name: [str(gathering.number_of_classes(analysis) > gathering.MOST_MEANT)],
-    "trains": lambda analysis, name: [str(training.trains(analysis))],
-    "may seed": lambda analysis, name: analysis.seeding.may_seed(),
-    "of signals": lambda analysis, name: analysis.signals.of_signals(),
-    "speaks": lambda analysis, question: analysis.back_ends.speaking(question),
-}
-#: questions whose answers are worked out from other inputs
-_WORKED_OUT: dict[str, _Question] = {
-    "sharding": lambda analysis, name: analysis.sharding.gather().lines(),
-    "seeding": lambda analysis, name: analysis.seeding.evidence(),
-    "signals": lambda analysis, name: sorted(analysis.signals.handlers()),
-    "heirs": lambda analysis, cls: [str(analysis.hierarchy.has_many_heirs(cls))],
-    "feed": lambda analysis, name: [str(analysis.threads.feed(name))],
-    "handled": lambda analysis, name: [str(analysis.exceptions.handled(name))],
-    "back end": lambda analysis, path: [str(analysis.back_ends.may_shard(path))],
-    "back end beside": lambda analysis, path: [str(analysis.back_ends.may_shard(path, beside_deepspeed=True))],
-    "trained by": training.trained_by,
-    "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
-    "with_wraps": lambda analysis, path: [str(analysis.sharding.is_with_wraps(path))],
-    "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],
-    "rebound": lambda analysis, path: _of_file(analysis, path, lambda m: sorted(m.declared_global().items())),
-    "handling": lambda analysis, path: _of_file(analysis, path, lambda m: analysis.exceptions.handling(m).said()),
-    "uneven": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.is_dealt_out(analysis, m)),
-    "even": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.deals_out_evenly(analysis, m)),
-    "stacking": lambda analysis, path: _of_file(analysis, path, lambda m: collators.only_stacks(analysis, m)),
-    "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
-    "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
-    "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
-    "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
-}
-_ALL_QUESTIONS = frozenset({*_OF_ALL, *_WORKED_OUT})
-
-
-def _of_file(analysis: Analysis, path: str, answer: Callable[[ModuleInfo], object]) -> list[str]:
-    module = analysis.names.modules.get(path)
-    return [] if module is None else [repr(answer(module))]
-
-
-def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
-    info = analysis.names.class_of_id(cls)
-    return [] if info is None else [str(options.is_off(analysis, info, name))]
 
 
 def _digest(said: Iterable[str]) -> str:

@@ -69,8 +69,10 @@ def _check(
         known = answers.still_true([module.path for module in modules])
     if like is not None:
         like.lend(analysis)
-    if answers is not None and len(known) < len(modules):
-        answers.gather()
+    if answers is not None and before is not None and len(known) < len(modules):
+        answers.take_over_evidence()
+        if before.of_files:
+            answers.gather()
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
     counters: Counter[str] = Counter()

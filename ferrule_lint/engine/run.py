@@ -107,8 +107,8 @@ def _known_or_analyse(run: Run, settings: Settings, jobs: int, cache: ResultsCac
     known = cache.load(key, Results) if key is not None else None
     if known is not None:
         return replace(known, statistics={**known.statistics, "results_cached": 1})
-    if run.cache is not None and files is not None and len(run.discovery.report) >= WORTHWHILE:
-        run.memory = Memory(cache, files, run.cache)
+    if run.cache is not None and files is not None:
+        run.memory = Memory(cache, files, run.cache, of_files=len(run.discovery.report) >= WORTHWHILE)
     results = _analyse(run, settings, jobs)
     # what failed may not fail again; and what was read has to be what the key was made of
     if key is not None and not run.errors and digests(run.discovery, run.contents) == files:

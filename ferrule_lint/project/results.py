@@ -4,8 +4,8 @@ The key is a digest of the files that are read (names and contents), of those th
 model files, and of the tool itself with the Python it runs on. An entry is JSON with a checksum, read back into the
 types of `findings` and nothing else; whatever is wrong with it, the project is analysed.
 
-Another entry, under the settings and the tool alone, has what was found file by file, for the next run over a project
-that has changed (`checks.remembered`).
+Two more entries, under the settings and the tool alone, are for the next run over a project that has changed: what was
+found file by file, and what the project shards (`checks.remembered`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import dataclasses
 import enum
 import hashlib
 import json
+import os
 import sys
 import types
 import typing
@@ -93,9 +94,10 @@ def key(discovery: Discovery, settings: Settings, files: Mapping[str, str]) -> s
     return digest.hexdigest()
 
 
-def key_of_files(settings: Settings) -> str | None:
-    """The name of the entry with what was found file by file; None if a model file cannot be read."""
-    digest = hashlib.sha256(f"{tool_version()} files {settings.sharded!r}".encode())
+def key_of_project(settings: Settings, what: str) -> str | None:
+    """The name of an entry with what is known of a project whatever its files hold; None if a model file cannot be
+    read."""
+    digest = hashlib.sha256(f"{tool_version()} {what} {settings.sharded!r}".encode())
     try:
         for model in settings.models:
             digest.update(hashlib.sha256(model.read_bytes()).digest())
@@ -120,11 +122,15 @@ class ResultsCache:
 
     def load(self, name: str, kind: type[_T]) -> _T | None:
         """What is kept under `name`, if there is a whole entry of this kind."""
+        entry = self._entries / f"{name}.json"
         try:
-            head, _, body = self._entries.joinpath(f"{name}.json").read_text("utf-8").partition("\n")
+            head, _, body = entry.read_text("utf-8").partition("\n")
             if head != _head(body):
                 return None
             results = _decode(kind, json.loads(body))
+            # what is used stays
+            with contextlib.suppress(OSError):
+                os.utime(entry)
         except Exception:
             # a damaged or foreign entry can fail in any way
             return None
@@ -142,7 +148,7 @@ class ResultsCache:
             return
 
     def _forget(self) -> None:
-        """Drop the oldest entries."""
+        """Drop the entries that nobody has used for longest."""
         entries = sorted(self._entries.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in entries[MOST:]:
             path.unlink(missing_ok=True)

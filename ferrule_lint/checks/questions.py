@@ -1,0 +1,98 @@
+"""The questions on whose answers findings depend, and how each is asked of an analysis.
+
+Some are answered by the outlines of all files, and an edit changes the answer only if it changes what its file has to
+do with it. Others are worked out from inputs of their own (see `semantics.project.reads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.calls.receivers import as_variable, last_word
+from ferrule_lint.semantics.control import end_of_data
+from ferrule_lint.semantics.data import collators
+from ferrule_lint.semantics.project import back_ends, gathering, options, signals, training, wrapping_names
+from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.sources import absent_inputs
+
+#: questions to all files: what one file has to do with the answer, which is nothing where that is empty
+OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
+    "module": lambda analysis, module, name: True,
+    "method": lambda analysis, module, name: name in module.outline.methods,
+    "mention": lambda analysis, module, name: name in module.outline.names,
+    "base": lambda analysis, module, name: [*module.outline.classes, *wrapping_names.renamed(module)],
+    "called": lambda analysis, module, name: (
+        [cls for cls, _ in module.outline.classes if as_variable(cls) == name] if not is_test(module.path) else []
+    ),
+    "of a kind": lambda analysis, module, word: (
+        [cls for cls, _ in module.outline.classes if last_word(as_variable(cls)) == word]
+        if not is_test(module.path)
+        else []
+    ),
+    "imports": lambda analysis, module, name: (True, sorted(module.bound.items()), module.starred),
+    "renamed": lambda analysis, module, name: wrapping_names.renamed(module),
+    "may wrap": lambda analysis, module, name: wrapping_names.speaks_of(module, wrapping_names.names(analysis)),
+    "many classes": lambda analysis, module, name: len(module.outline.classes),
+    "trains": lambda analysis, module, name: training.file_trains(module),
+    "may seed": lambda analysis, module, name: analysis.seeding.can_seed(module),
+    "of signals": lambda analysis, module, name: signals.of_signals(module),
+    "speaks": lambda analysis, module, name: back_ends.speaks(module, name),
+}
+#: those that say of a file what it says, whatever they are about
+WHATEVER_NAME = frozenset({"module", "base", "imports"})
+
+_Question = Callable[[Analysis, str], list[str]]
+#: questions to all files, which the outlines answer
+OF_ALL: dict[str, _Question] = {
+    "module": lambda analysis, name: analysis.names.candidates(name),
+    "method": lambda analysis, name: analysis.names.with_method(name),
+    "mention": lambda analysis, name: [module.path for module in analysis.names.mentioning(name)],
+    "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
+    "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
+    "of a kind": lambda analysis, word: [f"{m.path}:{cls}" for m, cls in analysis.receivers.of_kind(word)],
+    "imports": lambda analysis, name: [f"{path} {sorted(to)}" for path, to in analysis.imports.imported.items()],
+    "renamed": lambda analysis, name: sorted(wrapping_names.names(analysis)),
+    "may wrap": lambda analysis, name: sorted(wrapping_names.files(analysis)),
+    "many classes": lambda analysis, name: [str(gathering.number_of_classes(analysis) > gathering.MOST_MEANT)],
+    "trains": lambda analysis, name: [str(training.trains(analysis))],
+    "may seed": lambda analysis, name: analysis.seeding.may_seed(),
+    "of signals": lambda analysis, name: analysis.signals.of_signals(),
+    "speaks": lambda analysis, question: analysis.back_ends.speaking(question),
+}
+#: questions whose answers are worked out from other inputs
+WORKED_OUT: dict[str, _Question] = {
+    "sharding": lambda analysis, name: analysis.sharding.gather().lines(),
+    "seeding": lambda analysis, name: analysis.seeding.evidence(),
+    "signals": lambda analysis, name: sorted(analysis.signals.handlers()),
+    "heirs": lambda analysis, cls: [str(analysis.hierarchy.has_many_heirs(cls))],
+    "feed": lambda analysis, name: [str(analysis.threads.feed(name))],
+    "handled": lambda analysis, name: [str(analysis.exceptions.handled(name))],
+    "back end": lambda analysis, path: [str(analysis.back_ends.may_shard(path))],
+    "back end beside": lambda analysis, path: [str(analysis.back_ends.may_shard(path, beside_deepspeed=True))],
+    "trained by": training.trained_by,
+    "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
+    "with_wraps": lambda analysis, path: [str(analysis.sharding.is_with_wraps(path))],
+    "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],
+    "rebound": lambda analysis, path: _of_file(analysis, path, lambda m: sorted(m.declared_global().items())),
+    "handling": lambda analysis, path: _of_file(analysis, path, lambda m: analysis.exceptions.handling(m).said()),
+    "uneven": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.is_dealt_out(analysis, m)),
+    "even": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.deals_out_evenly(analysis, m)),
+    "stacking": lambda analysis, path: _of_file(analysis, path, lambda m: collators.only_stacks(analysis, m)),
+    "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
+    "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
+    "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
+    "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
+}
+QUESTIONS = frozenset({*OF_ALL, *WORKED_OUT})
+
+
+def _of_file(analysis: Analysis, path: str, answer: Callable[[ModuleInfo], object]) -> list[str]:
+    module = analysis.names.modules.get(path)
+    return [] if module is None else [repr(answer(module))]
+
+
+def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
+    info = analysis.names.class_of_id(cls)
+    return [] if info is None else [str(options.is_off(analysis, info, name))]
