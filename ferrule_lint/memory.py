@@ -123,10 +123,10 @@ class Memory:
         return key_of_project(settings, "files" if self.of_files else _EVIDENCE)
 
     def _with_shown(self, file: FileResult) -> FileResult:
-        bits = file.bits
+        read = set(file.read)
         for given in sorted(self._read.get(file.path, ())):
-            bits |= file.reads.bit(given)
-        return replace(file, bits=bits, shown=self._shown.get(file.path))
+            read.add(file.reads.number(given))
+        return replace(file, read=frozenset(read), shown=self._shown.get(file.path))
 
 
 def _digest(of: Chosen, settings: Settings) -> str:

@@ -1,18 +1,17 @@
-"""Sets of inputs as text: a number in hexadecimal digits, in which each longer run of zeros is a count in brackets."""
+"""Sets of numbers as text: the smallest, and then by how much each is greater than the one before."""
 
 from __future__ import annotations
 
-import re
-
-_ZEROS = re.compile("0{4,}")
-_RUN = re.compile(r"\((\d+)\)")
+from collections.abc import Iterable
+from itertools import accumulate
 
 
-def packed(bits: int) -> str:
-    """The text for some bits."""
-    return _ZEROS.sub(lambda run: f"({len(run[0])})", f"{bits:x}")
+def packed(numbers: Iterable[int]) -> str:
+    """The text for some numbers."""
+    ordered = sorted(numbers)
+    return " ".join([str(number - before) for number, before in zip(ordered, [0, *ordered], strict=False)])
 
 
-def unpacked(text: str) -> int:
-    """The bits that a text stands for; ValueError if it is none."""
-    return int(_RUN.sub(lambda run: "0" * int(run[1]), text) or "0", 16)
+def unpacked(text: str) -> list[int]:
+    """The numbers that a text stands for, the smallest first; ValueError if it is none."""
+    return list(accumulate(map(int, text.split())))

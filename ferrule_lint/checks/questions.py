@@ -85,7 +85,14 @@ WORKED_OUT: dict[str, _Question] = {
     "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
     "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
 }
-QUESTIONS = frozenset({*OF_ALL, *WORKED_OUT})
+#: functions and attributes: what they say is compared as a whole (see `said`)
+SAID: dict[str, Callable[[Analysis, str], object]] = {
+    "summary": lambda analysis, question: analysis.summaries.answer(question),
+    "attribute": lambda analysis, question: analysis.holders.answer(question),
+}
+#: those whose answers rest on inputs of their own
+ASKED = frozenset({*WORKED_OUT, *SAID})
+QUESTIONS = frozenset({*OF_ALL, *ASKED})
 
 
 def _of_file(analysis: Analysis, path: str, answer: Callable[[ModuleInfo], object]) -> list[str]:

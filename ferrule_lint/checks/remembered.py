@@ -9,13 +9,14 @@ be worked out again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.checks.edits import Digests, Earlier, Edits
 from ferrule_lint.checks.packed import packed, unpacked
-from ferrule_lint.checks.questions import OF_ALL, OF_FILES, QUESTIONS, WORKED_OUT
+from ferrule_lint.checks.questions import ASKED, OF_ALL, OF_FILES, QUESTIONS, SAID, WORKED_OUT
+from ferrule_lint.checks.said import text_of
 from ferrule_lint.facts import parts
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
@@ -54,8 +55,8 @@ class FileResult:
 
     path: str
     findings: tuple[Finding, ...]
-    #: bits of what was read for it, whatever these stand for in `reads`
-    bits: int
+    #: numbers of what was read for it, whatever these stand for in `reads`
+    read: frozenset[int]
     reads: Reads = field(compare=False, repr=False)
     #: budgets that ended in silence
     statistics: dict[str, int] = field(default_factory=dict)
@@ -65,7 +66,7 @@ class FileResult:
     @property
     def inputs(self) -> tuple[Input, ...]:
         """What was read for it."""
-        return tuple(self.reads.named(self.bits))
+        return tuple(self.reads.named(self.read))
 
     def files(self) -> set[str]:
         """The files of which something was read for it."""
@@ -117,53 +118,63 @@ class Answers:
         self.reads = analysis.names.reads
         self._said: dict[Input, str] = {}
         edits = Edits(analysis, (known.digests, digests), earlier, map(parts.read, known.asked))
-        #: bits of the known inputs that do not say what they said, of questions that are worked out, and of those that
-        #: say what they said for all one knows
-        self._changed = self._questions = self._settled = 0
+        #: the known inputs that do not say what they said, the questions that are worked out, those of them that say
+        #: what they said, and of these again those of which that was seen by asking
+        self._changed: set[int] = set()
+        self._questions: set[int] = set()
+        self._settled: set[int] = set()
+        self._asked: set[int] = set()
         self._being_settled: set[int] = set()
+        #: whether files say something else than in the earlier run
+        self.any_edits = bool(edits.paths)
         if known.columns and edits.paths:
             self._compare(edits)
         else:
-            self._questions = sum(1 << n for n, given in enumerate(self._inputs) if given.kind in WORKED_OUT)
+            self._questions = {n for n, given in enumerate(self._inputs) if given.kind in ASKED}
             self._settled = self._questions
 
     def of(self, question: Input) -> str:
         """A digest of what the answer to a question is."""
         if question not in self._said:
             kind, name = question
+            self._said[question] = ""  # what says something of itself says nothing for certain
             with self.reads.apart():
-                self._said[question] = _digest((OF_ALL.get(kind) or WORKED_OUT[kind])(self._analysis, name))
+                if kind in SAID:
+                    text = text_of(SAID[kind](self._analysis, name), self.of)
+                    self._said[question] = _digest([text]) if text else ""
+                else:
+                    self._said[question] = _digest((OF_ALL.get(kind) or WORKED_OUT[kind])(self._analysis, name))
         return self._said[question]
 
     def still_true(self, paths: Iterable[str]) -> dict[str, FileResult]:
         """The results for those of `paths` that would come out as they did."""
         asked = set(paths)
         return {
-            file.path: FileResult(file.path, file.findings, bits, self.reads, file.statistics, file.shown)
+            file.path: FileResult(file.path, file.findings, frozenset(read), self.reads, file.statistics, file.shown)
             for file in self.known.files
-            if file.path in asked and self._hold(bits := unpacked(file.inputs))
+            if file.path in asked and self._hold(read := unpacked(file.inputs))
         }
 
     def evidence(self) -> Remembered | None:
         """What the project shards as it is kept, with what it rests on; None if that is known, or nobody has asked."""
         evidence, number = self._analysis.sharding.evidence, self.reads.number(_SHARDING)
-        if evidence is None or self._settled >> number & 1:
+        if evidence is None or number in self._settled:
             return None
-        return self._kept([], 1 << number)
+        return self._kept([], {number})
 
     def remembered(self, results: Iterable[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""
-        files = [KnownFile(r.path, packed(r.bits), r.findings, r.statistics, r.shown) for r in results]
+        files = [KnownFile(r.path, packed(r.read), r.findings, r.statistics, r.shown) for r in results]
         done = {file.path for file in files}
         files += [
             file
             for file in self.known.files
             if file.path in self.digests and file.path not in done and self._hold(unpacked(file.inputs), ask=False)
         ]
-        return self._kept(files, 0)
+        return self._kept(files, set())
 
-    def _kept(self, files: list[KnownFile], used: int) -> Remembered:
-        """What is known of files, and of the inputs that they or others rest on, which are given as bits."""
+    def _kept(self, files: list[KnownFile], used: set[int]) -> Remembered:
+        """What is known of files, and of the inputs that they rest on, or that are used by others."""
         asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
         inputs, evidence = list(self._all_inputs(files, used)), self._analysis.sharding.evidence
         kept = self.known.evidence if evidence is None else evidence.kept()
@@ -177,7 +188,7 @@ class Answers:
         number = self.reads.number(_SHARDING)
         known = number < len(self._inputs) and self._inputs[number].kind == _SHARDING[0]
         # it may have to be gathered to see that it is the same
-        if kept is not None and known and self._hold(1 << number) and sharding.evidence is None:
+        if kept is not None and known and self._hold([number]) and sharding.evidence is None:
             sharding.take_over(taken_over(kept))
 
     def gather(self) -> None:
@@ -209,7 +220,7 @@ class Answers:
             if given in seen:
                 continue
             seen.add(given)
-            if given[0] in WORKED_OUT:
+            if given[0] in ASKED:
                 same = self._rests_on_the_same(given, edits, seen)
             else:
                 same = edits.leave_answer(given) if given[0] in OF_FILES else edits.leave(given)
@@ -221,25 +232,20 @@ class Answers:
     def _compare(self, edits: Edits) -> None:
         for number, given in enumerate(self._inputs):
             question = (given.kind, given.name)
-            if given.kind in WORKED_OUT:
-                self._questions |= 1 << number
+            if given.kind in ASKED:
+                self._questions.add(number)
             elif given.kind not in OF_FILES:
                 if not edits.leave(question):
-                    self._changed |= 1 << number
+                    self._changed.add(number)
             elif not edits.leave_answer(question) and given.answer != self.of(question):
-                self._changed |= 1 << number
+                self._changed.add(number)
 
-    def _hold(self, bits: int, ask: bool = True) -> bool:
+    def _hold(self, numbers: Sequence[int], ask: bool = True) -> bool:
         """Whether all of some known inputs say what they said. Without `ask`, no answer is worked out to see that."""
-        if bits & self._changed:
+        if not self._changed.isdisjoint(numbers):
             return False
-        left = bits & self._questions & ~self._settled
-        while left:
-            number = left.bit_length() - 1
-            if not self._says_the_same(number, ask):
-                return False
-            left ^= 1 << number
-        return True
+        left = self._questions.intersection(numbers) - self._settled
+        return all(self._says_the_same(number, ask) for number in sorted(left))
 
     def _says_the_same(self, number: int, ask: bool) -> bool:
         """Whether the answer to a question that is worked out is the one that it was."""
@@ -248,33 +254,31 @@ class Answers:
         given = self._inputs[number]
         self._being_settled.add(number)
         try:
-            rests = unpacked(given.rests) & ~(1 << number)
+            rests = [other for other in unpacked(given.rests) if other != number]
             same = bool(rests) and self._hold(rests, ask)
         finally:
             self._being_settled.discard(number)
         if not same:
             if not ask:
                 return False
-            same = given.answer == self.of((given.kind, given.name))
-        if same:
-            self._settled |= 1 << number
-        else:
-            self._changed |= 1 << number
+            same = given.answer != "" and given.answer == self.of((given.kind, given.name))
+            self._asked.add(number)
+        (self._settled if same else self._changed).add(number)
         return same
 
     # ------------------------------------------------------------------ what is kept of inputs
-    def _all_inputs(self, files: Iterable[KnownFile], used: int) -> Iterator[KnownInput]:
-        """All inputs, at the places of their bits: with their answers, if they are used or a file rests on them,
+    def _all_inputs(self, files: Iterable[KnownFile], used: set[int]) -> Iterator[KnownInput]:
+        """All inputs, each at the place of its number: with their answers, if they are used or a file rests on them,
         directly or not."""
         found: dict[int, KnownInput] = {}
         for file in files:
-            used |= unpacked(file.inputs)
-        done = 0
-        while left := used & ~done:
-            number = left.bit_length() - 1
-            done |= 1 << number
-            found[number] = self._input(number)
-            used |= unpacked(found[number].rests)
+            used.update(unpacked(file.inputs))
+        left = sorted(used)
+        while left:
+            number = left.pop()
+            if number not in found:
+                found[number] = self._input(number)
+                left += unpacked(found[number].rests)
         for number, (_, name) in enumerate(self.reads.inputs):
             yield found.get(number) or KnownInput(_UNUSED, name)
 
@@ -283,12 +287,14 @@ class Answers:
         if kind not in QUESTIONS:
             return KnownInput(kind, name)
         known = self._inputs[number] if number < len(self._inputs) else None
-        if known is not None and known.kind == kind and question not in self.reads.rests:
-            bit = 1 << number
-            if bit & (self._settled if kind in WORKED_OUT else ~self._changed):
+        if known is not None and known.kind == kind:
+            same = (
+                number in self._settled and number not in self._asked if kind in ASKED else number not in self._changed
+            )
+            if same:
                 return known
         answer = self.of(question)
-        return KnownInput(kind, name, answer, packed(self.reads.rests.get(question, 0)) if kind in WORKED_OUT else "")
+        return KnownInput(kind, name, answer, packed(self.reads.rests.get(question, ())) if kind in ASKED else "")
 
 
 _SHARDING = ("sharding", "")
@@ -303,9 +309,8 @@ def _compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[Kno
         return inputs, files
     places = {number: place for place, number in enumerate(used)}
 
-    def moved(bits: str) -> str:
-        old = f"{unpacked(bits):b}"[::-1]
-        return packed(sum(1 << places[number] for number, bit in enumerate(old) if bit == "1" and number in places))
+    def moved(numbers: str) -> str:
+        return packed(places[number] for number in unpacked(numbers) if number in places)
 
     return (
         [inputs[number]._replace(rests=moved(inputs[number].rests)) for number in used],

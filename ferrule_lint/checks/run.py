@@ -66,13 +66,13 @@ def _check(
     known: dict[str, FileResult] = {}
     if before is not None:
         answers = Answers(analysis, before.known, before.digests, before.earlier)
+        if answers.any_edits:
+            answers.take_over_evidence()
         known = answers.still_true([module.path for module in modules])
     if like is not None:
         like.lend(analysis)
-    if answers is not None and before is not None and len(known) < len(modules):
-        answers.take_over_evidence()
-        if before.of_files:
-            answers.gather()
+    if answers is not None and before is not None and before.of_files and len(known) < len(modules):
+        answers.gather()
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
     counters: Counter[str] = Counter()
@@ -106,8 +106,8 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
         # what is read says where things stand but for the lines: who shows one depends on the text
         for path in {path for finding in found for path in _shown_in(finding)}:
             reads.ask("file", path)
-        bits = reads.bits
-    return FileResult(module.path, tuple(found), bits, reads, dict(analysis.counters - counted))
+        read = frozenset(reads.read)
+    return FileResult(module.path, tuple(found), read, reads, dict(analysis.counters - counted))
 
 
 def _shown_in(finding: Finding) -> Iterator[str]:

@@ -145,7 +145,7 @@ class Analysis:
             positional = tuple(frame.eval(a) for a in expr.args)
             keywords = {name: frame.eval(value) for name, value in expr.keywords if name}
         bound = bind_arguments(method, Value(types=frozenset({info})), positional, keywords, expr)
-        known = self.summaries.of(method, contexts_of(self, method, bound, expr), info, None, frame.depth + 1)
+        known = self.summaries.with_frame(method, contexts_of(self, method, bound, expr), info, None, frame.depth + 1)
         if known is None or known[0].busy or known[1] is None:
             return ()
         return self.holders.fixed(info, known[1].self_writes)
@@ -176,7 +176,7 @@ class Analysis:
         info = function.module.classes.get(function.owner) if function.owner else None
         if info is not None and not function.is_static and (wholes := self.mixins.wholes(info)):
             info = wholes[0]
-        return _with_frame(self.summaries.of(function, (), info, closure, 0))
+        return _with_frame(self.summaries.with_frame(function, (), info, closure, 0))
 
     def frames_of_subclasses(self, function: FunctionInfo) -> Iterator[tuple[Summary, Frame]]:
         """An inherited method for the subclasses that override what it calls, and a mixin's for what it is mixed into,
@@ -184,7 +184,7 @@ class Analysis:
         owner = function.module.classes.get(function.owner) if function.owner else None
         more = self.mixins.wholes(owner)[1:] if owner is not None and not function.is_static else ()
         for info in (*self.hierarchy.contexts(function), *more):
-            known = _with_frame(self.summaries.of(function, (), info, None, 0))
+            known = _with_frame(self.summaries.with_frame(function, (), info, None, 0))
             if known is not None:
                 yield known
 

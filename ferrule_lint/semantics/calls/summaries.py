@@ -9,6 +9,7 @@ does not depend on where the analysis began (the strongly connected components o
 from __future__ import annotations
 
 import collections
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,6 +24,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
 from ferrule_lint.semantics.gradients import gradient_order, meeting, partly_used, stage_values
 from ferrule_lint.semantics.project.annotations import leaves_no_none
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.reads import Input, Numbers
 from ferrule_lint.semantics.walk import given, returned, sizing, state
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.holders import enter
@@ -61,8 +63,8 @@ class Summaries:
         self._contexts: collections.Counter[tuple[object, ...]] = collections.Counter()
         self._attempts: collections.Counter[Key] = collections.Counter()
         self._of_function: collections.Counter[str] = collections.Counter()
-        #: what was read for each summary
-        self._read: dict[object, int] = {}
+        #: what was read for each summary that answers no question
+        self._read: dict[Key, Numbers] = {}
 
     def of(
         self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
@@ -77,7 +79,8 @@ class Summaries:
                 self._leans[-1] = min(self._leans[-1], self._open[key])
                 self._again.add(key)
                 reads.lean(key)
-            reads.bits |= self._read.get(key, 0)
+            question = known[0].question
+            reads.use(question, reads.rests[question] if question is not None else self._read.get(key, ()))
             return known
         if depth > DEEPEST_CALL:
             self._analysis.count("calls nested too deeply")
@@ -95,6 +98,7 @@ class Summaries:
             return None
         place = len(self._leans)
         before = reads.begin()
+        question: Input | None = None
         try:
             known, leans = self._computed(key, (), function, context, info, closure, depth)
             if key in self._again:
@@ -102,14 +106,44 @@ class Summaries:
                 if leans == place and known[0].events:
                     # what a call of itself does is what was found without such calls: one level of them is seen
                     known, leans = self._computed(key, known, function, context, info, closure, depth)
-            reads.remember(self._read, key, self._known)
+            if leans >= place:
+                known[0].question = question = question_of(key)
+            if question is None:
+                reads.remember(self._read, key, self._known, key)
+            else:
+                reads.remember(reads.rests, question, self._known, key)
         finally:
             reads.settle(key)
-            reads.end(before)
+            reads.end(before, question)
         if leans < place:
             del self._known[key]
             if self._leans:
                 self._leans[-1] = min(self._leans[-1], leans)
+        return known
+
+    def answer(self, question: str) -> Summary | None:
+        """The summary that answers a question; None if there is no such function any more."""
+        function, cls, *context = json.loads(question)
+        names = self._analysis.names
+        path, _, qualname = function.rpartition(":")
+        found = names.modules[path].functions.get(qualname) if path in names.modules else None
+        info = names.class_of_id(cls) if cls else None
+        if found is None or (cls and info is None):
+            return None
+        given = tuple(
+            (name, Value(there=True) if const is None else Value(uniform=True, const=const)) for name, const in context
+        )
+        known = self.of(found, given, info, None, 0)
+        return known[0] if known is not None else None
+
+    def with_frame(
+        self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
+    ) -> tuple[Summary, Frame | None] | None:
+        """The same for those who look into the frame: they rest on all that was read for the summary."""
+        known = self.of(function, context, info, closure, depth)
+        if known is not None and known[0].question is not None:
+            reads = self._analysis.names.reads
+            reads.read.update(reads.rests[known[0].question])
         return known
 
     def _computed(
@@ -192,6 +226,20 @@ class Summaries:
         own = latent.of_summary(summary.trace, self._analysis.count) if summary.events else ()
         summary.latents = (*frame.latents[: latent.MOST_LATENTS], *own)
         summary.fields = given.asked(summary)
+
+
+def question_of(key: Key) -> Input | None:
+    """The question that a summary answers: what does this function do, called so; None if that cannot be written."""
+    function, context, info, closure = key
+    if closure is not None or not all(map(_is_simple, context)):
+        return None
+    return "summary", json.dumps([function, info, *([name, value.const] for name, value in context)])
+
+
+def _is_simple(given: tuple[str, Value]) -> bool:
+    """Whether a context says no more of a parameter than which constant it is, or that it is there."""
+    value = given[1]
+    return value in (Value(uniform=True, const=value.const), Value(there=True))
 
 
 def _tells_nothing(value: Value) -> bool:

@@ -70,5 +70,5 @@ def _called(summary: Summary, events_of: EventsOf, known: dict[int, Summary], de
         known[id(summary)] = summary  # a function that calls itself
         trace = in_evaluation(summary.trace, events_of, known, depth + 1)
         if trace is not summary.trace:
-            known[id(summary)] = replace(summary, trace=trace, events=events_of(trace), signatures={})
+            known[id(summary)] = replace(summary, trace=trace, events=events_of(trace), signatures={}, question=None)
     return known[id(summary)]

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace
 if TYPE_CHECKING:
     from ferrule_lint.semantics.control.exceptions import Escape
     from ferrule_lint.semantics.project.entities import FunctionInfo
+    from ferrule_lint.semantics.project.reads import Input
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Summary:
     #: what it does to gradients; see `gradient_order`
     gradient_kinds: tuple[str, ...] = ()
     busy: bool = True
+    #: what was asked to which this is the answer, where that can be written; see `project.reads`
+    question: Input | None = None
     #: signatures for callers, by axes and least confidence
     signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
 

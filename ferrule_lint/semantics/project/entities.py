@@ -14,7 +14,7 @@ from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.parts import Words, part_of_lambda, speaks_of
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import called_name
-from ferrule_lint.semantics.project.reads import Asked, Memo, Reads
+from ferrule_lint.semantics.project.reads import Asked, Memo, Numbers, Reads
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
@@ -103,7 +103,7 @@ class FunctionInfo:
     def _noted(self) -> None:
         if self._number < 0:
             self._number = self.module.number_of(self)
-        self.module.reads.bits |= 1 << self._number
+        self.module.reads.read.add(self._number)
 
     @property
     def line(self) -> int:
@@ -224,7 +224,7 @@ class ClassInfo:
         self._attributes: dict[str, f.Assign] = {}
         self.own_mro: tuple[ClassInfo, ...] | None = None
         #: what has been read for it
-        self.read = 0
+        self.read: Numbers = ()
         self.external_bases: tuple[str, ...] = ()
         self.id = f"{module.path}:{facts.qualname}"
         for statement in facts.body:
@@ -238,7 +238,7 @@ class ClassInfo:
         """What is assigned in the body of the class, by name."""
         if self._number < 0:
             self._number = self.module.reads.number(("class", self.id))
-        self.module.reads.bits |= 1 << self._number
+        self.module.reads.read.add(self._number)
         return self._attributes
 
 
@@ -259,8 +259,8 @@ class ModuleInfo:
         self.name = ".".join(self.parts)
         self.facts = facts
         self.reads = reads
-        #: bits of the parts of the file that have been read
-        self._shape = self._top = self._names = self._words = 0
+        #: numbers of the parts of the file that have been read
+        self._shape = self._top = self._names = self._words = -1
         self._said: dict[Words, bool] = {}
         self._body: f.Body | None = None
         self._classes: dict[str, ClassInfo] = {}
@@ -284,8 +284,9 @@ class ModuleInfo:
     def body(self) -> f.Body:
         """The statements at the top level."""
         self._open()
-        self._top = self._top or self.reads.bit(("top", self.path))
-        self.reads.bits |= self._top
+        if self._top < 0:
+            self._top = self.reads.number(("top", self.path))
+        self.reads.read.add(self._top)
         assert self._body is not None
         return self._body
 
@@ -311,8 +312,9 @@ class ModuleInfo:
     def mentions(self) -> frozenset[str]:
         """Every identifier that stands in an expression of the file. Most edits change these: ask `mentions_any` or
         `mentions_like`, if that is all there is to know."""
-        self._names = self._names or self.reads.bit(("names", self.path))
-        self.reads.bits |= self._names
+        if self._names < 0:
+            self._names = self.reads.number(("names", self.path))
+        self.reads.read.add(self._names)
         return self.outline.names
 
     def mentions_any(self, words: frozenset[str]) -> bool:
@@ -324,8 +326,9 @@ class ModuleInfo:
         return self._speaks_of(pattern)
 
     def _speaks_of(self, words: Words) -> bool:
-        self._words = self._words or self.reads.bit(("words", self.path))
-        self.reads.bits |= self._words
+        if self._words < 0:
+            self._words = self.reads.number(("words", self.path))
+        self.reads.read.add(self._words)
         known = self._said.get(words)
         if known is None:
             self.reads.asked.add(words)
@@ -351,11 +354,12 @@ class ModuleInfo:
         return self.starred
 
     def _noted(self) -> None:
-        self._shape = self._shape or self.reads.bit(("shape", self.path))
-        self.reads.bits |= self._shape
+        if self._shape < 0:
+            self._shape = self.reads.number(("shape", self.path))
+        self.reads.read.add(self._shape)
 
     def number_of(self, function: FunctionInfo) -> int:
-        """Of the bit of the part of the file that a function is in."""
+        """Of the part of the file that a function is in."""
         if self.in_one:
             return self.reads.number(("bodies", self.path))
         root = function

@@ -199,10 +199,10 @@ class Names:
             before = self.reads.begin()
             try:
                 info.own_mro, info.external_bases = self._linearized(info)
-                info.read = self.reads.bits
+                info.read = tuple(self.reads.read)
             finally:
                 self.reads.end(before)
-        self.reads.bits |= info.read
+        self.reads.read.update(info.read)
         return info.own_mro
 
     def _linearized(self, info: ClassInfo) -> tuple[tuple[ClassInfo, ...], tuple[str, ...]]:

@@ -17,70 +17,64 @@ from ferrule_lint.facts.parts import Words
 #: ("method", "save")
 Input: TypeAlias = tuple[str, str]
 
+#: the numbers of inputs
+Numbers: TypeAlias = tuple[int, ...]
+
 _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 
 
 class Reads:
-    """The inputs of what is being computed, as bits of a number."""
+    """The inputs of what is being computed, by their numbers."""
 
-    __slots__ = ("_log", "_noted", "_numbers", "_open", "_same", "asked", "bits", "inputs", "leans", "rests")
+    __slots__ = ("_log", "_noted", "_numbers", "_open", "_same", "asked", "inputs", "leans", "read", "rests")
 
     def __init__(self, inputs: Iterable[Input] = ()) -> None:
         """`inputs`: those of an earlier run, whose numbers stay what they were."""
-        self.bits = 0
+        self.read: set[int] = set()
         #: what each answer to a question rests on that has been worked out from other inputs
-        self.rests: dict[Input, int] = {}
+        self.rests: dict[Input, Numbers] = {}
         #: what files were asked for by the words in them; see `facts.parts`
         self.asked: set[Words] = set()
         #: how often something was asked for that was being computed
         self.leans = 0
-        #: all inputs there are so far; the place of one is the number of its bit
+        #: all inputs there are so far; the place of one is its number
         self.inputs: list[Input] = list(inputs)
         self._numbers: dict[Input, int] = {given: number for number, given in enumerate(self.inputs)}
-        #: equal numbers are kept once: what was computed on the way to something has mostly read the same
-        self._same: dict[int, int] = {}
+        #: equal ones are kept once: what was computed on the way to something has mostly read the same
+        self._same: dict[Numbers, Numbers] = {}
         #: what is being computed and has been asked for meanwhile -> where in the log that was
         self._open: dict[object, int] = {}
         #: what was remembered since: it rests on an answer that is not there yet
-        self._log: list[tuple[dict[object, int], object]] = []
+        self._log: list[tuple[dict[Any, Numbers], object]] = []
         #: what is computed while an answer is being worked out that it asks for
-        self._noted: list[tuple[dict[object, int], object, dict[Any, Any]]] | None = None
+        self._noted: list[tuple[dict[Any, Numbers], object, dict[Any, Any], object]] | None = None
 
     def number(self, given: Input) -> int:
-        """The place of an input's bit."""
+        """The number of an input."""
         number = self._numbers.get(given)
         if number is None:
             number = self._numbers[given] = len(self.inputs)
             self.inputs.append(given)
         return number
 
-    def bit(self, given: Input) -> int:
-        """The bit of an input."""
-        return 1 << self.number(given)
-
     def ask(self, kind: str, about: str) -> None:
         """Note that the answer to a question decides over what is being computed."""
-        self.bits |= self.bit((kind, about))
+        self.read.add(self.number((kind, about)))
 
-    def named(self, bits: int) -> list[Input]:
-        """The inputs that some bits stand for."""
-        found: list[Input] = []
-        text = f"{bits:b}"[::-1]
-        place = text.find("1")
-        while place >= 0:
-            found.append(self.inputs[place])
-            place = text.find("1", place + 1)
-        return found
+    def named(self, numbers: Iterable[int]) -> list[Input]:
+        """The inputs with some numbers."""
+        return [self.inputs[number] for number in sorted(numbers)]
 
-    def begin(self) -> int:
+    def begin(self) -> set[int]:
         """Begin to compute something that is remembered; the result is for `end`."""
-        before, self.bits = self.bits, 0
+        before, self.read = self.read, set()
         return before
 
-    def end(self, before: int) -> None:
-        """What was computed is a part of what was being computed before."""
-        self.bits |= before
+    def end(self, before: set[int], question: Input | None = None) -> None:
+        """What was computed is a part of what was being computed before; that asked a question, if this was one."""
+        mine, self.read = self.read, before
+        self.use(question, mine)
 
     @contextmanager
     def apart(self) -> Iterator[None]:
@@ -89,7 +83,7 @@ class Reads:
         try:
             yield
         finally:
-            self.bits = before
+            self.read = before
 
     @contextmanager
     def answering(self, kind: str, about: str) -> Iterator[None]:
@@ -100,8 +94,9 @@ class Reads:
         try:
             yield
         finally:
-            self.rests[question] = self.rests.get(question, 0) | self.bits
-            self.bits = before | self.bit(question)
+            self.rests[question] = self._once(self.read.union(self.rests.get(question, ())))
+            before.add(self.number(question))
+            self.read = before
 
     def lean(self, what: object) -> None:
         """Something is asked for while it is being computed: who goes on without it depends on all that it will have
@@ -114,53 +109,70 @@ class Reads:
         start = self._open.pop(what, None)
         if start is None:
             return
-        for bits, key in self._log[start:]:
-            bits[key] = self._once(bits[key] | self.bits)
+        for table, key in self._log[start:]:
+            table[key] = self._once(self.read.union(table[key]))
         if not self._open:
             self._log.clear()
 
     @contextmanager
     def provisional(self, question: str) -> Iterator[None]:
         """What is computed meanwhile and asks this question is forgotten in the end: the answer was not there yet."""
-        noted: list[tuple[dict[object, int], object, dict[Any, Any]]] = []
+        noted: list[tuple[dict[Any, Numbers], object, dict[Any, Any], object]] = []
         self._noted = noted
         try:
             yield
         finally:
             self._noted = None
-            bit = self.bit((question, ""))
-            for bits, key, table in noted:
-                if bits.get(key, 0) & bit and key in table:
+            number = self.number((question, ""))
+            for read, at, table, key in noted:
+                if number in read.get(at, ()) and key in table:
                     dict.__delitem__(table, key)
 
-    def remember(self, bits: dict[object, int], key: object, table: dict[Any, Any]) -> None:
-        """Note what has been read for something in a table."""
-        bits[key] = self._once(self.bits)
+    def remember(self, read: dict[Any, Numbers], at: object, table: dict[Any, Any], key: object) -> None:
+        """Note what has been read for something in a table: in `read`, under `at`."""
+        read[at] = self._once(self.read)
         if self._noted is not None:
-            self._noted.append((bits, key, table))
+            self._noted.append((read, at, table, key))
         if self._open:
-            self._log.append((bits, key))
+            self._log.append((read, at))
 
-    def _once(self, bits: int) -> int:
-        return self._same.setdefault(bits, bits)
+    def use(self, question: Input | None, read: Iterable[int]) -> None:
+        """Something is used that was remembered: who does rests on what it says, if it answers a question, and else on
+        all that was read for it. So it is while answers are provisional, too: they may have to be forgotten."""
+        if question is not None and self._noted is None:
+            self.read.add(self.number(question))
+        else:
+            self.read.update(read)
+
+    def _once(self, read: Iterable[int]) -> Numbers:
+        known = tuple(sorted(read))
+        return self._same.setdefault(known, known)
 
 
 class Memo(dict[_K, _V]):
-    """What has been computed, by what it is about; asking for it counts as reading what it was computed from."""
+    """What has been computed, by what it is about; asking for it counts as reading what it was computed from. If these
+    are answers to questions, asking counts as asking the question."""
 
-    __slots__ = ("_bits", "_reads", "_unfinished")
+    __slots__ = ("_question", "_read", "_reads", "_unfinished")
 
-    def __init__(self, reads: Reads) -> None:
+    def __init__(self, reads: Reads, question: Callable[[_K], Input] | None = None) -> None:
+        """`question`: the one to which something is the answer."""
         super().__init__()
         self._reads = reads
-        self._bits: dict[object, int] = {}
+        self._read: dict[_K, Numbers] = {}
         self._unfinished: set[_K] = set()
+        self._question = question
 
     def __getitem__(self, key: _K) -> _V:
         value = super().__getitem__(key)
         if key in self._unfinished:
             self._reads.lean((id(self), key))
-        self._reads.bits |= self._bits[key]
+            self._reads.read.update(self._read[key])
+        elif self._question is None:
+            self._reads.read.update(self._read[key])
+        else:
+            question = self._question(key)
+            self._reads.use(question, self._reads.rests[question])
         return value
 
     def look(self, key: _K) -> _V:
@@ -169,7 +181,10 @@ class Memo(dict[_K, _V]):
 
     def __setitem__(self, key: _K, value: _V) -> None:
         super().__setitem__(key, value)
-        self._reads.remember(self._bits, key, self)
+        if self._question is None:
+            self._reads.remember(self._read, key, self, key)
+        else:
+            self._reads.remember(self._reads.rests, self._question(key), self, key)
 
     def find(self, key: _K, compute: Callable[[], _V], meanwhile: _V | None = None) -> _V:
         """The value for a key; where it is asked for while it is being computed, `meanwhile`."""
@@ -178,17 +193,19 @@ class Memo(dict[_K, _V]):
         before = self._reads.begin()
         self._unfinished.add(key)
         super().__setitem__(key, meanwhile)  # type: ignore[assignment]
-        self._bits[key] = 0
+        self._read[key] = ()
+        question = None
         try:
             value = compute()
             self[key] = value
+            question = self._question(key) if self._question is not None else None
         except BaseException:
             del self[key]
             raise
         finally:
             self._unfinished.discard(key)
             self._reads.settle((id(self), key))
-            self._reads.end(before)
+            self._reads.end(before, question)
         return value
 
 

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
-from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.reads import Input, Memo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk import given
 from ferrule_lint.semantics.walk.body import execute
@@ -42,7 +42,7 @@ class Holders:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         reads = analysis.names.reads
-        self._attributes: Memo[tuple[str, str, int], Value | None] = Memo(reads)
+        self._attributes: Memo[tuple[str, str, int], Value | None] = Memo(reads, _question)
         self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(reads)
         self._stored: dict[str, frozenset[str]] = {}
         self._globals: Memo[tuple[str, str], Value] = Memo(reads)
@@ -55,6 +55,12 @@ class Holders:
             return self._annotated(info, name)
         key = (info.id, name, layer)
         return self._attributes.find(key, lambda: self._found(info, name, layer))
+
+    def answer(self, question: str) -> Value | str | None:
+        """What an attribute holds, by the question of that; a text if there is no such class any more."""
+        layer, name, cls = question.split(" ", 2)
+        info = self._analysis.names.class_of_id(cls)
+        return "" if info is None else self.attribute(info, name, FULL if layer == "2" else 2)
 
     def _found(self, info: ClassInfo, name: str, layer: int) -> Value | None:
         found: list[Value] = []
@@ -212,6 +218,11 @@ class Holders:
         except RecursionError:
             self._analysis.count("too deep for Python's stack")
             return UNKNOWN
+
+
+def _question(key: tuple[str, str, int]) -> Input:
+    info, name, layer = key
+    return "attribute", f"{layer} {name} {info}"
 
 
 def _stored_names(node: object, self_name: str, out: set[str]) -> None:
