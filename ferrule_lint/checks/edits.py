@@ -7,6 +7,7 @@ that it had if it gets the same from both versions of each file that was edited.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 
 from ferrule_lint.checks.questions import OF_FILES, WHATEVER_NAME
@@ -35,7 +36,8 @@ class Edits:
         self._asked = frozenset(asked)
         before, now = digests
         self.paths = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
-        self._versions: dict[str, tuple[Version, Version] | None] = {}
+        self._versions: dict[str, tuple[Version, Version]] = {}
+        self._lines: dict[str, dict[int, int]] = {}
         self._modules: dict[str, tuple[ModuleInfo | None, ModuleInfo | None] | None] = {}
         self._said: dict[tuple[str, str, str], bool] = {}
 
@@ -56,10 +58,36 @@ class Edits:
             return old.outline.names == new.outline.names
         if kind == "words":
             return all(speaks_of(old.outline.names, w) == speaks_of(new.outline.names, w) for w in self._asked)
-        versions = self._versions.get(path)
-        if versions is None:
-            versions = self._versions[path] = Version(old.facts), Version(new.facts)
+        versions = self._version(path)
         return versions[0].part(kind, inner) == versions[1].part(kind, inner)
+
+    def _version(self, path: str) -> tuple[Version, Version]:
+        """A file as it was and as it is, both of which there are."""
+        if path not in self._versions:
+            old, new = self._both(path) or (None, None)
+            assert old is not None and new is not None
+            self._versions[path] = Version(old.facts), Version(new.facts)
+        return self._versions[path]
+
+    def moved(self, path: str, line: int) -> int | None:
+        """Where a line of a file is now; None if the definition around it says something else."""
+        before, now = self._digests
+        if before.get(path) == now.get(path):
+            return line
+        if path not in self._lines:
+            both = self._both(path)
+            old, new = both if both is not None else (None, None)
+            known = old is not None and new is not None
+            self._lines[path] = self._version(path)[0].lines_now(self._version(path)[1]) if known else {}
+        return self._lines[path].get(line)
+
+    def relined(self, text: str) -> str:
+        """What was written of something that says what it said, with its lines as they are; "" if one is gone."""
+        if not any(path in text for path in self.paths):
+            return text
+        said, lines = json.loads(text)
+        now = [(path, self.moved(path, line)) for path, line in lines]
+        return json.dumps([said, now], separators=(",", ":")) if all(line is not None for _, line in now) else ""
 
     def leave_answer(self, question: Input) -> bool:
         """Whether each edited file gives the answer to a question that it gave; then so do all of them together."""

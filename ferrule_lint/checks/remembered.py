@@ -16,21 +16,28 @@ from typing import NamedTuple
 from ferrule_lint.checks.edits import Digests, Earlier, Edits
 from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.questions import ASKED, OF_ALL, OF_FILES, QUESTIONS, SAID, WORKED_OUT
-from ferrule_lint.checks.said import text_of
+from ferrule_lint.checks.reread import reread
+from ferrule_lint.checks.written import written
 from ferrule_lint.facts import parts
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.project.evidence import KeptEvidence, taken_over
-from ferrule_lint.semantics.project.reads import Input, Reads
+from ferrule_lint.semantics.project.reads import UNKNOWN_ANSWER, Input, Reads
+
+#: what no path and no name has in it
+_BETWEEN = "\0"
 
 
 class KnownInput(NamedTuple):
-    """An input; of a question, a digest of what it said, and the inputs that it was worked out from, as bits."""
+    """An input; of a question, a digest of what it said, and the numbers of the inputs that it was worked out from; of
+    a function or attribute the answer itself (see `written`)."""
 
     kind: str
     name: str
     answer: str = ""
     rests: str = ""
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +99,19 @@ class Remembered:
     digests: dict[str, str] = field(default_factory=dict)
     #: what was asked of the words in files
     asked: tuple[tuple[str, ...], ...] = ()
-    #: field by field, which is quicker to read: there are tens of thousands
-    columns: tuple[tuple[str, ...], ...] = ()
+    #: field by field, each as one text, which is quicker to read: there are tens of thousands
+    columns: tuple[str, ...] = ()
     files: tuple[KnownFile, ...] = ()
     #: what the project shows of what it shards, if anybody has asked
     evidence: KeptEvidence | None = None
 
     def named(self) -> Iterable[Input]:
         """The inputs, each at the place of its bit."""
-        return zip(*self.columns[:2], strict=True)
+        return zip(*(column.split(_BETWEEN) for column in self.columns[:2]), strict=True)
 
     def inputs(self) -> list[KnownInput]:
         """The inputs with all that is known of them."""
-        return [*map(KnownInput._make, zip(*self.columns, strict=True))]
+        return [*map(KnownInput._make, zip(*(column.split(_BETWEEN) for column in self.columns), strict=True))]
 
 
 class Answers:
@@ -117,7 +124,10 @@ class Answers:
         self._analysis = analysis
         self.reads = analysis.names.reads
         self._said: dict[Input, str] = {}
-        edits = Edits(analysis, (known.digests, digests), earlier, map(parts.read, known.asked))
+        #: what functions and attributes say now, and those that are being read
+        self._texts: dict[Input, str] = {}
+        self._being_read: dict[Input, Summary] = {}
+        edits = self._edits = Edits(analysis, (known.digests, digests), earlier, map(parts.read, known.asked))
         #: the known inputs that do not say what they said, the questions that are worked out, those of them that say
         #: what they said, and of these again those of which that was seen by asking
         self._changed: set[int] = set()
@@ -132,6 +142,8 @@ class Answers:
         else:
             self._questions = {n for n, given in enumerate(self._inputs) if given.kind in ASKED}
             self._settled = self._questions
+        if known.columns:
+            self.reads.earlier = self.recall
 
     def of(self, question: Input) -> str:
         """A digest of what the answer to a question is."""
@@ -140,11 +152,34 @@ class Answers:
             self._said[question] = ""  # what says something of itself says nothing for certain
             with self.reads.apart():
                 if kind in SAID:
-                    text = text_of(SAID[kind](self._analysis, name), self.of)
-                    self._said[question] = _digest([text]) if text else ""
+                    said = written(SAID[kind](self._analysis, name), self.of)
+                    if said is not None:
+                        self._said[question], self._texts[question] = said.digest(), said.text()
                 else:
                     self._said[question] = _digest((OF_ALL.get(kind) or WORKED_OUT[kind])(self._analysis, name))
         return self._said[question]
+
+    def recall(self, question: Input) -> object:
+        """What a function or attribute says, if it says what it said; else `UNKNOWN_ANSWER`."""
+        number = self.reads.number(question)
+        known = self._inputs[number] if number < len(self._inputs) else None
+        if known is None or not known.text or number in self._asked or number in self._being_settled:
+            return UNKNOWN_ANSWER
+        if question in self._being_read:
+            return self._being_read[question]
+        if not self._hold([number]) or number in self._asked:
+            return UNKNOWN_ANSWER
+        root = self._being_read[question] = Summary(None)
+        try:
+            with self.reads.apart():
+                found = reread(known.text, self._analysis, self._edits.moved, root)
+        except Exception:
+            # what it names may be gone, and a foreign entry can fail in any way
+            return UNKNOWN_ANSWER
+        finally:
+            del self._being_read[question]
+        self.reads.rests[question] = tuple(unpacked(known.rests))
+        return found
 
     def still_true(self, paths: Iterable[str]) -> dict[str, FileResult]:
         """The results for those of `paths` that would come out as they did."""
@@ -179,7 +214,7 @@ class Answers:
         inputs, evidence = list(self._all_inputs(files, used)), self._analysis.sharding.evidence
         kept = self.known.evidence if evidence is None else evidence.kept()
         inputs, files = _compact(inputs, files)
-        columns = tuple(zip(*inputs, strict=True))
+        columns = tuple(_BETWEEN.join(column) for column in zip(*inputs, strict=True))
         return Remembered(dict(self.digests), tuple(sorted(asked)), columns, tuple(files), kept)
 
     def take_over_evidence(self) -> None:
@@ -256,13 +291,13 @@ class Answers:
         try:
             rests = [other for other in unpacked(given.rests) if other != number]
             same = bool(rests) and self._hold(rests, ask)
+            if not same and not ask:
+                return False
+            if not same:
+                self._asked.add(number)
+                same = given.answer != "" and given.answer == self.of((given.kind, given.name))
         finally:
             self._being_settled.discard(number)
-        if not same:
-            if not ask:
-                return False
-            same = given.answer != "" and given.answer == self.of((given.kind, given.name))
-            self._asked.add(number)
         (self._settled if same else self._changed).add(number)
         return same
 
@@ -292,9 +327,10 @@ class Answers:
                 number in self._settled and number not in self._asked if kind in ASKED else number not in self._changed
             )
             if same:
-                return known
+                return known._replace(text=self._edits.relined(known.text)) if known.text else known
         answer = self.of(question)
-        return KnownInput(kind, name, answer, packed(self.reads.rests.get(question, ())) if kind in ASKED else "")
+        rests = packed(self.reads.rests.get(question, ())) if kind in ASKED else ""
+        return KnownInput(kind, name, answer, rests, self._texts.get(question, ""))
 
 
 _SHARDING = ("sharding", "")

@@ -52,7 +52,21 @@ class Version:
         if self._parts is None:
             self._parts = _cut(whole(self._facts))
         nodes = self._parts.get((kind, name))
-        return None if nodes is None else _wherever(nodes)
+        return None if nodes is None else _wherever(nodes)[0]
+
+    def lines_now(self, other: Version) -> dict[int, int]:
+        """Where the lines of the parts that say the same in another version are there."""
+        mine, theirs = (version._all() for version in (self, other))
+        found: dict[int, int] = {}
+        for key, (said, lines) in mine.items():
+            if key in theirs and theirs[key][0] == said:
+                found.update(zip(lines, theirs[key][1], strict=True))
+        return found
+
+    def _all(self) -> dict[tuple[str, str], tuple[tuple[object, ...], list[int]]]:
+        self.part("", "")
+        assert self._parts is not None
+        return {key: _wherever(nodes) for key, nodes in self._parts.items() if key[0] != "bodies"}
 
 
 def _cut(facts: f.FileFacts) -> dict[tuple[str, str], list[object]]:
@@ -68,8 +82,8 @@ def _cut(facts: f.FileFacts) -> dict[tuple[str, str], list[object]]:
     return parts
 
 
-def _wherever(nodes: list[object]) -> tuple[object, ...]:
-    """Nodes as flat values, whatever lines and columns they stand in: of these only the order."""
+def _wherever(nodes: list[object]) -> tuple[tuple[object, ...], list[int]]:
+    """Nodes as flat values, whatever lines and columns they stand in: of these only the order; and their lines."""
     said: list[object] = []
     points: list[tuple[int, int]] = []
     stack: list[object] = nodes[::-1]
@@ -91,7 +105,8 @@ def _wherever(nodes: list[object]) -> tuple[object, ...]:
             stack += [item[number] for number in fields]
     ranks = {point: rank for rank, point in enumerate(sorted(set(points)))}
     lines = {line: rank for rank, line in enumerate(sorted({line for line, _ in points}))}
-    return tuple(said), tuple([ranks[point] for point in points]), tuple([lines[line] for line, _ in points])
+    places = tuple([ranks[point] for point in points]), tuple([lines[line] for line, _ in points])
+    return (tuple(said), *places), list(lines)
 
 
 def _layout(node: type) -> tuple[str, tuple[int, ...], int, int, int]:

@@ -24,7 +24,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, parts
 from ferrule_lint.semantics.gradients import gradient_order, meeting, partly_used, stage_values
 from ferrule_lint.semantics.project.annotations import leaves_no_none
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.project.reads import Input, Numbers
+from ferrule_lint.semantics.project.reads import UNKNOWN_ANSWER, Input, Numbers
 from ferrule_lint.semantics.walk import given, returned, sizing, state
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.holders import enter
@@ -63,6 +63,8 @@ class Summaries:
         self._contexts: collections.Counter[tuple[object, ...]] = collections.Counter()
         self._attempts: collections.Counter[Key] = collections.Counter()
         self._of_function: collections.Counter[str] = collections.Counter()
+        #: what somebody wants the frame of
+        self._with_frame: set[Key] = set()
         #: what was read for each summary that answers no question
         self._read: dict[Key, Numbers] = {}
 
@@ -82,6 +84,8 @@ class Summaries:
             question = known[0].question
             reads.use(question, reads.rests[question] if question is not None else self._read.get(key, ()))
             return known
+        if key not in self._with_frame and (kept := self._recalled(key)) is not None:
+            return kept
         if depth > DEEPEST_CALL:
             self._analysis.count("calls nested too deeply")
             return None
@@ -121,12 +125,23 @@ class Summaries:
                 self._leans[-1] = min(self._leans[-1], leans)
         return known
 
+    def _recalled(self, key: Key) -> tuple[Summary, None] | None:
+        """The summary that an earlier run has found, without its frame."""
+        reads = self._analysis.names.reads
+        question = question_of(key) if reads.earlier is not None else None
+        summary = reads.recall(question) if question is not None else UNKNOWN_ANSWER
+        if question is None or type(summary) is not Summary:
+            return None
+        summary.question, summary.recalled = question, True
+        self._known[key] = summary, None
+        reads.use(question, reads.rests[question])
+        return summary, None
+
     def answer(self, question: str) -> Summary | None:
         """The summary that answers a question; None if there is no such function any more."""
         function, cls, *context = json.loads(question)
         names = self._analysis.names
-        path, _, qualname = function.rpartition(":")
-        found = names.modules[path].functions.get(qualname) if path in names.modules else None
+        found = names.function_of_id(function)
         info = names.class_of_id(cls) if cls else None
         if found is None or (cls and info is None):
             return None
@@ -140,6 +155,11 @@ class Summaries:
         self, function: FunctionInfo, context: Context, info: ClassInfo | None, closure: Frame | None, depth: int
     ) -> tuple[Summary, Frame | None] | None:
         """The same for those who look into the frame: they rest on all that was read for the summary."""
+        key: Key = (function.id, context, info.id if info else "", closure)
+        if key not in self._with_frame:
+            self._with_frame.add(key)
+            if key in self._known and self._known[key][0].recalled:
+                del self._known[key]
         known = self.of(function, context, info, closure, depth)
         if known is not None and known[0].question is not None:
             reads = self._analysis.names.reads

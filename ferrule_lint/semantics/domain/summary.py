@@ -78,6 +78,8 @@ class Summary:
     busy: bool = True
     #: what was asked to which this is the answer, where that can be written; see `project.reads`
     question: Input | None = None
+    #: whether an earlier run has found it
+    recalled: bool = False
     #: signatures for callers, by axes and least confidence
     signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
 

@@ -193,6 +193,12 @@ class Names:
         module = self.modules.get(path)
         return None if module is None else module.classes.get(qualname)
 
+    def function_of_id(self, name: str) -> FunctionInfo | None:
+        """The function with an id (`path:qualname`), or None."""
+        path, _, qualname = name.rpartition(":")
+        module = self.modules.get(path)
+        return None if module is None else module.functions.get(qualname)
+
     def mro(self, info: ClassInfo) -> tuple[ClassInfo, ...]:
         """The class and its project bases, depth first, first seen wins; fills `external_bases`."""
         if info.own_mro is None:

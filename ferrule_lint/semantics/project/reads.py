@@ -24,10 +24,16 @@ _K = TypeVar("_K", bound=Hashable)
 _V = TypeVar("_V")
 
 
+#: nothing is known of an earlier answer, which may have been None
+UNKNOWN_ANSWER = object()
+
+
 class Reads:
     """The inputs of what is being computed, by their numbers."""
 
-    __slots__ = ("_log", "_noted", "_numbers", "_open", "_same", "asked", "inputs", "leans", "read", "rests")
+    __slots__ = (
+        "_log", "_noted", "_numbers", "_open", "_same", "asked", "earlier", "inputs", "leans", "read", "rests",
+    )  # fmt: skip
 
     def __init__(self, inputs: Iterable[Input] = ()) -> None:
         """`inputs`: those of an earlier run, whose numbers stay what they were."""
@@ -49,6 +55,8 @@ class Reads:
         self._log: list[tuple[dict[Any, Numbers], object]] = []
         #: what is computed while an answer is being worked out that it asks for
         self._noted: list[tuple[dict[Any, Numbers], object, dict[Any, Any], object]] | None = None
+        #: the answers of an earlier run that are right still, `UNKNOWN_ANSWER` in place of all others
+        self.earlier: Callable[[Input], Any] | None = None
 
     def number(self, given: Input) -> int:
         """The number of an input."""
@@ -136,6 +144,11 @@ class Reads:
         if self._open:
             self._log.append((read, at))
 
+    def recall(self, question: Input) -> Any:
+        """What an earlier run has answered, if it would be answered so now; else `UNKNOWN_ANSWER`. While answers are
+        provisional nobody knows."""
+        return UNKNOWN_ANSWER if self.earlier is None or self._noted is not None else self.earlier(question)
+
     def use(self, question: Input | None, read: Iterable[int]) -> None:
         """Something is used that was remembered: who does rests on what it says, if it answers a question, and else on
         all that was read for it. So it is while answers are provisional, too: they may have to be forgotten."""
@@ -190,6 +203,11 @@ class Memo(dict[_K, _V]):
         """The value for a key; where it is asked for while it is being computed, `meanwhile`."""
         if key in self:
             return self[key]
+        if self._question is not None and self._reads.earlier is not None:
+            kept = self._reads.recall(self._question(key))
+            if kept is not UNKNOWN_ANSWER:
+                super().__setitem__(key, kept)
+                return self[key]
         before = self._reads.begin()
         self._unfinished.add(key)
         super().__setitem__(key, meanwhile)  # type: ignore[assignment]

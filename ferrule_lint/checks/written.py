@@ -1,15 +1,18 @@
-"""What a summary or a value says, as text that is the same wherever it stands.
+"""What a summary or a value says, as JSON: to see whether it says what it said, and to have it again without analysing.
 
 A function whose summary still says what it said concerns none of its callers, whatever was edited in it (early cut-off:
 Hammer et al. 2014, "Adapton"; Mokhov, Mitchell, Peyton Jones 2018, "Build Systems à la Carte"). Of lines only the order
-counts, as in `facts.parts`; a summary that is called stands by the digest of what it says.
+counts for that, as in `facts.parts`; they stand apart, and a summary that is called is named, with a digest of what it
+says.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ferrule_lint.findings import Confidence
@@ -23,26 +26,43 @@ from ferrule_lint.semantics.walk.frame import Frame
 
 #: nodes of one text: what calls itself in many ways may have no end
 MOST_NODES = 20_000
-_DEFAULTS = tuple(Value())
+DEFAULTS = tuple(Value())
 #: what is not part of what a summary says
-_ASIDE = frozenset({"busy", "signatures", "question"})
-_SAID_OF_SUMMARY = tuple(field.name for field in fields(Summary) if field.name not in _ASIDE)
+_ASIDE = frozenset({"busy", "signatures", "question", "recalled"})
+SAID_OF_SUMMARY = tuple(field.name for field in fields(Summary) if field.name not in _ASIDE)
+#: a line in a text, such as the key of a test for an exception
+_AT = re.compile(r"(?<= at )(\S+\.py):(\d+)")
 
 
 class Unsaid(Exception):
     """There is no text for something."""
 
 
-def text_of(value: object, answer: Callable[[Input], str]) -> str:
-    """The text for a value or summary, "" if there is none. `answer`: the digest of an answer, "" likewise."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Something as JSON has it, its lines as numbers, and these lines: each a path and a line."""
+
+    said: Any
+    lines: tuple[tuple[str, int], ...]
+
+    def digest(self) -> str:
+        """Of what it says, wherever it stands."""
+        order = sorted(range(len(self.lines)), key=self.lines.__getitem__)
+        text = json.dumps([self.said, [path for path, _ in self.lines], order], separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+    def text(self) -> str:
+        """All of it, in one line."""
+        return json.dumps([self.said, self.lines], separators=(",", ":"))
+
+
+def written(value: object, answer: Callable[[Input], str]) -> Written | None:
+    """A value or summary, None if there is no text for it. `answer`: the digest of an answer, "" likewise."""
     writer = _Writer(answer)
     try:
-        said = writer.write(value)
+        return Written(writer.write(value), tuple(writer.lines))
     except (Unsaid, RecursionError):
-        return ""
-    lines = [*writer.lines]
-    order = sorted(range(len(lines)), key=lines.__getitem__)
-    return json.dumps([said, [path for path, _ in lines], order], separators=(",", ":"))
+        return None
 
 
 class _Writer:
@@ -56,27 +76,29 @@ class _Writer:
         self.lines: dict[tuple[str, int], int] = {}
 
     def write(self, value: Any) -> Any:
-        """A value as JSON has it."""
         kind = type(value)
-        if kind is str or kind is bool or value is None or kind is int:
+        if kind is str:
+            return self._text(value) if " at " in value else value
+        if kind is bool or value is None or kind is int:
             return value
         self._left -= 1
         if self._left < 0:
             raise Unsaid
         if kind is Value:
+            held = zip(value, DEFAULTS, strict=True)
             return ["v", *(
-                [place, self.write(held)]
-                for place, (held, default) in enumerate(zip(value, _DEFAULTS, strict=True))
-                if held is not default and held != default
+                [place, self.write(one)]
+                for place, (one, default) in enumerate(held)
+                if one is not default and one != default
             )]  # fmt: skip
         if kind is tuple:
             return ["t", *map(self.write, value)]
         if kind is frozenset:
             return ["s", *map(self.write, sorted(value, key=_place_among))]
         if kind is dict:
-            return ["d", *([self.write(key), self.write(held)] for key, held in value.items())]
+            return ["d", *([self.write(key), self.write(one)] for key, one in value.items())]
         if kind is Confidence:
-            return int(value)
+            return ["c", int(value)]
         if kind is ClassInfo or kind is FunctionInfo:
             return [kind.__name__, value.id]
         if kind is ModuleInfo:
@@ -86,6 +108,14 @@ class _Writer:
         if kind is Frame:
             raise Unsaid
         return self._record(value)
+
+    def _text(self, value: str) -> Any:
+        found = _AT.search(value)
+        if found is None:
+            return value
+        path, line = found.groups()
+        number = self.lines.setdefault((path, int(line)), len(self.lines))
+        return ["a", value[: found.start(2)], number, value[found.end() :]]
 
     def _summary(self, summary: Summary) -> Any:
         for outwards, around in enumerate(reversed(self._around)):
@@ -98,7 +128,7 @@ class _Writer:
             return ["q", summary.question[1], digest]
         self._around.append(summary)
         path, self._path = self._path, summary.function.module.path if summary.function is not None else ""
-        said = [self.write(getattr(summary, name)) for name in _SAID_OF_SUMMARY]
+        said = [self.write(getattr(summary, name)) for name in SAID_OF_SUMMARY]
         self._path = path
         self._around.pop()
         return ["f", *said]
@@ -106,7 +136,7 @@ class _Writer:
     def _record(self, value: Any) -> Any:
         """A named tuple or dataclass, its places apart."""
         kind = type(value)
-        names = getattr(kind, "_fields", None) or tuple(getattr(kind, "__dataclass_fields__", ()))
+        names = fields_of(kind)
         if not names:
             raise Unsaid
         path = self._path
@@ -127,6 +157,11 @@ class _Writer:
 
     def _line(self, line: int) -> int:
         return self.lines.setdefault((self._path, line), len(self.lines))
+
+
+def fields_of(kind: type) -> tuple[str, ...]:
+    """The fields of a named tuple or dataclass; none of anything else."""
+    return getattr(kind, "_fields", None) or tuple(getattr(kind, "__dataclass_fields__", ()))
 
 
 def _place_among(item: Any) -> Any:
