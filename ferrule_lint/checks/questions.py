@@ -81,6 +81,7 @@ WORKED_OUT: dict[str, _Question] = {
     "even": lambda analysis, path: _of_file(analysis, path, lambda m: end_of_data.deals_out_evenly(analysis, m)),
     "stacking": lambda analysis, path: _of_file(analysis, path, lambda m: collators.only_stacks(analysis, m)),
     "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
+    "stored": lambda analysis, method: analysis.holders.stored(method),
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
     "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
     "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
@@ -89,6 +90,8 @@ WORKED_OUT: dict[str, _Question] = {
 SAID: dict[str, Callable[[Analysis, str], object]] = {
     "summary": lambda analysis, question: analysis.summaries.answer(question),
     "attribute": lambda analysis, question: analysis.holders.answer(question),
+    "writes": lambda analysis, question: analysis.holders.written(question),
+    "light": lambda analysis, question: analysis.light.answer(question),
 }
 #: those whose answers rest on inputs of their own
 ASKED = frozenset({*WORKED_OUT, *SAID})

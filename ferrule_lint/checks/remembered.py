@@ -150,7 +150,7 @@ class Answers:
         if question not in self._said:
             kind, name = question
             self._said[question] = ""  # what says something of itself says nothing for certain
-            with self.reads.apart():
+            with self.reads.apart(), self._analysis.light.apart():
                 if kind in SAID:
                     said = written(SAID[kind](self._analysis, name), self.of)
                     if said is not None:
@@ -171,7 +171,7 @@ class Answers:
             return UNKNOWN_ANSWER
         root = self._being_read[question] = Summary(None)
         try:
-            with self.reads.apart():
+            with self.reads.apart(), self._analysis.light.apart():
                 found = reread(known.text, self._analysis, self._edits.moved, root)
         except Exception:
             # what it names may be gone, and a foreign entry can fail in any way
@@ -184,6 +184,9 @@ class Answers:
     def still_true(self, paths: Iterable[str]) -> dict[str, FileResult]:
         """The results for those of `paths` that would come out as they did."""
         asked = set(paths)
+        # what comes first rests on nothing that comes later, but for what goes round in circles
+        for number in sorted(self._questions - self._settled) if len(asked) > 1 else ():
+            self._says_the_same(number, ask=False)
         return {
             file.path: FileResult(file.path, file.findings, frozenset(read), self.reads, file.statistics, file.shown)
             for file in self.known.files

@@ -12,6 +12,7 @@ from typing import Any
 from ferrule_lint.checks.written import DEFAULTS, SAID_OF_SUMMARY, fields_of
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.calls.light import LightResult
 from ferrule_lint.semantics.control.exceptions import Escape
 from ferrule_lint.semantics.data.layout import Layout
 from ferrule_lint.semantics.data.sorts import Apart
@@ -38,7 +39,7 @@ _RECORDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         Apart, Atom, Attempt, CallTerm, Choice, ClassTarget, Connective, Divergence, Escape, Event, Exit,
-        ExternalTarget, FunctionTarget, Known, Latent, Layout, Loop, MethodTarget, ModuleTarget, Negation,
+        ExternalTarget, FunctionTarget, Known, Latent, Layout, LightResult, Loop, MethodTarget, ModuleTarget, Negation,
         PartialTarget, Partly, Reach, SeveralTarget, Step,
     )
 }  # fmt: skip

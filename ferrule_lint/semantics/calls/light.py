@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts import types as f
@@ -10,7 +12,7 @@ from ferrule_lint.semantics.calls.instantiate import wrapped_classes
 from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.reads import Input, Memo
 from ferrule_lint.semantics.walk import returned
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -42,7 +44,7 @@ class LightCalls:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._known: Memo[LightKey, LightResult] = Memo(analysis.names.reads)
+        self._known: Memo[LightKey, LightResult] = Memo(analysis.names.reads, _question)
         self._open: set[LightKey] = set()
         #: how far down calls have gone, and whether they have read a layer, in what is being done
         self._reach = 0
@@ -92,15 +94,38 @@ class LightCalls:
             self._reach = max(reach, self._reach)
             self.reads_layer = layer or self.reads_layer
 
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Do something else in between."""
+        before, self._reach, self.reads_layer = (self._reach, self.reads_layer), 0, False
+        try:
+            yield
+        finally:
+            self._reach, self.reads_layer = before
+
+    def answer(self, question: str) -> LightResult | None:
+        """What a call returns, by the question of that; None if nothing can be said."""
+        numbers, cls = question.split("\n")
+        layer, depth, name = numbers.split(" ", 2)
+        names = self._analysis.names
+        function, info = names.function_of_id(name), names.class_of_id(cls) if cls else None
+        if function is None or (cls and info is None):
+            return None
+        key: LightKey = (name, cls, int(layer), int(depth), None)
+        if self._look_up(key) is None:
+            caller = Frame(self._analysis, function.module, depth=int(depth), light=int(layer))
+            self.call(caller, function, info, {}, None)
+        return self._look_up(key)
+
     def _look_up(self, key: LightKey) -> LightResult | None:
         """The result of a call that was made before: in the same layer as deep down, or where neither is seen in it."""
-        if key in self._known:
+        if self._known.recalls(key):
             return self._known[key]
         function, info, light, depth, closure = key
         for layer in (light, 3 - light):
             for other in range(DEEPEST_LIGHT_CALL):
                 same: LightKey = (function, info, layer, other, closure)
-                if same not in self._known or (other == depth and layer == light):
+                if (other == depth and layer == light) or not self._known.recalls(same):
                     continue
                 known = self._known.look(same)
                 if (layer != light and known.reads_layer) or max(other, depth) + known.span >= DEEPEST_LIGHT_CALL:
@@ -129,3 +154,8 @@ class LightCalls:
         if type(annotation) not in (f.Name, f.Attr) and not quoted:
             return True
         return any(base.startswith("enum.") for base in self._analysis.names.external_bases(info))
+
+
+def _question(key: LightKey) -> Input | None:
+    function, info, layer, depth, closure = key
+    return None if closure is not None else ("light", f"{layer} {depth} {function}\n{info}")

@@ -168,8 +168,8 @@ class Memo(dict[_K, _V]):
 
     __slots__ = ("_question", "_read", "_reads", "_unfinished")
 
-    def __init__(self, reads: Reads, question: Callable[[_K], Input] | None = None) -> None:
-        """`question`: the one to which something is the answer."""
+    def __init__(self, reads: Reads, question: Callable[[_K], Input | None] | None = None) -> None:
+        """`question`: the one to which something is the answer, None where it cannot be written."""
         super().__init__()
         self._reads = reads
         self._read: dict[_K, Numbers] = {}
@@ -181,11 +181,9 @@ class Memo(dict[_K, _V]):
         if key in self._unfinished:
             self._reads.lean((id(self), key))
             self._reads.read.update(self._read[key])
-        elif self._question is None:
-            self._reads.read.update(self._read[key])
-        else:
-            question = self._question(key)
-            self._reads.use(question, self._reads.rests[question])
+            return value
+        question = self._question(key) if self._question is not None else None
+        self._reads.use(question, self._read[key] if question is None else self._reads.rests[question])
         return value
 
     def look(self, key: _K) -> _V:
@@ -194,20 +192,26 @@ class Memo(dict[_K, _V]):
 
     def __setitem__(self, key: _K, value: _V) -> None:
         super().__setitem__(key, value)
-        if self._question is None:
+        question = self._question(key) if self._question is not None else None
+        if question is None:
             self._reads.remember(self._read, key, self, key)
         else:
-            self._reads.remember(self._reads.rests, self._question(key), self, key)
+            self._reads.remember(self._reads.rests, question, self, key)
+
+    def recalls(self, key: _K) -> bool:
+        """Whether there is something for a key, or an earlier run has found it."""
+        if key in self:
+            return True
+        question = self._question(key) if self._question is not None and self._reads.earlier is not None else None
+        kept = self._reads.recall(question) if question is not None else UNKNOWN_ANSWER
+        if kept is not UNKNOWN_ANSWER:
+            super().__setitem__(key, kept)
+        return key in self
 
     def find(self, key: _K, compute: Callable[[], _V], meanwhile: _V | None = None) -> _V:
         """The value for a key; where it is asked for while it is being computed, `meanwhile`."""
-        if key in self:
+        if self.recalls(key):
             return self[key]
-        if self._question is not None and self._reads.earlier is not None:
-            kept = self._reads.recall(self._question(key))
-            if kept is not UNKNOWN_ANSWER:
-                super().__setitem__(key, kept)
-                return self[key]
         before = self._reads.begin()
         self._unfinished.add(key)
         super().__setitem__(key, meanwhile)  # type: ignore[assignment]

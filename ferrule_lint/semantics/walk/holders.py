@@ -13,7 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
-from ferrule_lint.semantics.domain.dependences import NO_DEPS
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, is_member, member
 from ferrule_lint.semantics.domain.reach import reach_of
@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
-from ferrule_lint.semantics.project.reads import Input, Memo
+from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk import given
 from ferrule_lint.semantics.walk.body import execute
@@ -43,8 +43,10 @@ class Holders:
         self._analysis = analysis
         reads = analysis.names.reads
         self._attributes: Memo[tuple[str, str, int], Value | None] = Memo(reads, _question)
-        self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(reads)
-        self._stored: dict[str, frozenset[str]] = {}
+        self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(
+            reads, lambda key: ("writes", f"{key[1]} {key[0]}")
+        )
+        self._stored: Asked[frozenset[str]] = Asked(reads, "stored")
         self._globals: Memo[tuple[str, str], Value] = Memo(reads)
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
@@ -61,6 +63,13 @@ class Holders:
         layer, name, cls = question.split(" ", 2)
         info = self._analysis.names.class_of_id(cls)
         return "" if info is None else self.attribute(info, name, FULL if layer == "2" else 2)
+
+    def written(self, question: str) -> dict[str, Value] | str:
+        """What a method writes, by the question of that; a text if there is no such method any more."""
+        layer, _, method = question.partition(" ")
+        found = self._analysis.names.function_of_id(method)
+        info = found.module.classes.get(found.owner or "") if found is not None else None
+        return "" if found is None or info is None else self._method_writes(found, info, int(layer))
 
     def _found(self, info: ClassInfo, name: str, layer: int) -> Value | None:
         found: list[Value] = []
@@ -158,14 +167,12 @@ class Holders:
     def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
         """Names of attributes that a method assigns on its first parameter, or fills in place; an attribute of one of
         them has both names (`state.found`)."""
-        body = method.body
-        known = self._stored.get(method.id)
-        if known is None:
-            names: set[str] = set()
-            if method.parameters:
-                _stored_names(body, method.parameters[0].name, names)
-            known = self._stored[method.id] = frozenset(names)
-        return known
+        return self._stored.find(method.id, lambda: _stored_names(method), NOTHING)
+
+    def stored(self, method: str) -> list[str]:
+        """The names for the method with an id, in order."""
+        found = self._analysis.names.function_of_id(method)
+        return sorted(self._stored_in(found)) if found is not None else []
 
     def fixed(self, info: ClassInfo, writes: dict[str, Value]) -> tuple[tuple[str, Value], ...]:
         """Of what a constructor writes, the constants that no other method writes."""
@@ -225,8 +232,10 @@ def _question(key: tuple[str, str, int]) -> Input:
     return "attribute", f"{layer} {name} {info}"
 
 
-def _stored_names(node: object, self_name: str, out: set[str]) -> None:
-    for item in walk(node):
+def _stored_names(method: FunctionInfo) -> frozenset[str]:
+    out: set[str] = set()
+    self_name = method.parameters[0].name if method.parameters else ""
+    for item in walk(method.body) if self_name else ():
         targets: tuple[f.Expr, ...] = ()
         if type(item) is f.Assign:
             targets = item.targets
@@ -247,6 +256,7 @@ def _stored_names(node: object, self_name: str, out: set[str]) -> None:
                 base = base.base
             if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
                 out.add(base.attr)
+    return frozenset(out)
 
 
 def _told(frame: Frame, function: FunctionInfo, parameter: f.Parameter) -> Value:
