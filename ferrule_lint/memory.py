@@ -1,5 +1,5 @@
 """What is kept of a run for the next one: what was found file by file, so that after an edit only those files are
-checked again that it concerns; and what the project shards, which takes a walk through much of its code to see."""
+checked again that it concerns, and of these only what the edit has changed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
 #: the findings in a file, and the suppressed ones
 Chosen: TypeAlias = tuple[Sequence[Finding], Sequence[Finding]]
-#: files that are reported, from which on it pays to keep what was found in each. For fewer (a commit, an editor) only
-#: what the project shards is kept
-WORTHWHILE = 16
-_EVIDENCE = "evidence"
+#: files that are reported, from which on a run is one over the project. One over fewer (a commit, an editor) uses what
+#: such a run has kept, and leaves it alone: to write it all again would take longer than the run
+MANY = 16
 
 
 @dataclass(slots=True)
@@ -35,12 +34,14 @@ class Memory:
     digests: Mapping[str, str]
     #: the facts of files as they are, and as they were
     facts: FactsCache
-    #: whether what is found in files is kept
-    of_files: bool
+    #: whether this is a run over the project
+    of_many: bool
     #: by the name of the entry: one for each way to analyse (models, what is sharded)
     _found: dict[str, CheckResult] = field(default_factory=dict)
-    #: the name of the entry with what the project shards, by that of the other
-    _evidence: dict[str, str] = field(default_factory=dict)
+    #: those that are of runs over the project, and are only used
+    _used: set[str] = field(default_factory=set)
+    #: the names under which others are kept
+    _names: dict[str, str] = field(default_factory=dict)
     #: what this run and earlier ones have shown of files, as far as nothing has changed in them
     _shown: dict[str, Shown] = field(default_factory=dict)
     #: what else was read to find out which fixes hold
@@ -51,23 +52,28 @@ class Memory:
         from ferrule_lint.checks.remembered import Remembered
         from ferrule_lint.checks.result import Before
 
-        name = self._name(settings)
+        name = key_of_project(settings, "files")
         if name is None:
             return None
-        known = self.cache.load(name, Remembered) or Remembered()
-        return Before(known, self.digests, self.facts.of_digest, self.of_files)
+        known = self.cache.load(name, Remembered)
+        if known is None and not self.of_many:
+            known = self.cache.load(self._of_few(settings), Remembered)
+        elif not self.of_many:
+            self._used.add(name)
+        return Before(known or Remembered(), self.digests, self.facts.of_digest)
 
     def keep(self, settings: Settings, before: Before | None, result: CheckResult) -> None:
         """Keep what was found."""
-        name = self._name(settings)
+        name = key_of_project(settings, "files")
         if name is not None and before is not None:
             self._found[name] = result
-            self._evidence[name] = key_of_project(settings, _EVIDENCE) or name
+            if not self.of_many:
+                self._names[name] = self._of_few(settings)
             self._shown.update((file.path, file.shown) for file in result.files if file.shown is not None)
 
     def answers(self, settings: Settings) -> Answers | None:
         """What the analysis with these settings says of inputs, once there was one."""
-        result = self._found.get(self._name(settings) or "")
+        result = self._found.get(key_of_project(settings, "files") or "")
         return result.answers if result is not None else None
 
     def shown(self, path: str, of: Chosen, settings: Settings) -> Shown | None:
@@ -108,19 +114,15 @@ class Memory:
     def store(self) -> None:
         """Write it all to the cache."""
         for name, result in self._found.items():
-            if result.answers is None:
-                continue
-            if self.of_files:
+            if result.answers is not None and name not in self._used:
                 failed = {error.path for error in result.errors}
                 files = [self._with_shown(file) for file in result.files if file.path not in failed]
-                self.cache.store(name, result.answers.remembered(files))
-            evidence = result.answers.evidence()
-            if evidence is not None:
-                self.cache.store(self._evidence[name], evidence)
+                self.cache.store(self._names.get(name, name), result.answers.remembered(files))
 
-    def _name(self, settings: Settings) -> str | None:
-        """The name of the entry with what is known of an analysis."""
-        return key_of_project(settings, "files" if self.of_files else _EVIDENCE)
+    @staticmethod
+    def _of_few(settings: Settings) -> str:
+        """The name of the entry that runs over a few files write where there was none over the project."""
+        return key_of_project(settings, "few files") or ""
 
     def _with_shown(self, file: FileResult) -> FileResult:
         read = set(file.read)

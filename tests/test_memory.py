@@ -84,7 +84,7 @@ FINISHING = "import torch.distributed as dist\n\nclass TheManager:\n    def fini
 
 @pytest.fixture(autouse=True)
 def for_any_number_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole_run, "WORTHWHILE", 1)
+    monkeypatch.setattr(whole_run, "MANY", 1)
 
 
 @pytest.fixture

@@ -135,8 +135,6 @@ class Answers:
         self._settled: set[int] = set()
         self._asked: set[int] = set()
         self._being_settled: set[int] = set()
-        #: whether files say something else than in the earlier run
-        self.any_edits = bool(edits.paths)
         if known.columns and edits.paths:
             self._compare(edits)
         else:
@@ -193,13 +191,6 @@ class Answers:
             if file.path in asked and self._hold(read := unpacked(file.inputs))
         }
 
-    def evidence(self) -> Remembered | None:
-        """What the project shards as it is kept, with what it rests on; None if that is known, or nobody has asked."""
-        evidence, number = self._analysis.sharding.evidence, self.reads.number(_SHARDING)
-        if evidence is None or number in self._settled:
-            return None
-        return self._kept([], {number})
-
     def remembered(self, results: Iterable[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""
         files = [KnownFile(r.path, packed(r.read), r.findings, r.statistics, r.shown) for r in results]
@@ -209,12 +200,8 @@ class Answers:
             for file in self.known.files
             if file.path in self.digests and file.path not in done and self._hold(unpacked(file.inputs), ask=False)
         ]
-        return self._kept(files, set())
-
-    def _kept(self, files: list[KnownFile], used: set[int]) -> Remembered:
-        """What is known of files, and of the inputs that they rest on, or that are used by others."""
         asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
-        inputs, evidence = list(self._all_inputs(files, used)), self._analysis.sharding.evidence
+        inputs, evidence = list(self._all_inputs(files)), self._analysis.sharding.evidence
         kept = self.known.evidence if evidence is None else evidence.kept()
         inputs, files = _compact(inputs, files)
         columns = tuple(_BETWEEN.join(column) for column in zip(*inputs, strict=True))
@@ -305,10 +292,10 @@ class Answers:
         return same
 
     # ------------------------------------------------------------------ what is kept of inputs
-    def _all_inputs(self, files: Iterable[KnownFile], used: set[int]) -> Iterator[KnownInput]:
-        """All inputs, each at the place of its number: with their answers, if they are used or a file rests on them,
-        directly or not."""
+    def _all_inputs(self, files: Iterable[KnownFile]) -> Iterator[KnownInput]:
+        """All inputs, each at the place of its number: with their answers, if a file rests on them, directly or not."""
         found: dict[int, KnownInput] = {}
+        used: set[int] = set()
         for file in files:
             used.update(unpacked(file.inputs))
         left = sorted(used)

@@ -27,8 +27,6 @@ class Before:
     known: Remembered
     digests: Digests
     earlier: Earlier = _nothing
-    #: whether what is found in files is kept; else only what the project shards, if somebody asks for it
-    of_files: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,12 +66,11 @@ def _check(
     known: dict[str, FileResult] = {}
     if before is not None:
         answers = Answers(analysis, before.known, before.digests, before.earlier)
-        if answers.any_edits:
-            answers.take_over_evidence()
+        answers.take_over_evidence()
         known = answers.still_true([module.path for module in modules])
     if like is not None:
         like.lend(analysis)
-    if answers is not None and before is not None and before.of_files and len(known) < len(modules):
+    if answers is not None and len(known) < len(modules):
         answers.gather()
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]

@@ -15,7 +15,7 @@ from ferrule_lint.engine.reading import read_all, started
 from ferrule_lint.engine.showing import results_of, show
 from ferrule_lint.engine.state import Progress, Run
 from ferrule_lint.findings import Finding, Report
-from ferrule_lint.memory import WORTHWHILE, Memory
+from ferrule_lint.memory import MANY, Memory
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.nearest import Nearest
 from ferrule_lint.project.results import Results, ResultsCache, digests
@@ -108,7 +108,7 @@ def _known_or_analyse(run: Run, settings: Settings, jobs: int, cache: ResultsCac
     if known is not None:
         return replace(known, statistics={**known.statistics, "results_cached": 1})
     if run.cache is not None and files is not None:
-        run.memory = Memory(cache, files, run.cache, of_files=len(run.discovery.report) >= WORTHWHILE)
+        run.memory = Memory(cache, files, run.cache, of_many=len(run.discovery.report) >= MANY)
     results = _analyse(run, settings, jobs)
     # what failed may not fail again; and what was read has to be what the key was made of
     if key is not None and not run.errors and digests(run.discovery, run.contents) == files:

@@ -4,8 +4,8 @@ The key is a digest of the files that are read (names and contents), of those th
 model files, and of the tool itself with the Python it runs on. An entry is JSON with a checksum, read back into the
 types of `findings` and nothing else; whatever is wrong with it, the project is analysed.
 
-Two more entries, under the settings and the tool alone, are for the next run over a project that has changed: what was
-found file by file, and what the project shards (`checks.remembered`).
+Another entry, under the settings and the tool alone, has what was found file by file, for the next run over a project
+that has changed (`checks.remembered`).
 """
 
 from __future__ import annotations

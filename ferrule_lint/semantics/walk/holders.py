@@ -43,9 +43,7 @@ class Holders:
         self._analysis = analysis
         reads = analysis.names.reads
         self._attributes: Memo[tuple[str, str, int], Value | None] = Memo(reads, _question)
-        self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(
-            reads, lambda key: ("writes", f"{key[1]} {key[0]}")
-        )
+        self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(reads, _question_of_method)
         self._stored: Asked[frozenset[str]] = Asked(reads, "stored")
         self._globals: Memo[tuple[str, str], Value] = Memo(reads)
 
@@ -230,6 +228,11 @@ class Holders:
 def _question(key: tuple[str, str, int]) -> Input:
     info, name, layer = key
     return "attribute", f"{layer} {name} {info}"
+
+
+def _question_of_method(key: tuple[str, int]) -> Input:
+    method, layer = key
+    return "writes", f"{layer} {method}"
 
 
 def _stored_names(method: FunctionInfo) -> frozenset[str]:
