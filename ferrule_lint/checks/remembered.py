@@ -127,6 +127,9 @@ class Answers:
         #: what functions and attributes say now, and those that are being read
         self._texts: dict[Input, str] = {}
         self._being_read: dict[Input, Summary] = {}
+        #: what was found, once that is known, and what of it others are told
+        self.results: tuple[FileResult, ...] = ()
+        self._lent: Remembered | None = None
         edits = self._edits = Edits(analysis, (known.digests, digests), earlier, map(parts.read, known.asked))
         #: the known inputs that do not say what they said, the questions that are worked out, those of them that say
         #: what they said, and of these again those of which that was seen by asking
@@ -191,15 +194,15 @@ class Answers:
             if file.path in asked and self._hold(read := unpacked(file.inputs))
         }
 
-    def remembered(self, results: Iterable[FileResult]) -> Remembered:
+    def remembered(self, results: Sequence[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""
-        files = [KnownFile(r.path, packed(r.read), r.findings, r.statistics, r.shown) for r in results]
-        done = {file.path for file in files}
-        files += [
-            file
-            for file in self.known.files
-            if file.path in self.digests and file.path not in done and self._hold(unpacked(file.inputs), ask=False)
-        ]
+        done = {result.path for result in results}
+        others = (file for file in self.known.files if file.path in self.digests and file.path not in done)
+        still = [file for file in others if self._hold(unpacked(file.inputs), ask=False)]
+        return self._kept([*map(_kept, results), *still])
+
+    def _kept(self, files: list[KnownFile]) -> Remembered:
+        """Files with all that their results rest on."""
         asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
         inputs, evidence = list(self._all_inputs(files)), self._analysis.sharding.evidence
         kept = self.known.evidence if evidence is None else evidence.kept()
@@ -221,37 +224,22 @@ class Answers:
         with self.reads.apart():
             self._analysis.sharding.gather()
 
-    def lend(self, other: Analysis) -> None:
-        """Give the evidence to an analysis of the same project in which some files are others, if it would gather the
-        same: a fix that is tried mostly changes nothing of it."""
-        evidence, mine = self._analysis.sharding.evidence, self._analysis.names.modules
-        if evidence is None:
-            return
-        same = {
-            path for path, module in other.names.modules.items() if path in mine and module.facts is mine[path].facts
-        }
-        before = {path: path for path in mine}
-        now = {path: path if path in same else "" for path in other.names.modules}
-        asked = {*self.reads.asked, *map(parts.read, self.known.asked)}
-        if self._rests_on_the_same(_SHARDING, Edits(other, (before, now), lambda path: mine[path].facts, asked), set()):
-            other.sharding.take_over(evidence)
+    def lend(self) -> Remembered:
+        """What this analysis has found, for one of the same project in which some files are others: a fix that is tried
+        changes next to nothing."""
+        if self._lent is None:
+            self._lent = self._kept([*map(_kept, self.results)])
+        return self._lent
 
-    def _rests_on_the_same(self, question: Input, edits: Edits, seen: set[Input]) -> bool:
-        """Whether all inputs of an answer say the same, whatever the edits."""
-        number = self.reads.number(question)
-        known = self._inputs[number].rests if number < len(self._inputs) else ""
-        seen.add(question)
-        for given in self.reads.named(self.reads.rests.get(question, unpacked(known))):
-            if given in seen:
-                continue
-            seen.add(given)
-            if given[0] in ASKED:
-                same = self._rests_on_the_same(given, edits, seen)
-            else:
-                same = edits.leave_answer(given) if given[0] in OF_FILES else edits.leave(given)
-            if not same:
-                return False
-        return True
+    def lent_to(self, other: Analysis) -> Answers:
+        """What such an analysis knows then."""
+        modules = self._analysis.names.modules
+        facts = {self.digests[path]: modules[path].facts for path in modules}
+        now = {
+            path: self.digests[path] if path in modules and modules[path].facts is module.facts else ""
+            for path, module in other.names.modules.items()
+        }
+        return Answers(other, self.lend(), now, facts.get)
 
     # ------------------------------------------------------------------ which inputs say what they said
     def _compare(self, edits: Edits) -> None:
@@ -326,6 +314,10 @@ class Answers:
 _SHARDING = ("sharding", "")
 #: the kind of an input on which nothing rests any more
 _UNUSED = "unused"
+
+
+def _kept(result: FileResult) -> KnownFile:
+    return KnownFile(result.path, packed(result.read), result.findings, result.statistics, result.shown)
 
 
 def _compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[KnownInput], list[KnownFile]]:

@@ -60,7 +60,8 @@ def _check(
     before: Before | None,
     like: Answers | None,
 ) -> CheckResult:
-    analysis = Analysis(facts, models, options.sharded, before.known.named() if before is not None else ())
+    earlier = before.known if before is not None else like.lend() if like is not None else None
+    analysis = Analysis(facts, models, options.sharded, earlier.named() if earlier is not None else ())
     modules = [analysis.names.modules[path] for path in sorted(report) if path in analysis.names.modules]
     answers: Answers | None = None
     known: dict[str, FileResult] = {}
@@ -68,12 +69,14 @@ def _check(
         answers = Answers(analysis, before.known, before.digests, before.earlier)
         answers.take_over_evidence()
         known = answers.still_true([module.path for module in modules])
-    if like is not None:
-        like.lend(analysis)
+    elif like is not None:
+        like.lent_to(analysis).take_over_evidence()
     if answers is not None and len(known) < len(modules):
         answers.gather()
     errors: list[LintError] = []
     results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
+    if answers is not None:
+        answers.results = tuple(results)
     counters: Counter[str] = Counter()
     for result in results:
         counters.update(result.statistics)
