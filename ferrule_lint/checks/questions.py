@@ -67,6 +67,8 @@ WORKED_OUT: dict[str, _Question] = {
     "seeding": lambda analysis, name: analysis.seeding.evidence(),
     "signals": lambda analysis, name: sorted(analysis.signals.handlers()),
     "heirs": lambda analysis, cls: [str(analysis.hierarchy.has_many_heirs(cls))],
+    "calls that wrap": lambda analysis, path: gathering.calls_that_wrap(analysis, path),
+    "feed in": lambda analysis, question: [str(analysis.threads.in_file(*question.split(" ", 1)))],
     "feed": lambda analysis, name: [str(analysis.threads.feed(name))],
     "handled": lambda analysis, name: [str(analysis.exceptions.handled(name))],
     "back end": lambda analysis, path: [str(analysis.back_ends.may_shard(path))],

@@ -82,6 +82,11 @@ def _cut(facts: f.FileFacts) -> dict[tuple[str, str], list[object]]:
     return parts
 
 
+def said(nodes: list[object]) -> tuple[object, ...]:
+    """What nodes say, wherever they stand."""
+    return _wherever(nodes)[0]
+
+
 def _wherever(nodes: list[object]) -> tuple[tuple[object, ...], list[int]]:
     """Nodes as flat values, whatever lines and columns they stand in: of these only the order; and their lines."""
     said: list[object] = []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.parts import said
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
 from ferrule_lint.semantics.project import nearness, own_parts, training, wrapping_names
@@ -44,14 +45,16 @@ class Gathering:
         # tests come last: of several places that wrap a class, the first is shown
         for path in sorted(found, key=lambda path: (is_test(path), path)):
             module = modules[path]
-            for owner, calls in module.calls():
-                for number, call in enumerate(calls):
-                    _settle(seen, call)
-                    if last_name(call.func) in wrapping:
-                        serves = not trained and training.without_gradients(module, owner)
-                        name = owner.qualname if owner is not None else ""
-                        site = WrapSite(module.path, call.pos, shown(call), owner=name, number=number)
-                        self._consider(module, owner, call, serves, site)
+            with reads.answering("calls that wrap", path):
+                reads.ask("renamed", "")
+                calls = list(_calls_that_wrap(module, wrapping))
+            for owner, number, call in calls:
+                _settle(seen, call)
+                if last_name(call.func) in wrapping:
+                    serves = not trained and training.without_gradients(module, owner)
+                    name = owner.qualname if owner is not None else ""
+                    site = WrapSite(module.path, call.pos, shown(call), owner=name, number=number)
+                    self._consider(module, owner, call, serves, site)
         self._weigh_unknown()
         self._weigh_configured()
         reads.ask("imports", "")
@@ -195,10 +198,30 @@ class Gathering:
                 self._add(found, submodule, confidence, site, depth + 1)
 
 
+#: what DDP is told by settings, which may be passed on as such
+_TOLERANT = ("find_unused_parameters", f.Const("True"))
+_KEEPS_BUFFERS = ("broadcast_buffers", f.Const("False"))
+
+
 def _settle(seen: Evidence, call: f.Call) -> None:
-    """What DDP is told by settings, which may be passed on as such."""
-    seen.tolerant = seen.tolerant or ("find_unused_parameters", f.Const("True")) in call.keywords
-    seen.keeps_buffers = seen.keeps_buffers or ("broadcast_buffers", f.Const("False")) in call.keywords
+    seen.tolerant = seen.tolerant or _TOLERANT in call.keywords
+    seen.keeps_buffers = seen.keeps_buffers or _KEEPS_BUFFERS in call.keywords
+
+
+def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
+    """The calls in a file that tell of what it wraps, as texts, wherever they stand."""
+    module = analysis.names.modules.get(path)
+    found = _calls_that_wrap(module, wrapping_names.names(analysis)) if module is not None else ()
+    return [f"{owner and owner.qualname} {number} {said([call])}" for owner, number, call in found]
+
+
+def _calls_that_wrap(module: ModuleInfo, wrapping: frozenset[str]) -> Iterator[tuple[FunctionInfo | None, int, f.Call]]:
+    """Each with the function that it stands in, and its place among the calls there."""
+    for owner, calls in module.calls():
+        for number, call in enumerate(calls):
+            settings = _TOLERANT in call.keywords or _KEEPS_BUFFERS in call.keywords
+            if settings or last_name(call.func) in wrapping:
+                yield owner, number, call
 
 
 #: classes and makers of what is prepared beside modules, and variables that hold it

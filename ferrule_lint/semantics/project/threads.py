@@ -46,16 +46,22 @@ class Threads:
         return self._fed[name]
 
     def _feed(self, name: str) -> bool:
-        modules = self._analysis.names.mentioning(name)
-        writers = [w for m in modules for w in m.functions.values() if _fills(w, name)]
-        return not writers or any(self._in_thread(m, name, writers) for m in modules)
+        found = [self.in_file(name, module.path) for module in self._analysis.names.mentioning(name)]
+        return not any(fills for fills, _ in found) or any(in_thread for _, in_thread in found)
+
+    def in_file(self, name: str, path: str) -> tuple[bool, bool]:
+        """Whether a file fills a queue, or sets a flag, of this name, and whether in a thread that it starts."""
+        module = self._analysis.names.modules.get(path)
+        with self._analysis.names.reads.answering("feed in", f"{name} {path}"):
+            writers = [w for w in module.functions.values() if _fills(w, name)] if module is not None else []
+            return bool(writers), module is not None and self._in_thread(module, name, writers)
 
     def _in_thread(self, module: ModuleInfo, name: str, writers: Iterable[FunctionInfo]) -> bool:
         """Whether some of the writers run in a thread that this file starts, or such a thread is given the queue."""
         reached, given = self._threads.find(module.path, lambda: _started(module))
         if name in given:
             return True
-        names = {w.name for w in writers if w.module is module}
+        names = {w.name for w in writers}
         for _ in range(_DEEPEST):
             inside = [fn for fn in module.functions.values() if fn.name in reached]
             reached = reached.union(*(_called(fn) for fn in inside))
