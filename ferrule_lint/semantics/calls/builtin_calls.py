@@ -130,7 +130,7 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         formula, known = truthiness(frame, arguments.expr.args[0], arguments.positional[0])
         if type(formula) is Known:
             return known
-    if dotted == "bool" and len(arguments.positional) == 1 and arguments.positional[0].container:
+    if dotted == "bool" and len(arguments.positional) == 1 and _is_container(frame, arguments):
         return truthiness(frame, arguments.expr.args[0], arguments.positional[0])[1]  # whether it has items
     joined = computed(arguments.values)
     if dotted in _OF_ALL and joined.unordered is not None:
@@ -146,6 +146,12 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         joined = joined._replace(shape=None, shape_deps=NO_DEPS)
     rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
     return joined._replace(container=False, length=None, rank=rank)
+
+
+def _is_container(frame: Frame, arguments: Arguments) -> bool:
+    """Whether the only argument is a list, a set or a dict, as far as it is written out."""
+    made = iteration.definition(frame, arguments.expr.args[0])
+    return arguments.positional[0].container or type(made) in (f.Comprehension, f.Sequence, f.DictDisplay)
 
 
 #: what a call or attribute of these yields is a number, and no tensor
