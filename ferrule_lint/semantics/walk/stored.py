@@ -101,8 +101,8 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
 
 
 def _is_list(frame: Frame, target: f.Subscript) -> bool:
-    """Whether an item is set of what holds nothing but lists written out further up (`found = [0] * n`): their places
-    are there before one of them is set."""
+    """Whether an item is set of what was last made a list that is written out (`found = [0] * n`): its places are there
+    before one of them is set."""
     if type(target.base) is not f.Name or frame.function is None:
         return False
     above = [
@@ -110,7 +110,7 @@ def _is_list(frame: Frame, target: f.Subscript) -> bool:
         for s in statements(frame.function.body)
         if type(s) is f.Assign and s.line < target.pos[0] and any(place_name(t) == target.base.id for t in s.targets)
     ]
-    return bool(above) and all(value is not None and _makes_list(value) for value in above)
+    return bool(above) and above[-1] is not None and _makes_list(above[-1])
 
 
 def _makes_list(value: f.Expr) -> bool:
