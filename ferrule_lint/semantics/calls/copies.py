@@ -23,7 +23,8 @@ def is_copy(frame: Frame, called: f.Expr) -> bool:
         for s in statements(body)
         if type(s) is f.Assign and s.line <= line and any(place_name(t) == called.id for t in s.targets)
     ]
-    if not made or type(made[-1].value) is not f.Call or last_name(made[-1].value.func) != "deepcopy":
+    value = max(made, key=lambda s: s.line).value if made else None
+    if type(value) is not f.Call or last_name(value.func) != "deepcopy":
         return False
     return not any(
         type(node) is f.Call

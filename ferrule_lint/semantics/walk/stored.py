@@ -106,11 +106,12 @@ def _is_list(frame: Frame, target: f.Subscript) -> bool:
     if type(target.base) is not f.Name or frame.function is None:
         return False
     above = [
-        s.value
+        s
         for s in statements(frame.function.body)
         if type(s) is f.Assign and s.line < target.pos[0] and any(place_name(t) == target.base.id for t in s.targets)
     ]
-    return bool(above) and above[-1] is not None and _makes_list(above[-1])
+    last = max(above, key=lambda s: s.line, default=None)
+    return last is not None and last.value is not None and _makes_list(last.value)
 
 
 def _makes_list(value: f.Expr) -> bool:
