@@ -6,9 +6,11 @@ from collections.abc import Collection, Iterator
 
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
+from ferrule_lint.semantics.calls.forwards import in_inference
 from ferrule_lint.semantics.domain.axes import DP, overlap
 from ferrule_lint.semantics.domain.reach import OWN
 from ferrule_lint.semantics.gradients import gradient_order, partly_used
+from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -115,12 +117,21 @@ def _is_guess(frame: Frame, used: partly_used.PartlyUsed, base: str, surely: boo
     divergence = used.divergence
     if surely:
         return False
+    if _is_shared_by_nobody(frame):
+        return True
     nothing = divergence.empty or divergence.kind == "structure"
     if nothing and frame.in_module and frame.self_class is not None and used.calls and base != OWN:
         return True  # a layer that looks for empty inputs itself expects them
     told = divergence.kind == "data" and not divergence.unnamed
     # who runs a stand-in knows that the gradients are shared
     return not told and not used.has_stand_in and not _wraps(frame)
+
+
+def _is_shared_by_nobody(frame: Frame) -> bool:
+    """Whether what runs here is hardly what the project trains on several ranks: its file only runs models, is a
+    program of one process, or has to do with nothing that is wrapped anywhere."""
+    near = frame.analysis.sharding.is_near_wraps(frame.module.path)
+    return not near or in_inference(frame) or of_one_process(frame.analysis, frame.module)
 
 
 def _wraps(frame: Frame) -> bool:

@@ -173,6 +173,8 @@ def _check_call(values: Mapping[str, Any]) -> None:
         raise ValueProblem("'wrapped' needs 'wraps'", "wrapped")
     if values.get("configured") and values.get("wraps") != "shards" and not values.get("shards_by"):
         raise ValueProblem("'configured' needs wraps = \"shards\" or 'shards_by'", "configured")
+    if values.get("launched") and not values.get("configured"):
+        raise ValueProblem("'launched' needs 'configured'", "launched")
 
 
 def _check_names(names: tuple[str, ...], receiver: bool) -> None:

@@ -75,6 +75,8 @@ class CallModel:
     wrapped: Argument | None = None
     #: whether that shards anything is decided by a configuration that the code does not show (a launcher's, a file's)
     configured: bool = False
+    #: ... and by a launcher: in a program that speaks of no back end which shards, it wraps for DDP
+    launched: bool = False
     #: a call that gives one of these arguments says that the project's modules are sharded, whichever they are
     shards_by: tuple[Argument, ...] = ()
     #: creates a process group or mesh: every rank of the default group has to call it

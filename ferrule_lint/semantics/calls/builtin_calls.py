@@ -11,6 +11,7 @@ from ferrule_lint.semantics.calls import filtered
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration, picked, sorts
+from ferrule_lint.semantics.data.module_outputs import parts_of_one_input
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -24,6 +25,7 @@ from ferrule_lint.semantics.domain.dependences import (
     ITERATED,
     NO_DEPS,
     NOTHING,
+    PRESENT,
     Deps,
     only,
     recast,
@@ -128,6 +130,8 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         formula, known = truthiness(frame, arguments.expr.args[0], arguments.positional[0])
         if type(formula) is Known:
             return known
+    if dotted == "bool" and len(arguments.positional) == 1 and _is_container(frame, arguments):
+        return truthiness(frame, arguments.expr.args[0], arguments.positional[0])[1]  # whether it has items
     joined = computed(arguments.values)
     if dotted in _OF_ALL and joined.unordered is not None:
         joined = joined._replace(unordered=None)
@@ -142,6 +146,12 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         joined = joined._replace(shape=None, shape_deps=NO_DEPS)
     rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
     return joined._replace(container=False, length=None, rank=rank)
+
+
+def _is_container(frame: Frame, arguments: Arguments) -> bool:
+    """Whether the only argument is a list, a set or a dict, as far as it is written out."""
+    made = iteration.definition(frame, arguments.expr.args[0])
+    return arguments.positional[0].container or type(made) in (f.Comprehension, f.Sequence, f.DictDisplay)
 
 
 #: what a call or attribute of these yields is a number, and no tensor
@@ -307,7 +317,23 @@ def _any_all(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[0]
     if value.length is not None and value.divergence is None:
         return Value(divergence=value.length)
+    if _asks_for_none(frame, arguments.expr.args[0]):
+        return Value(divergence=value.divergence, deps=recast(value.deps, PRESENT, FLOWS, ITEM))
     return observe(frame, value, arguments.expr.pos, render(arguments.expr))
+
+
+def _asks_for_none(frame: Frame, asked: f.Expr) -> bool:
+    """`all(w is not None for w in weights)`, where that is asked of the parts of one input and not of the samples of a
+    batch: the outputs of a module, or a list that is written out."""
+    if type(asked) is not f.Comprehension or len(asked.generators) != 1:
+        return False
+    tests = asked.elements
+    if not all(type(t) is f.Compare and t.ops in (("is",), ("is not",)) and t.rights == (_NONE,) for t in tests):
+        return False
+    return parts_of_one_input(frame, asked.generators[0].iterable)
+
+
+_NONE = f.Const("None")
 
 
 def _partial(frame: Frame, arguments: Arguments) -> Value:

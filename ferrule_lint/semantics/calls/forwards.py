@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.copies import is_copy
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
@@ -150,6 +151,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         or _trains_alone(frame)
         or _attends(expr)
         or _past_hooks(func)
+        or is_copy(frame, func)
         or _BARE.fullmatch(last_name(func)) is not None
     )
     confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)

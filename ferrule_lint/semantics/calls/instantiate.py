@@ -391,4 +391,9 @@ def _through(argument: Value, how: str) -> Value:
             length=None, length_deps=NO_DEPS, uniform=False, unordered=None, shape=None, padded=None,
             deps=recast(argument.deps, ITEM, FLOWS),
         )  # fmt: skip
+    if how == EMPTY:  # a number has no sizes of its own
+        return argument.plain()._replace(
+            unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, shape_deps=NO_DEPS,
+            deps=recast(argument.deps, EMPTY, FLOWS, ITEM),
+        )  # fmt: skip
     return argument._replace(unordered=None)

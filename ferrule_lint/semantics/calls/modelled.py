@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -12,7 +13,7 @@ from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.data import loaders
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.conditions import Atom, Connective
+from ferrule_lint.semantics.domain.conditions import Atom, Connective, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import position, render, shown
@@ -87,16 +88,36 @@ def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
     without = model.always_without
     if without is not None and not arguments.is_open and arguments.expression(without.name, without.position) is None:
         return True
-    return frame.analysis.back_ends.may_shard(frame.module.path, _asks_for_deepspeed(frame))
+    asked = _asked_for(frame)
+    if all(any(word.search(key) for key in asked) for word in (_DEEPSPEED, _FSDP)):
+        return frame.module.mentions_like(_MEGATRON) or _counts_checkpoints(frame)
+    return frame.analysis.back_ends.may_shard(frame.module.path, any(map(_DEEPSPEED.search, asked)))
 
 
-def _asks_for_deepspeed(frame: Frame) -> bool:
-    """`if rank == 0 or distributed_type == DistributedType.DEEPSPEED:` around: under DeepSpeed all ranks come here."""
-    return any(
-        type(formula) is Connective
-        and formula.op == "or"
-        and any(type(term) is Atom and term.key.endswith(".DEEPSPEED") for term in formula.operands)
+def _asked_for(frame: Frame) -> list[str]:
+    """The tests by which a condition around lets in more than some ranks: under DeepSpeed all come to what stands
+    under `if rank == 0 or distributed_type == DistributedType.DEEPSPEED:`, `if use_deepspeed or rank == 0:`."""
+    return [
+        term.key
         for formula in frame.conditions
+        if type(formula) is Connective and formula.op == "or" and divergence_of(formula) is not None
+        for term in formula.operands
+        if type(term) is Atom and term.divergence is None
+    ]
+
+
+_DEEPSPEED, _FSDP = re.compile("deep_?speed", re.IGNORECASE), re.compile("fsdp|fully_?shard", re.IGNORECASE)
+#: what is left of the back ends that communicate where both of these are asked for
+_MEGATRON = re.compile("megatron", re.IGNORECASE)
+
+
+def _counts_checkpoints(frame: Frame) -> bool:
+    """`ProjectConfiguration(automatic_checkpoint_naming=True)`: all ranks wait, whatever the back end."""
+    return any(
+        name == "automatic_checkpoint_naming" and value != f.Const("False")
+        for _, calls in frame.module.calls()
+        for call in calls
+        for name, value in call.keywords
     )
 
 

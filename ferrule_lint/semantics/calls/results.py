@@ -71,6 +71,8 @@ def result_of(
         return _as_long_as(frame, model.length_of, arguments, receiver)
     if model.uneven:
         source = _divergent(frame, model, arguments, receiver, confidence).divergence
+        if arguments.positional and arguments.positional[0].multiple:
+            return Value(data=source)  # what was cut to a multiple of the number of ranks is dealt out evenly
         return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)

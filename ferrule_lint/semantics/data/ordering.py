@@ -195,10 +195,28 @@ def _says_dict(annotation: f.Expr | None) -> bool:
 def _keyed_by_data(frame: Frame, target: f.Subscript, index: Value, place: str) -> Divergence | None:
     """The order of a dict whose keys are read from the local data: that in which this rank has seen them."""
     source = index.data or (index.divergence if index.divergence and index.divergence.kind == "data" else None)
-    if source is None or type(target.index) is f.Const or numbers(target.index):
+    if source is None or type(target.index) is f.Const or numbers(target.index) or _is_term(frame, target.index):
         return None
     note = f"`{place}` gets its keys from the rank's own data"
     return source.then(frame.step("flow", target.pos, note)).at_most(Confidence.MEDIUM)
+
+
+def _is_term(frame: Frame, key: f.Expr) -> bool:
+    """Whether a key is one of those of a dict of losses (`for name in loss:`): the code has written them, one for each
+    term."""
+    if type(key) is not f.Name:
+        return False
+    for loop in frame.rounds:
+        walked, target = loop.statement.iterable, loop.statement.target
+        view = type(walked) is f.Call and type(walked.func) is f.Attr and walked.func.attr in ("keys", "items")
+        of = walked.func.base if view and type(walked) is f.Call and type(walked.func) is f.Attr else walked
+        first = target.elements[0] if type(target) is f.Sequence and target.elements else target
+        if type(first) is f.Name and first.id == key.id and _LOSSES.search(last_name(of)):
+            return True
+    return False
+
+
+_LOSSES = re.compile(r"(^|_)loss(es)?(_(dict|terms?))?$")
 
 
 def round_order(frame: Frame, pos: f.Pos | None, place: str) -> Divergence | None:

@@ -12,7 +12,7 @@ from ferrule_lint.findings import Step
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.reach import EVERY, Partly, covered
 from ferrule_lint.semantics.domain.text import words
-from ferrule_lint.semantics.gradients import loss_entries
+from ferrule_lint.semantics.gradients import loss_entries, no_loss
 from ferrule_lint.semantics.gradients.participation import combined
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def at_return(frame: Frame, result: Value) -> None:
     """Outputs that reach what this function returns on some ranks only."""
     function = frame.function
     if function is None or not frame.returns or frame.no_gradient or _NO_TRAINING.search(function.name):
+        return
+    if no_loss.steps_an_optimizer(frame):
         return
     named = _IS_LOSS.search(function.qualname) is not None and _IS_TRAINER.search(function.qualname) is None
     of_loss = frame.in_module and named

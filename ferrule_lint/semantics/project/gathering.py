@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -94,12 +95,18 @@ class Gathering:
         seen.wraps_in.add(module.path)
         if not serves:
             seen.sites.append(site)
+        if self._is_for_ddp(model, site):
+            model = replace(model, wraps="ddp", configured=False)
         for wrapped in modules:
             self._wrapped(module, owner, wrapped, model, serves, site)
         if not exprs and model.wraps == "shards":
             self._any_module(site, serves, model.configured)
         elif not exprs:
             seen.reduces_any = True
+
+    def _is_for_ddp(self, model: CallModel, site: WrapSite) -> bool:
+        """Whether a launcher chooses the back end, and the program speaks of none that shards modules."""
+        return model.launched and not self._analysis.back_ends.may_shard(site.path)
 
     def _any_module(self, site: WrapSite, serves: bool, configured: bool) -> None:
         seen = self._seen

@@ -1,5 +1,5 @@
 """What a tokenizer makes of texts: rows that are filled up to the longest of them, which is another one on each rank,
-or as many tokens as a text has.
+as many tokens as a text has, or rows of one size, filled up and cut to it.
 
 https://huggingface.co/docs/transformers/pad_truncation
 """
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.selection import by_content
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, SIZED, recast
 from ferrule_lint.semantics.domain.joins import computed
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, render
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 _TOKENIZER = re.compile(r"(\w+_)?(tokenizer|processor|processing_class)")
 _METHODS = frozenset({"pad", "batch_encode_plus", "apply_chat_template", "encode", "encode_plus"})
 _TO_LONGEST = ("True", "'longest'", '"longest"')
+_TO_SIZE = ("'max_length'", '"max_length"')
 
 
 def call(frame: Frame, arguments: Arguments) -> Value | None:
-    """The tokens of the texts that a call is given, if it fills them up to their longest; None if it does not."""
+    """The tokens of the texts that a call is given, if it says how long they are; None if it does not."""
     e = arguments.expr
     maker = e.func.base if type(e.func) is f.Attr and e.func.attr in _METHODS else e.func
     padding = next((v for k, v in e.keywords if k == "padding"), None)
@@ -35,6 +37,9 @@ def call(frame: Frame, arguments: Arguments) -> Value | None:
     texts = computed(arguments.positional[:1])
     if padding is None and not arguments.is_open:
         return _as_long_as_the_text(frame, arguments, texts)
+    if type(padding) is f.Const and padding.text in _TO_SIZE and _cuts(arguments):
+        data = None if texts.data is None else texts.data._replace(sized=True)
+        return Value(data=data, deps=recast(texts.deps, SIZED, FLOWS, ITEM))
     if type(padding) is not f.Const or padding.text not in _TO_LONGEST:
         return None
     if texts.data is None:
@@ -42,6 +47,12 @@ def call(frame: Frame, arguments: Arguments) -> Value | None:
     note = f"`{render(e.func)}` fills up to the longest of the rank's own texts"
     shape = texts.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
     return Value(data=texts.data, shape=shape, uneven_last=True)
+
+
+def _cuts(arguments: Arguments) -> bool:
+    """Whether texts that are longer than that are cut."""
+    given = next((v for k, v in arguments.expr.keywords if k == "truncation"), None)
+    return type(given) is f.Const and given.text not in ("False", "None", "'do_not_truncate'", '"do_not_truncate"')
 
 
 def _as_long_as_the_text(frame: Frame, arguments: Arguments, texts: Value) -> Value | None:

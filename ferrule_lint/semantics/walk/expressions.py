@@ -158,6 +158,11 @@ def _op(frame: Frame, e: f.Op) -> Value:
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
         value = value._replace(reach=participation.of_operation(frame, e.kind, values))
+    if e.kind == "Add" and any(type(o) is f.Sequence for o in e.operands):
+        # `found + (x,)` holds as many as were put into it
+        value = value._replace(
+            container=all(v.container or type(o) is f.Sequence for o, v in zip(e.operands, values, strict=True))
+        )
     if e.kind == "Add" and len(e.operands) == 2 and iteration.rotates(*e.operands):
         value = value._replace(length=None, shape=None, divergence=None)
     if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):

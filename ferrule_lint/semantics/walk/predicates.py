@@ -10,6 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optional_entry
+from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NO_DEPS, NOTHING, PICKED, PRESENT, only
@@ -326,17 +327,21 @@ def _is_computed(frame: Frame, *sides: f.Expr) -> bool:
     return any(type(expr) is f.Call and type(expr.func) is f.Attr for expr in made)
 
 
-def _asks_for_nothing(size: f.Expr, op: str, number: Value) -> bool:
+def _asks_for_nothing(frame: Frame, size: f.Expr, op: str, number: Value) -> bool:
     """Whether a comparison tells a rank that has nothing from others. A tensor is asked whether it has more than one
-    row (`x.shape[0] > 1`) for the sake of its layout; of items it parts ranks with none from those with some."""
-    return (op, number.const) in _NOTHING or (number.const == "1" and called_name(size) == "len")
+    row (`x.shape[0] > 1`) for the sake of its layout; of items it parts ranks with none from those with some, unless
+    they are what a module puts out."""
+    if (op, number.const) in _NOTHING:
+        return True
+    counted = size.args[0] if type(size) is f.Call and called_name(size) == "len" and len(size.args) == 1 else None
+    return number.const == "1" and counted is not None and not is_output(frame, counted)
 
 
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
     op = e.ops[0]
-    nothing = _asks_for_nothing(left, op, b) or _is_size_of_nothing(right)
-    mirrored = _asks_for_nothing(right, _MIRRORED.get(op, op), a)
+    nothing = _asks_for_nothing(frame, left, op, b) or _is_size_of_nothing(right)
+    mirrored = _asks_for_nothing(frame, right, _MIRRORED.get(op, op), a)
     if not (nothing or mirrored):
         a, b = _of_any_size(a), _of_any_size(b)
     values = [a, b]

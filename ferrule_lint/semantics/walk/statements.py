@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice, Exit
-from ferrule_lint.semantics.gradients import loss_entries, participation, surgery
+from ferrule_lint.semantics.gradients import loss_entries, no_loss, participation, surgery
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import aliases, asserted, divisible, kept_tests, left_early, stored
@@ -61,7 +61,10 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     if is_set(s.annotation) and value.unordered is None:
         value = value._replace(unordered=no_order(frame, position(s.targets[0])))
     if frame.gradients:
-        value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
+        if no_loss.begins_a_search(s.value) or any(no_loss.empties_a_mask(frame, t, s.value) for t in s.targets):
+            value = value._replace(reach=None)
+        else:
+            value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
     for target in s.targets:
         if type(target) is f.Attr and target.attr in frame.models.assigned:
             flags.assigned(frame, target, value)

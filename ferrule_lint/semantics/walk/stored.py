@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import grouping
 from ferrule_lint.semantics.data.ordering import stored_order
@@ -42,15 +43,16 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
     length, counted = base.length, NO_DEPS
     slots = None
     passed = not frame.light and given.stands_for_passed(frame, place)
+    grows = not _is_list(frame, target)
     more: Divergence | None = None
     if base.slots is not None and type(target.index) is f.Const:
         slots = base.slots | {target.index.text}  # where the arms meet one sees which of them have it
-    if (base.container or passed) and divergence is not None and slots is None:
+    if grows and (base.container or passed) and divergence is not None and slots is None:
         note = f"`{place}` is filled on some ranks only"
         more = divergence.then(frame.step("flow", target.pos, note))
         if divergence.kind == "rank" and (type(target.index) is f.Const or _lets_others_in(frame)):
             more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
-    if (base.container or passed) and slots is None:
+    if grows and (base.container or passed) and slots is None:
         more = worse(more, grouping.of_entry(frame, target, place, index, grouped))
         counted = grouping.deps_of_entry(frame, target, place)
     if base.container:
@@ -96,6 +98,26 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
         name = place.partition(".")[2]
         known = frame.self_writes.get(name)
         frame.self_writes[name] = merged if known is None else join2(known, merged)
+
+
+def _is_list(frame: Frame, target: f.Subscript) -> bool:
+    """Whether an item is set of what was last made a list that is written out (`found = [0] * n`): its places are there
+    before one of them is set."""
+    if type(target.base) is not f.Name or frame.function is None:
+        return False
+    above = [
+        s
+        for s in statements(frame.function.body)
+        if type(s) is f.Assign and s.line < target.pos[0] and any(place_name(t) == target.base.id for t in s.targets)
+    ]
+    last = max(above, key=lambda s: s.line, default=None)
+    return last is not None and last.value is not None and _makes_list(last.value)
+
+
+def _makes_list(value: f.Expr) -> bool:
+    if type(value) is f.Op and value.kind == "Mult":
+        return any(map(_makes_list, value.operands))
+    return type(value) is f.Sequence or (type(value) is f.Comprehension and value.kind == "list")
 
 
 def _lets_others_in(frame: Frame) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import sharded_only
 from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
+from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known
 from ferrule_lint.semantics.domain.dependences import (
     EMPTY,
@@ -161,32 +162,12 @@ def nothing_in_round(frame: Frame, expr: f.Expr, value: Value) -> Divergence | N
         return None
     for loop, walked, _ in frame.rounds:
         names = loop.target.elements if type(loop.target) is f.Sequence else (loop.target,)
-        if not any(type(n) is f.Name and n.id == expr.id for n in names) or _is_output(frame, loop.iterable):
+        if not any(type(n) is f.Name and n.id == expr.id for n in names) or is_output(frame, loop.iterable):
             continue
         if walked.loader or (walked.data is not None and not _told_apart(loop) and not _written_out(frame, loop)):
             note = f"`{expr.id}` may be nothing in some rounds of this rank"
             return value.data.then(frame.step("flow", position(expr), note)).at_most(Confidence.MEDIUM)
     return None
-
-
-def _is_output(frame: Frame, walked: f.Expr) -> bool:
-    """Whether what is walked is what a module's forward returns: which parts of it are left out follows from
-    how the module is built (`hidden, losses = model(x)`, `for loss in losses: if loss is None:`)."""
-    if type(walked) is not f.Name or frame.function is None:
-        return False
-    made = [
-        s.value
-        for s in statements(frame.function.body)
-        if type(s) is f.Assign and s.value is not None and any(_binds(target, walked.id) for target in s.targets)
-    ]
-    return bool(made) and all(
-        type(v) is f.Call and frame.models.convention("module", last_name(v.func)) is not None for v in made
-    )
-
-
-def _binds(target: f.Expr, name: str) -> bool:
-    elements = target.elements if type(target) is f.Sequence else (target,)
-    return any(type(e) is f.Name and e.id == name for e in elements)
 
 
 def _told_apart(loop: f.For) -> bool:

@@ -1,0 +1,58 @@
+"""What is no loss, and has no gradient that ranks would share: where a search begins, what a mask becomes that has
+nothing in it, and what a function gives back that has made its step."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.conditions import atoms
+from ferrule_lint.semantics.domain.text import dotted_name, last_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_INFINITE = frozenset({"math.inf", "np.inf", "numpy.inf", "torch.inf"})
+_INFINITE_TEXT = re.compile(r"""['"][+-]?inf(inity)?['"]""", re.IGNORECASE)
+_OPTIMIZER = re.compile(r"optim|(^|_)opt(_|$)", re.IGNORECASE)
+_STEP = frozenset({"step"})
+
+
+def begins_a_search(value: f.Expr) -> bool:
+    """`best = -float("inf")`: the best of what was seen, which no step is made for."""
+    if type(value) is f.Op and value.kind in ("USub", "UAdd") and len(value.operands) == 1:
+        return begins_a_search(value.operands[0])
+    if type(value) is f.Attr:
+        return dotted_name(value) in _INFINITE
+    if type(value) is not f.Call or type(value.func) is not f.Name or value.func.id != "float" or len(value.args) != 1:
+        return False
+    text = value.args[0]
+    return type(text) is f.Const and _INFINITE_TEXT.fullmatch(text.text) is not None
+
+
+def empties_a_mask(frame: Frame, target: f.Expr, value: f.Expr) -> bool:
+    """`if not mask.any(): mask = None`: what is asked whether anything in it is set has no gradient to lose."""
+    if type(target) is not f.Name or value != _NONE or not frame.conditions:
+        return False
+    asked = re.compile(rf"{re.escape(frame.key(target))}\.(any|all|sum)\(\)")
+    return any(asked.match(atom.key) is not None for atom in atoms(frame.conditions[-1]))
+
+
+_NONE = f.Const("None")
+
+
+def steps_an_optimizer(frame: Frame) -> bool:
+    """Whether a function makes the optimizer's step itself: its backward passes are over, and what it gives back is
+    there to be looked at."""
+    function = frame.function
+    if function is None or not frame.module.mentions_any(_STEP):
+        return False
+    return any(
+        type(node) is f.Call
+        and type(node.func) is f.Attr
+        and node.func.attr == "step"
+        and _OPTIMIZER.search(last_name(node.func.base)) is not None
+        for node in walk(function.body)
+    )
