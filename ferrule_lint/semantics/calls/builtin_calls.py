@@ -237,6 +237,8 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
     given = arguments.positional
     # `range(rank, n, world_size)` deals out n, which every rank gets as much of if it is a multiple
     dealt = len(given) == 3 and given[1].multiple and given[2].world_size
+    if len(given) > 1 and not arguments.is_open and all(v.divergence is None for v in given[2:]):
+        dealt = dealt or iteration.as_far(frame, *arguments.expr.args[:2])
     return Value(
         uniform=joined.uniform,
         divergence=None,

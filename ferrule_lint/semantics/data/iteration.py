@@ -157,11 +157,20 @@ def is_even(frame: Frame, index: f.Op) -> bool:
     lower, upper, step = index.operands
     if step != f.Const("None") or lower == f.Const("None"):
         return False
+    length = _between(frame, lower, upper)
+    return length is not None and not _rounded_up(definition(frame, length))
+
+
+def as_far(frame: Frame, lower: f.Expr, upper: f.Expr) -> bool:
+    """Whether two numbers that differ by rank are as far from each other on each: `rank * n`, `(rank + 1) * n`."""
+    return _between(frame, lower, upper) is not None
+
+
+def _between(frame: Frame, lower: f.Expr, upper: f.Expr) -> f.Expr | None:
+    """How far one number is from another, if ranks do not differ in that."""
     low, high = definition(frame, lower), definition(frame, upper)
     length = _beyond(high, lower) or _beyond(high, low) or _times_next(low, high)
-    if length is None or frame.eval(length).divergence is not None:
-        return False
-    return not _rounded_up(definition(frame, length))
+    return length if length is not None and frame.eval(length).divergence is None else None
 
 
 def rotates(first: f.Expr, second: f.Expr) -> bool:
@@ -218,6 +227,18 @@ def dealt_in_turn(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
     padded = definition(frame, whole)
     name = made.func.attr
     return name == "tensor_split" or (name == "chunk" and type(padded) is f.Call and last_name(padded.func) == "pad")
+
+
+def cut_alike(frame: Frame, index: f.Op) -> bool:
+    """Whether a share is cut to what all ranks have at least: `items[rank::n][: len(items) // n]`, or a number that
+    they have agreed on."""
+    lower, upper, step = index.operands
+    if lower != _NOTHING or step != _NOTHING:
+        return False
+    number = definition(frame, upper)
+    if type(number) is f.Op and number.kind == "FloorDiv" and len(number.operands) == 2:
+        return frame.eval(number.operands[1]).world_size and not _rounded_up(number)
+    return frame.eval(upper).agreed
 
 
 def is_hidden(frame: Frame, index: f.Op) -> bool:
@@ -332,6 +353,10 @@ def _rounded_up(expr: f.Expr) -> bool:
     for item in walk(expr):
         if type(item) is f.Call and last_name(item.func) in ("ceil", "ceil_div", "cdiv", "divup", "min", "max"):
             return True
+        if type(item) is f.Op and item.kind == "Add" and f.Const("1") in item.operands:
+            floored = any(type(o) is f.Op and o.kind == "FloorDiv" for o in item.operands)
+            if floored:
+                return True  # `n // size + 1`
         divided = item.operands[0] if type(item) is f.Op and item.kind == "FloorDiv" else None
         if type(divided) is f.Op and divided.kind in ("Add", "Sub", "USub"):
             return True
@@ -347,12 +372,15 @@ def is_multiple(frame: Frame, expr: f.Op, values: list[Value]) -> bool:
     return len(parts) == 2 and type(parts[1]) is f.Op and parts[1].kind == "Mod"
 
 
-def cut_to_multiple(frame: Frame, index: f.Op) -> bool:
-    """`[:n]` where `n` is a multiple, and no more than there is: what was rounded up cuts nothing off."""
+def cut_to_multiple(frame: Frame, base: f.Expr, index: f.Op) -> bool:
+    """`[:n]` where `n` is a multiple, and no more than there is: what was rounded up cuts nothing off, but from items
+    that were repeated."""
     lower, upper, step = index.operands
     if lower != _NOTHING or step != _NOTHING or not frame.eval(upper).multiple:
         return False
-    number = definition(frame, upper)
+    repeated, number = definition(frame, base), definition(frame, upper)
+    if type(repeated) is f.Op and repeated.kind == "Mult":
+        return True
     factors = number.operands if type(number) is f.Op else ()
     return not any(_rounded_up(definition(frame, part)) for part in (number, *factors))
 

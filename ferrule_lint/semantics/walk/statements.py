@@ -90,9 +90,11 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
     joined = join2(old.plain(), new.plain())._replace(slots=None)
     divergence = frame.path_divergence()
-    if s.op == "Add" and filling.lacks(frame, s.value, place_name(s.target)):
-        bind(frame, s.target, filling.filled_up(joined))
-        return
+    if s.op == "Add":
+        fuller = filling.with_added(frame, joined, s.value, place_name(s.target))
+        if fuller is not joined:
+            bind(frame, s.target, fuller)
+            return
     if old.layout is not None:  # a tensor keeps its size, whatever is added in place
         joined = joined._replace(
             shape=old.shape,

@@ -113,12 +113,12 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         return value._replace(
             unordered=base.unordered,
             in_order=base.in_order,
-            length=base.length,
+            length=None if base.length is not None and iteration.cut_alike(frame, e.index) else base.length,
             length_deps=base.length_deps,
             types=base.types,
             element_types=base.element_types,
             external=base.external if base.external == batch_fields.SIZE and leading else None,
-            multiple=iteration.cut_to_multiple(frame, e.index),
+            multiple=iteration.cut_to_multiple(frame, e.base, e.index),
         )
     if index.divergence is not None and not base.multiple and selection.deals(frame, e.index, index):
         note = f"`{shown(e)}` takes another share on every rank"
