@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import filtered
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters, grouping, iteration, picked, sorts
+from ferrule_lint.semantics.data import filters, grouping, iteration, picked, shares, sorts
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -238,7 +238,7 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
     # `range(rank, n, world_size)` deals out n, which every rank gets as much of if it is a multiple
     dealt = len(given) == 3 and given[1].multiple and given[2].world_size
     if len(given) > 1 and not arguments.is_open and all(v.divergence is None for v in given[2:]):
-        dealt = dealt or iteration.as_far(frame, *arguments.expr.args[:2])
+        dealt = dealt or shares.as_far(frame, *arguments.expr.args[:2])
     return Value(
         uniform=joined.uniform,
         divergence=None,

@@ -10,7 +10,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
-from ferrule_lint.semantics.data import filling, iteration
+from ferrule_lint.semantics.data import filling, iteration, shares
 from ferrule_lint.semantics.data.ordering import length_deps, of_operator, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
@@ -159,13 +159,13 @@ def _op(frame: Frame, e: f.Op) -> Value:
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if frame.gradients:
         value = value._replace(reach=participation.of_operation(frame, e.kind, values))
-    if e.kind == "Add" and len(e.operands) == 2 and iteration.rotates(*e.operands):
+    if e.kind == "Add" and len(e.operands) == 2 and shares.rotates(*e.operands):
         value = value._replace(length=None, shape=None, divergence=None)
     if e.kind == "Add":
         for whole, added in itertools.permutations(e.operands, 2):
             if place := place_name(whole):
                 value = filling.with_added(frame, value, added, place)
-    if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
+    if e.kind in ("Mult", "Sub") and shares.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
     if e.kind == "Mod" and any(how == EMPTY for _, how in value.deps):
         # that `len(x) % n` is zero says nothing of whether there is anything
