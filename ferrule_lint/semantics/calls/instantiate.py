@@ -296,6 +296,8 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)
     evened = any(v.multiple for v in bound.values())
+    if evened and value.length is not None and value.length.kind == "rank":
+        value = value._replace(length=None)  # dealt out in there, and even
     for name, how in sorted(result.length_deps):
         argument = bound.get(name)
         if argument is not None and not (how == DEALT and evened):
