@@ -245,12 +245,15 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
         length=None if dealt else joined.divergence,
         length_deps=NO_DEPS if dealt else frozenset(d for d in joined.deps if d[1] != CONTAINED),
         multiple=len(given) == 1 and given[0].multiple,
+        agreed=all(v.agreed or v.const is not None for v in given) and any(v.agreed for v in given),
     )
 
 
 def _islice(frame: Frame, arguments: Arguments) -> Value:
     """`islice(items, rank, None, world_size)` deals the items out, which leaves some ranks one less."""
     items = _pass_on(arguments.positional)
+    if len(arguments.positional) == 2 and arguments.positional[1].agreed:
+        return items._replace(length=None)  # as many as all ranks have
     if len(arguments.positional) != 4 or items.multiple:
         return items
     _, start, stop, step = arguments.positional
@@ -286,6 +289,8 @@ def _sorted(frame: Frame, arguments: Arguments) -> Value:
 def _zip(frame: Frame, arguments: Arguments) -> Value:
     joined = join(arguments.positional)
     length = joined.length
+    if any(v.agreed and v.length is None for v in arguments.positional):
+        length = None  # `zip(range(least), items)`, where ranks have agreed on what each has at least
     if length is not None and length.kind == "data" and iteration.counts_rounds(frame, arguments):
         length = length.at_most(Confidence.LOW)  # there are as many batches as a loop is told to take
     loader = any(v.loader for v in arguments.positional)

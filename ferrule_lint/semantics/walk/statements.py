@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
+from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import loss_entries, participation, surgery
 from ferrule_lint.semantics.project import signals
@@ -73,6 +73,18 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             kept_tests.keep(frame, target.id, s.value, value)
             if type(s.value) is f.Name or type(s.value) is f.Attr:
                 aliases.note(frame, target.id, s.value)
+        elif type(target) is f.Sequence and type(s.value) is f.Sequence:
+            _defined_side_by_side(frame, target.elements, s.value.elements)
+
+
+def _defined_side_by_side(frame: Frame, targets: tuple[f.Expr, ...], values: tuple[f.Expr, ...]) -> None:
+    """`low, high = rank * n, (rank + 1) * n`: each name stands for what it is given, unless one is given another."""
+    names = {t.id for t in targets if type(t) is f.Name}
+    if len(names) != len(values) or any(not names.isdisjoint(variables(v)) for v in values):
+        return
+    for target, value in zip(targets, values, strict=True):
+        if type(target) is f.Name:
+            frame.definitions[target.id] = (value, frame.version(target.id))
 
 
 def _by_signal(frame: Frame, target: f.Expr, value: Value) -> Value:
