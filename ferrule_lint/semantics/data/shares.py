@@ -154,7 +154,15 @@ def cut_alike(frame: Frame, index: f.Op) -> bool:
     number = definition(frame, upper)
     if type(number) is f.Op and number.kind == "FloorDiv" and len(number.operands) == 2:
         return frame.eval(number.operands[1]).world_size and not _rounded_up(number)
-    return frame.eval(upper).agreed
+    return cut_as_agreed(frame, index)
+
+
+def cut_as_agreed(frame: Frame, index: f.Expr) -> bool:
+    """`[:n]` of a number that ranks have agreed on: the least that one of them has, most often."""
+    if type(index) is not f.Op or index.kind != "Slice":
+        return False
+    lower, upper, step = index.operands
+    return lower == _NOTHING and step == _NOTHING and frame.eval(upper).agreed
 
 
 def is_hidden(frame: Frame, index: f.Op) -> bool:
