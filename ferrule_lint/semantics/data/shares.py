@@ -149,12 +149,29 @@ def cut_alike(frame: Frame, index: f.Op) -> bool:
     """Whether a share is cut to what all ranks have at least: `items[rank::n][: len(items) // n]`, or a number that
     they have agreed on."""
     lower, upper, step = index.operands
-    if lower != _NOTHING or step != _NOTHING:
+    return lower == _NOTHING and step == _NOTHING and _all_have(frame, upper)
+
+
+def counted_off(frame: Frame, s: f.For) -> bool:
+    """Whether a loop over a share ends by a count that all ranks come to: `for i, item in enumerate(mine)` with
+    `if i >= least: break` for its first statement."""
+    first, walked = s.body[0] if s.body else None, s.iterable
+    if type(first) is not f.If or first.orelse or type(first.test) is not f.Compare or len(first.test.ops) != 1:
         return False
-    number = definition(frame, upper)
+    if not first.body or type(first.body[-1]) is not f.Break or type(s.target) is not f.Sequence:
+        return False
+    counts = type(walked) is f.Call and last_name(walked.func) == "enumerate" and len(walked.args) == 1
+    if not counts or render(first.test.left) != render(s.target.elements[0]) or first.test.ops[0] not in (">=", "=="):
+        return False
+    return _all_have(frame, first.test.rights[0])
+
+
+def _all_have(frame: Frame, expr: f.Expr) -> bool:
+    """Whether every rank's share has at least so many items: `len(items) // world_size`, or as many as were agreed."""
+    number = definition(frame, expr)
     if type(number) is f.Op and number.kind == "FloorDiv" and len(number.operands) == 2:
         return frame.eval(number.operands[1]).world_size and not _rounded_up(number)
-    return cut_as_agreed(frame, index)
+    return frame.eval(expr).agreed
 
 
 def cut_as_agreed(frame: Frame, index: f.Expr) -> bool:
