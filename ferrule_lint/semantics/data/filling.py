@@ -103,7 +103,7 @@ def _amount(frame: Frame, expr: f.Expr) -> f.Expr:
     return expr
 
 
-def _parts(frame: Frame, expr: f.Expr) -> Iterator[f.Expr]:
+def _parts(frame: Frame, expr: f.Expr) -> Iterator[object]:
     """What is in an expression, and behind the names in it."""
     for node in walk(expr):
         yield node
