@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import filtered
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters, grouping, iteration, picked, sorts
+from ferrule_lint.semantics.data import filters, grouping, iteration, picked, shares, sorts
 from ferrule_lint.semantics.data.module_outputs import parts_of_one_input
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
@@ -247,18 +247,23 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
     given = arguments.positional
     # `range(rank, n, world_size)` deals out n, which every rank gets as much of if it is a multiple
     dealt = len(given) == 3 and given[1].multiple and given[2].world_size
+    if len(given) > 1 and not arguments.is_open and all(v.divergence is None for v in given[2:]):
+        dealt = dealt or shares.as_far(frame, *arguments.expr.args[:2])
     return Value(
         uniform=joined.uniform,
         divergence=None,
         length=None if dealt else joined.divergence,
         length_deps=NO_DEPS if dealt else frozenset(d for d in joined.deps if d[1] != CONTAINED),
         multiple=len(given) == 1 and given[0].multiple,
+        agreed=all(v.agreed or v.const is not None for v in given) and any(v.agreed for v in given),
     )
 
 
 def _islice(frame: Frame, arguments: Arguments) -> Value:
     """`islice(items, rank, None, world_size)` deals the items out, which leaves some ranks one less."""
     items = _pass_on(arguments.positional)
+    if len(arguments.positional) == 2 and arguments.positional[1].agreed:
+        return items._replace(length=None)  # as many as all ranks have
     if len(arguments.positional) != 4 or items.multiple:
         return items
     _, start, stop, step = arguments.positional
@@ -294,6 +299,8 @@ def _sorted(frame: Frame, arguments: Arguments) -> Value:
 def _zip(frame: Frame, arguments: Arguments) -> Value:
     joined = join(arguments.positional)
     length = joined.length
+    if any(v.agreed and v.length is None for v in arguments.positional):
+        length = None  # `zip(range(least), items)`, where ranks have agreed on what each has at least
     if length is not None and length.kind == "data" and iteration.counts_rounds(frame, arguments):
         length = length.at_most(Confidence.LOW)  # there are as many batches as a loop is told to take
     loader = any(v.loader for v in arguments.positional)

@@ -15,6 +15,7 @@ from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import (
     CONTAINED,
     COUNTED,
+    DEALT,
     EMPTY,
     FLOWS,
     ITEM,
@@ -221,6 +222,9 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return None if nothing is None else nothing._replace(empty=True)
     if how == PICKED:
         return picked.through(value)
+    if how == DEALT:
+        by_rank = value.divergence is not None and value.divergence.kind == "rank"
+        return value.divergence.at_most(Confidence.MEDIUM) if value.divergence is not None and by_rank else None
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
@@ -291,9 +295,12 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                 )  # fmt: skip
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)
+    evened = any(v.multiple for v in bound.values())
+    if evened and value.length is not None and value.length.kind == "rank":
+        value = value._replace(length=None)  # dealt out in there, and even
     for name, how in sorted(result.length_deps):
         argument = bound.get(name)
-        if argument is not None:
+        if argument is not None and not (how == DEALT and evened):
             if how == ITERATED and argument.unordered is not None:
                 value = value._replace(unordered=worse(value.unordered, argument.unordered.then(step)))
             length = worse(value.length, divergence_through(argument, how))

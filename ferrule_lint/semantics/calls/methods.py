@@ -184,8 +184,11 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     of_numbers = last_name(e.func) == "add" and any(numbers(a) for a in e.args)
     if of_numbers:
         known = known._replace(unordered=None)
-    evened = last_name(e.func) == "extend" and len(e.args) == 1 and filling.lacks(frame, e.args[0], place)
-    filled(frame, place, known, added, e.pos, last_name(e.func), _slots(e, known, arguments), of_numbers, evened)
+    extends = last_name(e.func) == "extend" and len(e.args) == 1
+    evened = filling.with_added(frame, UNKNOWN, e.args[0], place) if extends else UNKNOWN
+    filled(frame, place, known, added, e.pos, last_name(e.func), _slots(e, known, arguments), of_numbers, evened.filled)
+    if evened.multiple:
+        frame.env[place] = frame.env[place]._replace(multiple=True)
     return UNKNOWN
 
 

@@ -1,18 +1,27 @@
 """Lists that are filled up at once: `if len(own) < most: own.extend(items[: most - len(own)])`.
 
-From there on they are as long as the number says, which ranks agree on.
+From there on they are as long as the number says, which ranks agree on. What is filled up to a multiple of the number
+of ranks is dealt out evenly: `items += items[: per_rank * world_size - len(items)]`.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.domain.lattice import Value
     from ferrule_lint.semantics.walk.frame import Frame
+
+#: names that are looked up for an amount: `items[:missing]` after `missing = total - len(items)`
+_MOST_NAMES = 4
+_NOTHING = f.Const("None")
 
 
 def filled_up(value: Value) -> Value:
@@ -20,20 +29,94 @@ def filled_up(value: Value) -> Value:
     return value._replace(filled=True, length=None, emptiness=None, length_deps=frozenset())
 
 
-def lacks(frame: Frame, added: f.Expr, place: str) -> bool:
-    """Whether what is added to a list is as much as it lacks to a number that ranks do not differ in:
-    `items[: most - len(own)]`, `[nothing] * (most - len(own))`."""
-    amounts = added.operands if type(added) is f.Op and added.kind == "Mult" else ()
-    if type(added) is f.Subscript and type(added.index) is f.Op and added.index.kind == "Slice":
-        amounts = added.index.operands[1:2] if added.index.operands[0] == f.Const("None") else ()
+def with_added(frame: Frame, value: Value, added: f.Expr, place: str) -> Value:
+    """What a list is after something has been added to it: as long as a number says, or as some multiple of the number
+    of ranks, where that is what it lacked."""
+    for amount in _amounts(frame, added):
+        if _to_multiple(frame, amount, place):
+            value = value._replace(multiple=True)
+        if _lacks(frame, amount, place):
+            return filled_up(value)
+    return value
+
+
+def joined_to_multiple(frame: Frame, parts: f.Expr | None) -> bool:
+    """Whether what is put together is as long as a multiple of the number of ranks: `cat([items, items[:missing]])`."""
+    elements = parts.elements if type(parts) is f.Sequence else ()
     return any(
-        type(amount) is f.Op
-        and amount.kind == "Sub"
-        and _is_length_of(amount.operands[1], place)
-        and frame.eval(amount.operands[0]).divergence is None
-        for amount in amounts
+        with_added(frame, UNKNOWN, added, place).multiple
+        for whole, added in itertools.permutations(elements, 2)
+        if (place := place_name(whole))
     )
 
 
-def _is_length_of(expr: f.Expr, place: str) -> bool:
-    return type(expr) is f.Call and last_name(expr.func) == "len" and [place_name(a) for a in expr.args] == [place]
+def _to_multiple(frame: Frame, amount: f.Expr, place: str) -> bool:
+    """Whether an amount is what a list lacks to a multiple of the number of ranks: `total - len(items)`,
+    `world_size - len(items) % world_size`, `-len(items) % world_size`."""
+    if type(amount) is not f.Op or len(amount.operands) != 2:
+        return False
+    first, second = amount.operands
+    if amount.kind == "Mod":
+        return _of_ranks(frame, second) and any(_counts(frame, part, place) for part in _parts(frame, first))
+    if amount.kind != "Sub" or not _of_ranks(frame, first):
+        return False
+    rest = definition(frame, second)
+    if type(rest) is f.Op and rest.kind == "Mod" and len(rest.operands) == 2:
+        return _counts(frame, rest.operands[0], place) and _of_ranks(frame, rest.operands[1])
+    return _counts(frame, second, place)
+
+
+def _lacks(frame: Frame, amount: f.Expr, place: str) -> bool:
+    """Whether an amount is what a list lacks to a number that ranks do not differ in: `most - len(own)`."""
+    if type(amount) is not f.Op or amount.kind != "Sub" or len(amount.operands) != 2:
+        return False
+    number, length = amount.operands
+    return _counts(frame, length, place) and frame.eval(number).divergence is None
+
+
+def _amounts(frame: Frame, added: f.Expr) -> Iterator[f.Expr]:
+    """How much is added, as it is written: `items[:n]`, `[nothing] * n`, `[f(i) for i in range(n)]`,
+    `random.choices(items, k=n)`."""
+    added = definition(frame, added)
+    if type(added) is f.Op and added.kind == "Mult":
+        yield from (_amount(frame, o) for o in added.operands)
+    elif type(added) is f.Subscript and type(added.index) is f.Op and added.index.kind == "Slice":
+        if added.index.operands[0] == _NOTHING:
+            yield _amount(frame, added.index.operands[1])
+    elif type(added) is f.Comprehension and len(added.generators) == 1 and not added.generators[0].conditions:
+        walked = added.generators[0].iterable
+        if type(walked) is f.Call and last_name(walked.func) == "range" and len(walked.args) == 1:
+            yield _amount(frame, walked.args[0])
+    elif type(added) is f.Call:
+        yield from (_amount(frame, a) for a in (*added.args, *(value for _, value in added.keywords)))
+
+
+def _amount(frame: Frame, expr: f.Expr) -> f.Expr:
+    """What an amount is worked out as, behind its names and `max(0, n)`."""
+    for _ in range(_MOST_NAMES):
+        found = definition(frame, expr)
+        if type(found) is f.Call and last_name(found.func) == "max" and f.Const("0") in found.args:
+            found = next((a for a in found.args if a != f.Const("0")), found)
+        if found is expr:
+            break
+        expr = found
+    return expr
+
+
+def _parts(frame: Frame, expr: f.Expr) -> Iterator[object]:
+    """What is in an expression, and behind the names in it."""
+    for node in walk(expr):
+        yield node
+        if type(node) is f.Name and (made := definition(frame, node)) is not node:
+            yield from walk(made)
+
+
+def _of_ranks(frame: Frame, expr: f.Expr) -> bool:
+    value = frame.eval(expr)
+    return value.world_size or value.multiple
+
+
+def _counts(frame: Frame, expr: object, place: str) -> bool:
+    """`len(items)`, also under another name."""
+    made = definition(frame, expr) if type(expr) is f.Name else expr
+    return type(made) is f.Call and last_name(made.func) == "len" and [place_name(a) for a in made.args] == [place]

@@ -149,83 +149,6 @@ def by_name(frame: Frame, name: str, whole: Value, arguments: Arguments) -> Valu
 
 
 # ---------------------------------------------------------------------- shares
-def is_even(frame: Frame, index: f.Op) -> bool:
-    """Whether a slice whose ends differ by rank is as long on each of them: `[rank * n : (rank + 1) * n]`.
-
-    A length that was rounded up leaves less for the last rank.
-    """
-    lower, upper, step = index.operands
-    if step != f.Const("None") or lower == f.Const("None"):
-        return False
-    low, high = definition(frame, lower), definition(frame, upper)
-    length = _beyond(high, lower) or _beyond(high, low) or _times_next(low, high)
-    if length is None or frame.eval(length).divergence is not None:
-        return False
-    return not _rounded_up(definition(frame, length))
-
-
-def rotates(first: f.Expr, second: f.Expr) -> bool:
-    """Whether two parts put together are the whole, in another order: `x[k:] + x[:k]`, `[x[k:], x[:k]]`."""
-    if type(first) is not f.Subscript or type(second) is not f.Subscript or not _same(first.base, second.base):
-        return False
-    a, b = first.index, second.index
-    if type(a) is not f.Op or type(b) is not f.Op or (a.kind, b.kind) != ("Slice", "Slice"):
-        return False
-    nothing = f.Const("None")
-    ends = (a.operands[1], a.operands[2], b.operands[0], b.operands[2])
-    return all(e == nothing for e in ends) and _same(a.operands[0], b.operands[1])
-
-
-def _same(a: f.Expr, b: f.Expr) -> bool:
-    return render(a) == render(b)
-
-
-#: functions that split something into parts of which some have an item more
-_SPLIT = frozenset({"array_split", "divide", "distribute"})
-
-
-def dealt(frame: Frame, parts: f.Expr) -> bool:
-    """Whether something was split into parts that need not be even: `np.array_split(items, n)`,
-    `[items[i::n] for i in range(n)]`. A list that the program makes otherwise may well have even parts, and tensors are
-    chunked along dimensions that are multiples."""
-    made = definition(frame, parts)
-    if type(made) is f.Call and made.args:
-        whole = made.args[-1] if last_name(made.func) in ("divide", "distribute") else made.args[0]
-        return last_name(made.func) in _SPLIT and not frame.eval(whole).multiple
-    if type(made) is not f.Comprehension or len(made.generators) != 1 or made.generators[0].conditions:
-        return False
-    part = made.elements[0]
-    if type(part) is f.Call and len(part.args) == 1:
-        part = part.args[0]  # `list(items[i::n])`
-    if type(part) is not f.Subscript or type(part.index) is not f.Op or part.index.kind != "Slice":
-        return False
-    lower, _, step = part.index.operands
-    by_part = step != _NOTHING and render(lower) == render(made.generators[0].target)
-    return by_part and not frame.eval(part.base).multiple
-
-
-def dealt_in_turn(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
-    """Whether parts are dealt out in turn, `parts[rank::n]`, of which there are k * n: `tensor_split` makes as
-    many as it is told, `chunk` of what was padded to as many."""
-    step, made = index.operands[2], definition(frame, parts)
-    if step == _NOTHING or type(made) is not f.Call or type(made.func) is not f.Attr or not made.args:
-        return False
-    of_library = len(made.args) > 1
-    whole, number = (made.args[0], made.args[1]) if of_library else (made.func.base, made.args[0])
-    number = definition(frame, number)
-    if type(number) is not f.Op or number.kind != "Mult" or all(render(o) != render(step) for o in number.operands):
-        return False
-    padded = definition(frame, whole)
-    name = made.func.attr
-    return name == "tensor_split" or (name == "chunk" and type(padded) is f.Call and last_name(padded.func) == "pad")
-
-
-def is_hidden(frame: Frame, index: f.Op) -> bool:
-    """Whether both ends of a slice come from elsewhere, so that nothing tells if the shares are even."""
-    lower, upper, _ = index.operands
-    return all(type(definition(frame, end)) is f.Subscript for end in (lower, upper))
-
-
 def counts_rounds(frame: Frame, arguments: Arguments) -> bool:
     """Whether one of the things that are walked side by side is a number of rounds which is not known to differ:
     `zip(range(steps), batches)`."""
@@ -250,30 +173,6 @@ def re_yields(frame: Frame) -> bool:
 
 def _is(expr: f.Expr, name: str) -> bool:
     return type(expr) is f.Name and expr.id == name
-
-
-def _beyond(high: f.Expr, low: f.Expr) -> f.Expr | None:
-    """`n` of `low + n`."""
-    if type(high) is not f.Op or high.kind != "Add":
-        return None
-    start = low.operands if type(low) is f.Op and low.kind == "Add" else (low,)
-    for operands in (high.operands, tuple(reversed(high.operands))):
-        if [render(o) for o in operands[: len(start)]] == [render(o) for o in start]:
-            rest = operands[len(start) :]
-            return None if not rest else rest[0] if len(rest) == 1 else f.Op("Add", rest)
-    return None
-
-
-def _times_next(low: f.Expr, high: f.Expr) -> f.Expr | None:
-    """`n` of `rank * n` and `(rank + 1) * n`."""
-    if type(low) is not f.Op or type(high) is not f.Op or low.kind != "Mult" or high.kind != "Mult":
-        return None
-    for operands in (high.operands, tuple(reversed(high.operands))):
-        pairs = [(a, b) for a, b in zip(low.operands, operands, strict=False) if render(a) != render(b)]
-        if len(operands) == len(low.operands) and len(pairs) == 1 and _is_next(pairs[0][1], pairs[0][0]):
-            rest = tuple(o for o in low.operands if o is not pairs[0][0])
-            return rest[0] if len(rest) == 1 else f.Op("Mult", rest)
-    return None
 
 
 def definition(frame: Frame, expr: f.Expr) -> f.Expr:
@@ -318,43 +217,3 @@ def _counted(frame: Frame, round_: Round) -> Iterator[tuple[str, str]]:
         number = definition(frame, walked.args[0])
         if type(number) is f.Call and last_name(number.func) == "len" and len(number.args) == 1:
             yield target.id, render(number.args[0])
-
-
-def _is_next(expr: f.Expr, base: f.Expr) -> bool:
-    """`rank + 1`."""
-    if type(expr) is not f.Op or expr.kind != "Add":
-        return False
-    return sorted(render(o) for o in expr.operands) == sorted([render(base), "1"])
-
-
-def _rounded_up(expr: f.Expr) -> bool:
-    """`ceil(n / size)`, `-(-n // size)`, `(n + size - 1) // size`, `min(n, size)`."""
-    for item in walk(expr):
-        if type(item) is f.Call and last_name(item.func) in ("ceil", "ceil_div", "cdiv", "divup", "min", "max"):
-            return True
-        divided = item.operands[0] if type(item) is f.Op and item.kind == "FloorDiv" else None
-        if type(divided) is f.Op and divided.kind in ("Add", "Sub", "USub"):
-            return True
-    return False
-
-
-def is_multiple(frame: Frame, expr: f.Op, values: list[Value]) -> bool:
-    """Whether a number is a multiple of another: `n // size * size`, `n - n % size`, `batches * world_size`."""
-    parts = [definition(frame, o) for o in expr.operands]
-    if expr.kind == "Mult":
-        floored = any(type(p) is f.Op and p.kind == "FloorDiv" for p in parts)
-        return floored or any(v.multiple or v.world_size for v in values)
-    return len(parts) == 2 and type(parts[1]) is f.Op and parts[1].kind == "Mod"
-
-
-def cut_to_multiple(frame: Frame, index: f.Op) -> bool:
-    """`[:n]` where `n` is a multiple, and no more than there is: what was rounded up cuts nothing off."""
-    lower, upper, step = index.operands
-    if lower != _NOTHING or step != _NOTHING or not frame.eval(upper).multiple:
-        return False
-    number = definition(frame, upper)
-    factors = number.operands if type(number) is f.Op else ()
-    return not any(_rounded_up(definition(frame, part)) for part in (number, *factors))
-
-
-_NOTHING = f.Const("None")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import cutting, layout
+from ferrule_lint.semantics.data import cutting, filling, layout
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.dependences import (
     COUNTED,
@@ -261,7 +261,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
         shape_deps=NO_DEPS if padded or filled else value.shape_deps | _at_all(counted(value)) | parts.shape_deps,
         agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
-        unordered=value.unordered,
+        unordered=value.unordered, multiple=filling.joined_to_multiple(frame, arguments.expression("tensors", 0)),
     )  # fmt: skip
 
 

@@ -51,7 +51,7 @@ def explain(
     skipped = {o.key for o in rest}
     after = [o for o in differing if o.key in skipped]
     # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
-    found = after or differing or _unique(rest) or _unique(first + second)
+    found = after or differing or _unique(rest) or _of_rounds(root, choice, comparison) or _unique(first + second)
     leaves = ends(choice.body) is not ends(choice.orelse)
     if not differing and leaves and any(atom.key not in a for atom in atoms(choice.formula)):
         # what comes behind is the other arm, unless a loop is left that may have had no round at all
@@ -72,6 +72,16 @@ def _only_tries_again(root: Trace, choice: Choice, comparison: Comparison) -> bo
     issued: list[Occurrence] = []
     comparison.occurrences(_before(loops[-1].body, choice), {}, issued)
     return not issued
+
+
+def _of_rounds(root: Trace, choice: Choice, comparison: Comparison) -> list[Occurrence]:
+    """What a round of the loop issues that a choice stands in: where what follows the choice ends the loop
+    (`if again: continue`, `break`), some ranks run another round."""
+    loops = [term for term in every_term(root) if type(term) is Loop and _holds(term.body, choice)]
+    issued: list[Occurrence] = []
+    if loops:
+        comparison.occurrences(loops[-1].body, {}, issued)
+    return _unique(issued)
 
 
 def _before(trace: Trace, choice: Choice) -> Trace:

@@ -17,6 +17,8 @@ EMPTY = "empty"
 SELECTS = "selects"
 #: an entry of something is picked by it: whether it has any items
 PICKED = "picked"
+#: it says whose share is taken, of which some have an item more
+DEALT = "dealt"
 Deps = frozenset[tuple[str, str]]
 #: Python makes a new empty set each time it is asked for one; with one for all, most facets are the same object
 NOTHING: frozenset[Any] = frozenset()

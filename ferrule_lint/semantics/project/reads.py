@@ -203,7 +203,7 @@ class Memo(dict[_K, _V]):
         if key in self:
             return True
         question = self._question(key) if self._question is not None and self._reads.earlier is not None else None
-        kept = self._reads.recall(question) if question is not None else UNKNOWN_ANSWER
+        kept: Any = self._reads.recall(question) if question is not None else UNKNOWN_ANSWER
         if kept is not UNKNOWN_ANSWER:
             super().__setitem__(key, kept)
         return key in self

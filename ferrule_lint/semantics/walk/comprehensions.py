@@ -96,6 +96,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
         agreed=joined.agreed,
         container=first.container and not conditions and len(iterables) == 1,
+        multiple=first.multiple and len(iterables) == 1 and not conditions,
         there=True,
         reach=participation.of_items(values, iterables) if frame.gradients else None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
-from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.data import filling, iteration, shares
 from ferrule_lint.semantics.data.ordering import length_deps, of_operator, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
@@ -18,7 +19,7 @@ from ferrule_lint.semantics.domain.joins import computed
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.reach import DETACHED
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.domain.text import position, shown
+from ferrule_lint.semantics.domain.text import place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import blocks
@@ -163,9 +164,13 @@ def _op(frame: Frame, e: f.Op) -> Value:
         value = value._replace(
             container=all(v.container or type(o) is f.Sequence for o, v in zip(e.operands, values, strict=True))
         )
-    if e.kind == "Add" and len(e.operands) == 2 and iteration.rotates(*e.operands):
+    if e.kind == "Add" and len(e.operands) == 2 and shares.rotates(*e.operands):
         value = value._replace(length=None, shape=None, divergence=None)
-    if e.kind in ("Mult", "Sub") and iteration.is_multiple(frame, e, values):
+    if e.kind == "Add":
+        for whole, added in itertools.permutations(e.operands, 2):
+            if place := place_name(whole):
+                value = filling.with_added(frame, value, added, place)
+    if e.kind in ("Mult", "Sub") and shares.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
     if e.kind == "Mod" and any(how == EMPTY for _, how in value.deps):
         # that `len(x) % n` is zero says nothing of whether there is anything

@@ -11,7 +11,7 @@ from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues
-from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.data import iteration, shares
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
@@ -60,6 +60,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
         value = element_of(frame, iterable, s.iterable)
         bind(frame, s.target, _batch_by_name(frame, s.target, value, is_numbered(frame, s.iterable)))
 
+    if iterable.length is not None and shares.counted_off(frame, s):
+        iterable = iterable._replace(length=None)
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))

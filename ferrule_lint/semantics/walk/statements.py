@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown
+from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import loss_entries, no_loss, participation, surgery
 from ferrule_lint.semantics.project import signals
@@ -76,6 +76,18 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             kept_tests.keep(frame, target.id, s.value, value)
             if type(s.value) is f.Name or type(s.value) is f.Attr:
                 aliases.note(frame, target.id, s.value)
+        elif type(target) is f.Sequence and type(s.value) is f.Sequence:
+            _defined_side_by_side(frame, target.elements, s.value.elements)
+
+
+def _defined_side_by_side(frame: Frame, targets: tuple[f.Expr, ...], values: tuple[f.Expr, ...]) -> None:
+    """`low, high = rank * n, (rank + 1) * n`: each name stands for what it is given, unless one is given another."""
+    names = {t.id for t in targets if type(t) is f.Name}
+    if len(names) != len(values) or any(not names.isdisjoint(variables(v)) for v in values):
+        return
+    for target, value in zip(targets, values, strict=True):
+        if type(target) is f.Name:
+            frame.definitions[target.id] = (value, frame.version(target.id))
 
 
 def _by_signal(frame: Frame, target: f.Expr, value: Value) -> Value:
@@ -93,9 +105,11 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
     joined = join2(old.plain(), new.plain())._replace(slots=None)
     divergence = frame.path_divergence()
-    if s.op == "Add" and filling.lacks(frame, s.value, place_name(s.target)):
-        bind(frame, s.target, filling.filled_up(joined))
-        return
+    if s.op == "Add":
+        fuller = filling.with_added(frame, joined, s.value, place_name(s.target))
+        if fuller is not joined:
+            bind(frame, s.target, fuller)
+            return
     if old.layout is not None:  # a tensor keeps its size, whatever is added in place
         joined = joined._replace(
             shape=old.shape,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import batch_fields, cutting, iteration, selection
-from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING, OBSERVED
+from ferrule_lint.semantics.data import batch_fields, cutting, selection, shares
+from ferrule_lint.semantics.domain.dependences import DEALT, FLOWS, NO_DEPS, NOTHING, OBSERVED, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
@@ -82,6 +82,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
     elif (cut := cutting.of_slice(frame, e, base)) is not None:
         value = value._replace(shape=cut[0], uneven_last=cut[1])
+    elif value.shape is not None and not base.uneven_last and shares.cut_as_agreed(frame, e.index):
+        value = value._replace(shape=None)
     elif value.shape is not None and selection.drops_padding(frame, e, base):
         value = value._replace(shape=None, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
@@ -98,27 +100,31 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
-        if iteration.is_even(frame, e.index) or base.multiple or iteration.dealt_in_turn(frame, e.base, e.index):
+        if shares.is_even(frame, e.index) or base.multiple or shares.dealt_in_turn(frame, e.base, e.index):
             return value._replace(uniform=False, types=base.types, element_types=base.element_types)
         note = f"`{shown(e)}` takes another share on every rank"
         share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
-        if iteration.is_hidden(frame, e.index):
+        if shares.is_hidden(frame, e.index):
             share = share.at_most(Confidence.LOW)
         return value._replace(
             length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
             emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks
         )  # fmt: skip
+    dealt = only(index.deps, DEALT, FLOWS) if not base.multiple else NO_DEPS
     if type(e.index) is f.Op and e.index.kind == "Slice":
         leading = e.index.operands[0] == f.Const("None")
+        lengths = base.length_deps
+        if dealt and shares.deals_out(frame, e.base, e.index):
+            lengths |= dealt
         return value._replace(
             unordered=base.unordered,
             in_order=base.in_order,
-            length=base.length,
-            length_deps=base.length_deps,
+            length=None if base.length is not None and shares.cut_alike(frame, e.index) else base.length,
+            length_deps=lengths,
             types=base.types,
             element_types=base.element_types,
             external=base.external if base.external == batch_fields.SIZE and leading else None,
-            multiple=iteration.cut_to_multiple(frame, e.index),
+            multiple=shares.cut_to_multiple(frame, e.base, e.index),
         )
     if index.divergence is not None and not base.multiple and selection.deals(frame, e.index, index):
         note = f"`{shown(e)}` takes another share on every rank"
@@ -127,13 +133,15 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             length=share, uniform=False, types=base.types, element_types=base.element_types, divergence=None,
             emptiness=share.at_most(Confidence.LOW),
         )  # fmt: skip
+    if dealt and shares.dealt(frame, e.base):
+        value = value._replace(length_deps=value.length_deps | dealt)
     if value.deps:
         value = value._replace(deps=of_items(value.deps))
     if frame.given and place and key:
         value = given.of_field(frame, f"{place}[{render(e.index)}]", value)
     if index.divergence is not None and base.divergence is None:
         # a table indexed by the rank is different data everywhere, but a guess as a condition
-        if index.divergence.kind == "rank" and iteration.dealt(frame, e.base):
+        if index.divergence.kind == "rank" and shares.dealt(frame, e.base):
             note = f"`{shown(e)}` is another share on every rank"
             share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(length=share, shape=share)

@@ -1,0 +1,259 @@
+"""Shares of something that is dealt out to ranks: as many items on each, or an item more on some.
+
+`items[rank::world_size]` leaves some ranks one less, unless there are as many items as a multiple of the ranks, or all
+are cut to what each has at least; so does a block whose length was rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.targets import FunctionTarget
+from ferrule_lint.semantics.domain.text import last_name, render
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_NOTHING = f.Const("None")
+
+#: functions that split something into parts of which some have an item more
+_SPLIT = frozenset({"array_split", "divide", "distribute"})
+
+
+def is_even(frame: Frame, index: f.Op) -> bool:
+    """Whether a slice whose ends differ by rank is as long on each of them: `[rank * n : (rank + 1) * n]`.
+
+    A length that was rounded up leaves less for the last rank.
+    """
+    lower, upper, step = index.operands
+    if step != f.Const("None") or lower == f.Const("None"):
+        return False
+    length = _between(frame, lower, upper)
+    return length is not None and not _rounded_up(definition(frame, length))
+
+
+def as_far(frame: Frame, lower: f.Expr, upper: f.Expr) -> bool:
+    """Whether two numbers that differ by rank are as far from each other on each: `rank * n`, `(rank + 1) * n`."""
+    return _between(frame, lower, upper) is not None
+
+
+def _between(frame: Frame, lower: f.Expr, upper: f.Expr) -> f.Expr | None:
+    """How far one number is from another, if ranks do not differ in that."""
+    low, high = definition(frame, lower), definition(frame, upper)
+    length = _beyond(high, lower) or _beyond(high, low) or _times_next(low, high)
+    return length if length is not None and frame.eval(length).divergence is None else None
+
+
+def rotates(first: f.Expr, second: f.Expr) -> bool:
+    """Whether two parts put together are the whole, in another order: `x[k:] + x[:k]`, `[x[k:], x[:k]]`."""
+    if type(first) is not f.Subscript or type(second) is not f.Subscript or not _same(first.base, second.base):
+        return False
+    a, b = first.index, second.index
+    if type(a) is not f.Op or type(b) is not f.Op or (a.kind, b.kind) != ("Slice", "Slice"):
+        return False
+    nothing = f.Const("None")
+    ends = (a.operands[1], a.operands[2], b.operands[0], b.operands[2])
+    return all(e == nothing for e in ends) and _same(a.operands[0], b.operands[1])
+
+
+def _same(a: f.Expr, b: f.Expr) -> bool:
+    return render(a) == render(b)
+
+
+def dealt(frame: Frame, parts: f.Expr) -> bool:
+    """Whether something was split into parts that need not be even: `np.array_split(items, n)`,
+    `[items[i::n] for i in range(n)]`, blocks of a length that was rounded up, also in a function of the project. A list
+    that the program makes otherwise may well have even parts, and tensors are chunked along dimensions that are
+    multiples."""
+    made = definition(frame, parts)
+    if type(made) is f.Call and made.args:
+        if last_name(made.func) in _SPLIT:
+            whole = made.args[-1] if last_name(made.func) in ("divide", "distribute") else made.args[0]
+            return not frame.eval(whole).multiple
+        with frame.recording():
+            target = frame.eval(made.func).target
+        if type(target) is not FunctionTarget or any(frame.eval(a).multiple for a in made.args):
+            return False
+        returned, assigned = _returned(target.function.body)
+        return _uneven(returned, lambda e: assigned.get(e.id, e) if type(e) is f.Name else e) is not None
+    part = _uneven(made, lambda e: definition(frame, e))
+    return part is not None and not frame.eval(part.base).multiple
+
+
+def _uneven(made: f.Expr | None, known: Callable[[f.Expr], f.Expr]) -> f.Subscript | None:
+    """One of the parts that a comprehension cuts something into, where they need not be even."""
+    if type(made) is not f.Comprehension or len(made.generators) != 1 or made.generators[0].conditions:
+        return None
+    part, generator = made.elements[0], made.generators[0]
+    if type(part) is f.Call and len(part.args) == 1:
+        part = part.args[0]  # `list(items[i::n])`
+    if type(part) is not f.Subscript or type(part.index) is not f.Op or part.index.kind != "Slice":
+        return None
+    lower, upper, step = part.index.operands
+    if step != _NOTHING:
+        return part if render(lower) == render(generator.target) else None
+    walked, length = generator.iterable, _times_next(lower, upper)
+    if type(walked) is f.Call and last_name(walked.func) == "range" and len(walked.args) == 3 and length is None:
+        length = _beyond(upper, lower) if render(lower) == render(generator.target) else None
+        if length is None or render(length) != render(walked.args[2]):
+            return None
+    return part if length is not None and _rounded_up(known(length)) else None
+
+
+def _returned(body: f.Body) -> tuple[f.Expr | None, dict[str, f.Expr]]:
+    """What a function hands back at its end, and what is assigned to its names once."""
+    assigned: dict[str, f.Expr] = {}
+    for s in body:
+        if type(s) is f.Assign and len(s.targets) == 1 and type(s.targets[0]) is f.Name and s.value is not None:
+            assigned[s.targets[0].id] = s.value
+    last = body[-1] if body else None
+    if type(last) is not f.Return or last.value is None:
+        return None, assigned
+    return assigned.get(last.value.id) if type(last.value) is f.Name else last.value, assigned
+
+
+def deals_out(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
+    """Whether a slice is the share of somebody that its ends tell, of which some have an item more: `items[rank::n]`,
+    or blocks of a length that was rounded up."""
+    lower, upper, step = index.operands
+    if lower == _NOTHING or dealt_in_turn(frame, parts, index):
+        return False
+    if step != _NOTHING:
+        return bool(frame.eval(lower).deps)
+    length = _between(frame, lower, upper)
+    return length is not None and _rounded_up(definition(frame, length))
+
+
+def dealt_in_turn(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
+    """Whether parts are dealt out in turn, `parts[rank::n]`, of which there are k * n: `tensor_split` makes as
+    many as it is told, `chunk` of what was padded to as many."""
+    step, made = index.operands[2], definition(frame, parts)
+    if step == _NOTHING or type(made) is not f.Call or type(made.func) is not f.Attr or not made.args:
+        return False
+    of_library = len(made.args) > 1
+    whole, number = (made.args[0], made.args[1]) if of_library else (made.func.base, made.args[0])
+    number = definition(frame, number)
+    if type(number) is not f.Op or number.kind != "Mult" or all(render(o) != render(step) for o in number.operands):
+        return False
+    padded = definition(frame, whole)
+    name = made.func.attr
+    return name == "tensor_split" or (name == "chunk" and type(padded) is f.Call and last_name(padded.func) == "pad")
+
+
+def cut_alike(frame: Frame, index: f.Op) -> bool:
+    """Whether a share is cut to what all ranks have at least: `items[rank::n][: len(items) // n]`, or a number that
+    they have agreed on."""
+    lower, upper, step = index.operands
+    return lower == _NOTHING and step == _NOTHING and _all_have(frame, upper)
+
+
+def counted_off(frame: Frame, s: f.For) -> bool:
+    """Whether a loop over a share ends by a count that all ranks come to: `for i, item in enumerate(mine)` with
+    `if i >= least: break` for its first statement."""
+    first, walked = s.body[0] if s.body else None, s.iterable
+    if type(first) is not f.If or first.orelse or type(first.test) is not f.Compare or len(first.test.ops) != 1:
+        return False
+    if not first.body or type(first.body[-1]) is not f.Break or type(s.target) is not f.Sequence:
+        return False
+    counts = type(walked) is f.Call and last_name(walked.func) == "enumerate" and len(walked.args) == 1
+    if not counts or render(first.test.left) != render(s.target.elements[0]) or first.test.ops[0] not in (">=", "=="):
+        return False
+    return _all_have(frame, first.test.rights[0])
+
+
+def _all_have(frame: Frame, expr: f.Expr) -> bool:
+    """Whether every rank's share has at least so many items: `len(items) // world_size`, or as many as were agreed."""
+    number = definition(frame, expr)
+    if type(number) is f.Op and number.kind == "FloorDiv" and len(number.operands) == 2:
+        return frame.eval(number.operands[1]).world_size and not _rounded_up(number)
+    return frame.eval(expr).agreed
+
+
+def cut_as_agreed(frame: Frame, index: f.Expr) -> bool:
+    """`[:n]` of a number that ranks have agreed on: the least that one of them has, most often."""
+    if type(index) is not f.Op or index.kind != "Slice":
+        return False
+    lower, upper, step = index.operands
+    return lower == _NOTHING and step == _NOTHING and frame.eval(upper).agreed
+
+
+def is_hidden(frame: Frame, index: f.Op) -> bool:
+    """Whether both ends of a slice come from elsewhere, so that nothing tells if the shares are even."""
+    lower, upper, _ = index.operands
+    return all(type(definition(frame, end)) is f.Subscript for end in (lower, upper))
+
+
+def _beyond(high: f.Expr, low: f.Expr) -> f.Expr | None:
+    """`n` of `low + n`."""
+    if type(high) is not f.Op or high.kind != "Add":
+        return None
+    start = low.operands if type(low) is f.Op and low.kind == "Add" else (low,)
+    for operands in (high.operands, tuple(reversed(high.operands))):
+        if [render(o) for o in operands[: len(start)]] == [render(o) for o in start]:
+            rest = operands[len(start) :]
+            return None if not rest else rest[0] if len(rest) == 1 else f.Op("Add", rest)
+    return None
+
+
+def _times_next(low: f.Expr, high: f.Expr) -> f.Expr | None:
+    """`n` of `rank * n` and `(rank + 1) * n`."""
+    if type(low) is not f.Op or type(high) is not f.Op or low.kind != "Mult" or high.kind != "Mult":
+        return None
+    for operands in (high.operands, tuple(reversed(high.operands))):
+        pairs = [(a, b) for a, b in zip(low.operands, operands, strict=False) if render(a) != render(b)]
+        if len(operands) == len(low.operands) and len(pairs) == 1 and _is_next(pairs[0][1], pairs[0][0]):
+            rest = tuple(o for o in low.operands if o is not pairs[0][0])
+            return rest[0] if len(rest) == 1 else f.Op("Mult", rest)
+    return None
+
+
+def _is_next(expr: f.Expr, base: f.Expr) -> bool:
+    """`rank + 1`."""
+    if type(expr) is not f.Op or expr.kind != "Add":
+        return False
+    return sorted(render(o) for o in expr.operands) == sorted([render(base), "1"])
+
+
+def _rounded_up(expr: f.Expr) -> bool:
+    """`ceil(n / size)`, `-(-n // size)`, `(n + size - 1) // size`, `min(n, size)`."""
+    for item in walk(expr):
+        if type(item) is f.Call and last_name(item.func) in ("ceil", "ceil_div", "cdiv", "divup", "min", "max"):
+            return True
+        if type(item) is f.Op and item.kind == "Add" and f.Const("1") in item.operands:
+            floored = any(type(o) is f.Op and o.kind == "FloorDiv" for o in item.operands)
+            if floored:
+                return True  # `n // size + 1`
+        divided = item.operands[0] if type(item) is f.Op and item.kind == "FloorDiv" else None
+        if type(divided) is f.Op and divided.kind in ("Add", "Sub", "USub"):
+            return True
+    return False
+
+
+def is_multiple(frame: Frame, expr: f.Op, values: list[Value]) -> bool:
+    """Whether a number is a multiple of another: `n // size * size`, `n - n % size`, `batches * world_size`."""
+    parts = [definition(frame, o) for o in expr.operands]
+    if expr.kind == "Mult":
+        floored = any(type(p) is f.Op and p.kind == "FloorDiv" for p in parts)
+        return floored or any(v.multiple or v.world_size for v in values)
+    return len(parts) == 2 and type(parts[1]) is f.Op and parts[1].kind == "Mod"
+
+
+def cut_to_multiple(frame: Frame, base: f.Expr, index: f.Op) -> bool:
+    """`[:n]` where `n` is a multiple, and no more than there is: what was rounded up cuts nothing off, but from items
+    that were repeated."""
+    lower, upper, step = index.operands
+    if lower != _NOTHING or step != _NOTHING or not frame.eval(upper).multiple:
+        return False
+    repeated, number = definition(frame, base), definition(frame, upper)
+    if type(repeated) is f.Op and repeated.kind == "Mult":
+        return True
+    factors = number.operands if type(number) is f.Op else ()
+    return not any(_rounded_up(definition(frame, part)) for part in (number, *factors))
+
+
+_NOTHING = f.Const("None")
