@@ -15,7 +15,8 @@ from ferrule_lint.project.config import Settings
 from ferrule_lint.project.results import ResultsCache, encoded, key_of_project, said
 
 if TYPE_CHECKING:
-    from ferrule_lint.checks.remembered import Answers, FileResult, Shown
+    from ferrule_lint.checks.known import FileResult, Shown
+    from ferrule_lint.checks.remembered import Answers
     from ferrule_lint.checks.result import Before, CheckResult
 
 #: the findings in a file, and the suppressed ones
@@ -49,7 +50,7 @@ class Memory:
 
     def before(self, settings: Settings) -> Before | None:
         """What is known of an analysis with these settings; None if nothing can be kept of it."""
-        from ferrule_lint.checks.remembered import Remembered
+        from ferrule_lint.checks.known import Remembered
         from ferrule_lint.checks.result import Before
 
         name = key_of_project(settings, "files")
@@ -60,7 +61,9 @@ class Memory:
             known = self.cache.load(self._of_few(settings), Remembered)
         elif not self.of_many:
             self._used.add(name)
-        return Before(known or Remembered(), self.digests, self.facts.of_digest)
+        if known is None or not known.is_whole():
+            known = Remembered()
+        return Before(known, self.digests, self.facts.of_digest)
 
     def keep(self, settings: Settings, before: Before | None, result: CheckResult) -> None:
         """Keep what was found."""
@@ -107,7 +110,7 @@ class Memory:
 
     def show(self, path: str, of: Chosen, now: Chosen, dropped: int, settings: Settings) -> None:
         """Keep what was made `of` the findings and suppressed findings in a file."""
-        from ferrule_lint.checks.remembered import Shown
+        from ferrule_lint.checks.known import Shown
 
         self._shown[path] = Shown(_digest(of, settings), tuple(now[0]), tuple(now[1]), dropped)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import zlib
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,8 @@ from pipeline import project
 from test_memory import CHAINS, LAST, PIECES, Project, checked, lint, write
 
 from ferrule_lint import engine
-from ferrule_lint.checks import remembered
-from ferrule_lint.checks.remembered import Remembered
+from ferrule_lint.checks import known
+from ferrule_lint.checks.known import Remembered
 from ferrule_lint.checks.reread import reread
 from ferrule_lint.checks.written import written
 from ferrule_lint.engine import run as whole_run
@@ -188,7 +189,7 @@ def test_foreign_answers_are_worked_out_anew(tmp_path: Path, monkeypatch: pytest
     lint(root)
     inputs = Remembered.inputs
 
-    def other(self: Remembered) -> list[remembered.KnownInput]:
+    def other(self: Remembered) -> list[known.KnownInput]:
         return [one._replace(text=spoilt(one.text, pick)) if one.text else one for one in inputs(self)]
 
     monkeypatch.setattr(Remembered, "inputs", other)
@@ -216,3 +217,36 @@ def test_who_calls_what_cannot_be_written_does_not_count_as_unchanged(tmp_path: 
     assert not lint(root).findings
     write(root, "maker.py", maker.replace("    dist.barrier()\n", "    dist.barrier()\n    dist.barrier()\n"))
     assert [finding.path for finding in lint(root).findings] == ["pkg/use.py"]
+
+
+def test_an_error_in_working_out_what_a_function_says_is_one_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(tmp_path, STEPS)
+    lint(root)
+    write(root, "lowest.py", STEPS["pkg/lowest.py"].replace("    kind", "    other = 3\n    kind"))
+    compute = Summaries._computed
+
+    def fail(self: Summaries, key: object, before: object, function: object, *more: object) -> object:
+        if function.name == "lowest":  # type: ignore[attr-defined]
+            raise ValueError("not today")
+        return compute(self, key, before, function, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Summaries, "_computed", fail)
+    report = lint(root)
+    assert "pkg/lowest.py" in {error.path for error in report.errors}
+    assert all("internal error" in error.message and "not today" in error.message for error in report.errors)
+
+
+def test_an_entry_that_lacks_something_is_not_used(tmp_path: Path, computed: list[str]) -> None:
+    root = project(tmp_path, STEPS)
+    lint(root)
+    for entry in (root / ".ferrule_cache" / "results").glob("*.json"):
+        body = entry.read_text().partition("\n")[2]
+        if "\\u0000" in body:
+            body = body.replace("\\u0000", "", 1)
+            entry.write_text(f"ferrule-results {zlib.crc32(body.encode()):08x}\n{body}")
+    write(root, "top.py", TOP + "    return 1\n")
+    computed.clear()
+    assert lint(root) == lint(root, use_cache=False)
+    assert "low" in computed

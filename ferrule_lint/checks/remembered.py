@@ -10,108 +10,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from ferrule_lint.checks.edits import Digests, Earlier, Edits
+from ferrule_lint.checks.known import UNUSED, FileResult, KnownFile, KnownInput, Remembered, as_kept, compact
 from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.questions import ASKED, OF_ALL, OF_FILES, QUESTIONS, SAID, WORKED_OUT
 from ferrule_lint.checks.reread import reread
 from ferrule_lint.checks.written import written
 from ferrule_lint.facts import parts
-from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.summary import Summary
-from ferrule_lint.semantics.project.evidence import KeptEvidence, taken_over
-from ferrule_lint.semantics.project.reads import UNKNOWN_ANSWER, Input, Reads
-
-#: what no path and no name has in it
-_BETWEEN = "\0"
-
-
-class KnownInput(NamedTuple):
-    """An input; of a question, a digest of what it said, and the numbers of the inputs that it was worked out from; of
-    a function or attribute the answer itself (see `written`)."""
-
-    kind: str
-    name: str
-    answer: str = ""
-    rests: str = ""
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What was shown of the findings in a file: anchored in its text, each with its fix."""
-
-    #: a digest of the findings before that
-    of: str
-    findings: tuple[Finding, ...]
-    suppressed: tuple[Finding, ...]
-    #: how many fixes did not hold
-    dropped: int
-
-    def has_fixes(self) -> bool:
-        """Whether any fix was tried."""
-        return self.dropped > 0 or any(one.fix is not None for one in (*self.findings, *self.suppressed))
-
-
-@dataclass(frozen=True, slots=True)
-class FileResult:
-    """What was found in checking one file, before findings are compared with those of other files; what it rests on."""
-
-    path: str
-    findings: tuple[Finding, ...]
-    #: numbers of what was read for it, whatever these stand for in `reads`
-    read: frozenset[int]
-    reads: Reads = field(compare=False, repr=False)
-    #: budgets that ended in silence
-    statistics: dict[str, int] = field(default_factory=dict)
-    #: what an earlier run has shown of the findings in it
-    shown: Shown | None = None
-
-    @property
-    def inputs(self) -> tuple[Input, ...]:
-        """What was read for it."""
-        return tuple(self.reads.named(self.read))
-
-    def files(self) -> set[str]:
-        """The files of which something was read for it."""
-        return {name.rpartition(":")[0] if kind in ("body", "class") else name for kind, name in self.inputs}
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFile:
-    """A `FileResult` with its inputs among those of all files, as bits, and what was shown of the findings."""
-
-    path: str
-    inputs: str
-    findings: tuple[Finding, ...]
-    statistics: dict[str, int]
-    shown: Shown | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What is kept of a run."""
-
-    #: of the contents of all files
-    digests: dict[str, str] = field(default_factory=dict)
-    #: what was asked of the words in files
-    asked: tuple[tuple[str, ...], ...] = ()
-    #: field by field, each as one text, which is quicker to read: there are tens of thousands
-    columns: tuple[str, ...] = ()
-    files: tuple[KnownFile, ...] = ()
-    #: what the project shows of what it shards, if anybody has asked
-    evidence: KeptEvidence | None = None
-
-    def named(self) -> Iterable[Input]:
-        """The inputs, each at the place of its bit."""
-        return zip(*(column.split(_BETWEEN) for column in self.columns[:2]), strict=True)
-
-    def inputs(self) -> list[KnownInput]:
-        """The inputs with all that is known of them."""
-        return [*map(KnownInput._make, zip(*(column.split(_BETWEEN) for column in self.columns), strict=True))]
+from ferrule_lint.semantics.project.evidence import taken_over
+from ferrule_lint.semantics.project.reads import UNKNOWN_ANSWER, Input
 
 
 class Answers:
@@ -153,18 +63,28 @@ class Answers:
             self._said[question] = ""  # what says something of itself says nothing for certain
             with self.reads.apart(), self._analysis.light.apart():
                 if kind in SAID:
-                    said = written(SAID[kind](self._analysis, name), self.of)
-                    if said is not None:
-                        self._said[question], self._texts[question] = said.digest(), said.text()
+                    self._write(question)
                 else:
                     self._said[question] = _digest((OF_ALL.get(kind) or WORKED_OUT[kind])(self._analysis, name))
         return self._said[question]
 
+    def _write(self, question: Input) -> None:
+        """Note what a function or attribute says."""
+        kind, name = question
+        try:
+            said = written(SAID[kind](self._analysis, name), self.of)
+        except Exception:
+            return  # the file that it is in is checked again, and there the error is reported
+        if said is not None:
+            self._said[question], self._texts[question] = said.digest(), said.text()
+
     def recall(self, question: Input) -> object:
         """What a function or attribute says, if it says what it said; else `UNKNOWN_ANSWER`."""
-        number = self.reads.number(question)
-        known = self._inputs[number] if number < len(self._inputs) else None
-        if known is None or not known.text or number in self._asked or number in self._being_settled:
+        number = self.reads.known(question)
+        known = self._inputs[number] if number is not None and number < len(self._inputs) else None
+        if number is None or known is None or not known.text:
+            return UNKNOWN_ANSWER
+        if number in self._asked or number in self._being_settled:
             return UNKNOWN_ANSWER
         if question in self._being_read:
             return self._being_read[question]
@@ -199,15 +119,15 @@ class Answers:
         done = {result.path for result in results}
         others = (file for file in self.known.files if file.path in self.digests and file.path not in done)
         still = [file for file in others if self._hold(unpacked(file.inputs), ask=False)]
-        return self._kept([*map(_kept, results), *still])
+        return self._kept([*map(as_kept, results), *still])
 
     def _kept(self, files: list[KnownFile]) -> Remembered:
         """Files with all that their results rest on."""
         asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
         inputs, evidence = list(self._all_inputs(files)), self._analysis.sharding.evidence
         kept = self.known.evidence if evidence is None else evidence.kept()
-        inputs, files = _compact(inputs, files)
-        columns = tuple(_BETWEEN.join(column) for column in zip(*inputs, strict=True))
+        inputs, files = compact(inputs, files)
+        columns = Remembered.in_columns(inputs)
         return Remembered(dict(self.digests), tuple(sorted(asked)), columns, tuple(files), kept)
 
     def take_over_evidence(self) -> None:
@@ -228,7 +148,7 @@ class Answers:
         """What this analysis has found, for one of the same project in which some files are others: a fix that is tried
         changes next to nothing."""
         if self._lent is None:
-            self._lent = self._kept([*map(_kept, self.results)])
+            self._lent = self._kept([*map(as_kept, self.results)])
         return self._lent
 
     def lent_to(self, other: Analysis) -> Answers:
@@ -293,47 +213,27 @@ class Answers:
                 found[number] = self._input(number)
                 left += unpacked(found[number].rests)
         for number, (_, name) in enumerate(self.reads.inputs):
-            yield found.get(number) or KnownInput(_UNUSED, name)
+            yield found.get(number) or KnownInput(UNUSED, name)
 
     def _input(self, number: int) -> KnownInput:
         question = kind, name = self.reads.inputs[number]
         if kind not in QUESTIONS:
             return KnownInput(kind, name)
         known = self._inputs[number] if number < len(self._inputs) else None
-        if known is not None and known.kind == kind:
-            same = (
-                number in self._settled and number not in self._asked if kind in ASKED else number not in self._changed
-            )
-            if same:
-                return known._replace(text=self._edits.relined(known.text)) if known.text else known
+        if known is not None and known.kind == kind and self._stands(number, kind):
+            return known._replace(text=self._edits.relined(known.text)) if known.text else known
         answer = self.of(question)
         rests = packed(self.reads.rests.get(question, ())) if kind in ASKED else ""
         return KnownInput(kind, name, answer, rests, self._texts.get(question, ""))
 
+    def _stands(self, number: int, kind: str) -> bool:
+        """Whether all that is known of an input is right as it is."""
+        if kind in ASKED:
+            return number in self._settled and number not in self._asked
+        return number not in self._changed
+
 
 _SHARDING = ("sharding", "")
-#: the kind of an input on which nothing rests any more
-_UNUSED = "unused"
-
-
-def _kept(result: FileResult) -> KnownFile:
-    return KnownFile(result.path, packed(result.read), result.findings, result.statistics, result.shown)
-
-
-def _compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[KnownInput], list[KnownFile]]:
-    """The same with new numbers for the inputs, where most of them are not used any more."""
-    used = [number for number, given in enumerate(inputs) if given.kind != _UNUSED]
-    if 2 * len(used) > len(inputs):
-        return inputs, files
-    places = {number: place for place, number in enumerate(used)}
-
-    def moved(numbers: str) -> str:
-        return packed(places[number] for number in unpacked(numbers) if number in places)
-
-    return (
-        [inputs[number]._replace(rests=moved(inputs[number].rests)) for number in used],
-        [replace(file, inputs=moved(file.inputs)) for file in files],
-    )
 
 
 def _digest(said: Iterable[str]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ferrule_lint.checks.edits import Digests, Earlier
-from ferrule_lint.checks.remembered import Answers, FileResult, Remembered
+from ferrule_lint.checks.known import FileResult, Remembered
+from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.findings import Finding, LintError
 
 

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
+from ferrule_lint.checks.known import FileResult
 from ferrule_lint.checks.modes import but_in_local_modes
 from ferrule_lint.checks.own_groups import among_others
-from ferrule_lint.checks.remembered import Answers, FileResult
+from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.survivors import without_those_who_left

@@ -15,7 +15,7 @@ from ferrule_lint.project.results import Results
 from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION
 
 if TYPE_CHECKING:
-    from ferrule_lint.checks.remembered import Shown
+    from ferrule_lint.checks.known import Shown
 
 
 def show(run: Run, settings: Settings) -> None:

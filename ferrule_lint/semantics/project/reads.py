@@ -66,6 +66,10 @@ class Reads:
             self.inputs.append(given)
         return number
 
+    def known(self, given: Input) -> int | None:
+        """The number of an input, None if nobody has asked for it."""
+        return self._numbers.get(given)
+
     def ask(self, kind: str, about: str) -> None:
         """Note that the answer to a question decides over what is being computed."""
         self.read.add(self.number((kind, about)))

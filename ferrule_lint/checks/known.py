@@ -1,0 +1,133 @@
+"""What is kept of a run, and what is known of it in the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from ferrule_lint.checks.packed import packed, unpacked
+from ferrule_lint.findings import Finding
+from ferrule_lint.semantics.project.evidence import KeptEvidence
+from ferrule_lint.semantics.project.reads import Input, Reads
+
+#: the kind of an input on which nothing rests any more
+UNUSED = "unused"
+#: what no path and no name has in it
+_BETWEEN = "\0"
+
+
+class KnownInput(NamedTuple):
+    """An input; of a question, a digest of what it said, and the numbers of the inputs that it was worked out from; of
+    a function or attribute the answer itself (see `written`)."""
+
+    kind: str
+    name: str
+    answer: str = ""
+    rests: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What was shown of the findings in a file: anchored in its text, each with its fix."""
+
+    #: a digest of the findings before that
+    of: str
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Finding, ...]
+    #: how many fixes did not hold
+    dropped: int
+
+    def has_fixes(self) -> bool:
+        """Whether any fix was tried."""
+        return self.dropped > 0 or any(one.fix is not None for one in (*self.findings, *self.suppressed))
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """What was found in checking one file, before findings are compared with those of other files; what it rests on."""
+
+    path: str
+    findings: tuple[Finding, ...]
+    #: numbers of what was read for it, whatever these stand for in `reads`
+    read: frozenset[int]
+    reads: Reads = field(compare=False, repr=False)
+    #: budgets that ended in silence
+    statistics: dict[str, int] = field(default_factory=dict)
+    #: what an earlier run has shown of the findings in it
+    shown: Shown | None = None
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """What was read for it."""
+        return tuple(self.reads.named(self.read))
+
+    def files(self) -> set[str]:
+        """The files of which something was read for it."""
+        return {name.rpartition(":")[0] if kind in ("body", "class") else name for kind, name in self.inputs}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A `FileResult` with its inputs among those of all files, as bits, and what was shown of the findings."""
+
+    path: str
+    inputs: str
+    findings: tuple[Finding, ...]
+    statistics: dict[str, int]
+    shown: Shown | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is kept of a run."""
+
+    #: of the contents of all files
+    digests: dict[str, str] = field(default_factory=dict)
+    #: what was asked of the words in files
+    asked: tuple[tuple[str, ...], ...] = ()
+    #: field by field, each as one text, which is quicker to read: there are tens of thousands
+    columns: tuple[str, ...] = ()
+    files: tuple[KnownFile, ...] = ()
+    #: what the project shows of what it shards, if anybody has asked
+    evidence: KeptEvidence | None = None
+
+    @staticmethod
+    def in_columns(inputs: Iterable[KnownInput]) -> tuple[str, ...]:
+        """Inputs as they are kept."""
+        return tuple(_BETWEEN.join(column) for column in zip(*inputs, strict=True))
+
+    def named(self) -> Iterable[Input]:
+        """The inputs, each at the place of its number."""
+        return zip(*(column.split(_BETWEEN) for column in self.columns[:2]), strict=True)
+
+    def inputs(self) -> list[KnownInput]:
+        """The inputs with all that is known of them."""
+        return [*map(KnownInput._make, zip(*(column.split(_BETWEEN) for column in self.columns), strict=True))]
+
+    def is_whole(self) -> bool:
+        """Whether each input has all that belongs to it: an entry may come from anywhere."""
+        fields = len(KnownInput._fields) if self.columns else 0
+        return len(self.columns) == fields and len({column.count(_BETWEEN) for column in self.columns}) <= 1
+
+
+def as_kept(result: FileResult) -> KnownFile:
+    """A result with its inputs as text."""
+    return KnownFile(result.path, packed(result.read), result.findings, result.statistics, result.shown)
+
+
+def compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[KnownInput], list[KnownFile]]:
+    """The same with new numbers for the inputs, where most of them are not used any more."""
+    used = [number for number, given in enumerate(inputs) if given.kind != UNUSED]
+    if 2 * len(used) > len(inputs):
+        return inputs, files
+    places = {number: place for place, number in enumerate(used)}
+
+    def moved(numbers: str) -> str:
+        return packed(places[number] for number in unpacked(numbers) if number in places)
+
+    return (
+        [inputs[number]._replace(rests=moved(inputs[number].rests)) for number in used],
+        [replace(file, inputs=moved(file.inputs)) for file in files],
+    )
