@@ -139,6 +139,20 @@ def test_a_run_over_one_file_finds_what_a_cold_one_finds(
         assert warm.findings == lint_few(root, name, monkeypatch, use_cache=False).findings
 
 
+def test_columns_that_have_moved_are_shown_where_they_are(tmp_path: Path, computed: list[str]) -> None:
+    root = project(tmp_path, CHAINS)
+    lint(root)
+    write(root, "chain_c.py", LAST.replace("    dist.barrier()", "    True;  dist . barrier()"))
+    lint(root)
+    write(root, "chain_c.py", LAST.replace("    dist.barrier()", "    True;     dist . barrier()"))
+    computed.clear()
+    warm = lint(root)
+    assert "go" not in computed
+    assert warm == lint(root, use_cache=False)
+    shown = {step.column for finding in warm.findings for step in finding.witness if step.path == "pkg/chain_c.py"}
+    assert 15 in shown
+
+
 def test_lines_that_have_moved_are_shown_where_they_are(tmp_path: Path, computed: list[str]) -> None:
     root = project(tmp_path, CHAINS)
     lint(root)
@@ -166,7 +180,7 @@ def test_what_is_read_again_is_what_was_written(files: dict[str, str]) -> None:
     for summary in summaries:
         said = written(summary, lambda question: "digest")
         assert said is not None
-        again = reread(said.text(), analysis, lambda path, line: line, Summary(None))
+        again = reread(said.text(), analysis, lambda path, point: point, Summary(None))
         assert written(again, lambda question: "digest") == said
 
 
@@ -178,7 +192,7 @@ def spoilt(text: str, pick: random.Random) -> str:
     if kind == 1:
         return json.dumps([["f", 1, "x"], []])
     if kind == 2:
-        return json.dumps([["FunctionInfo", "pkg/none.py:f"], [["pkg/none.py", 1]]])
+        return json.dumps([["FunctionInfo", "pkg/none.py:f"], [["pkg/none.py", 1, 0]]])
     return json.dumps([["^", 3], None])
 
 

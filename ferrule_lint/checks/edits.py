@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ferrule_lint.checks.questions import OF_FILES, WHATEVER_NAME
 from ferrule_lint.facts.outline import Facts
-from ferrule_lint.facts.parts import Version, Words, speaks_of
+from ferrule_lint.facts.parts import Point, Version, Words, speaks_of
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.reads import Input, Reads
@@ -37,7 +37,7 @@ class Edits:
         before, now = digests
         self.paths = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
         self._versions: dict[str, tuple[Version, Version]] = {}
-        self._lines: dict[str, dict[int, int]] = {}
+        self._places: dict[str, dict[Point, Point]] = {}
         self._modules: dict[str, tuple[ModuleInfo | None, ModuleInfo | None] | None] = {}
         self._said: dict[tuple[str, str, str], bool] = {}
 
@@ -69,25 +69,27 @@ class Edits:
             self._versions[path] = Version(old.facts), Version(new.facts)
         return self._versions[path]
 
-    def moved(self, path: str, line: int) -> int | None:
-        """Where a line of a file is now; None if the definition around it says something else."""
+    def moved(self, path: str, point: Point) -> Point | None:
+        """Where a place in a file is now; None if the definition around it says something else."""
         before, now = self._digests
         if before.get(path) == now.get(path):
-            return line
-        if path not in self._lines:
+            return point
+        if path not in self._places:
             both = self._both(path)
             old, new = both if both is not None else (None, None)
             known = old is not None and new is not None
-            self._lines[path] = self._version(path)[0].lines_now(self._version(path)[1]) if known else {}
-        return self._lines[path].get(line)
+            self._places[path] = self._version(path)[0].places_now(self._version(path)[1]) if known else {}
+        return self._places[path].get(point)
 
     def relined(self, text: str) -> str:
-        """What was written of something that says what it said, with its lines as they are; "" if one is gone."""
+        """What was written of something that says what it said, with its places as they are; "" if one is gone."""
         if not any(path in text for path in self.paths):
             return text
-        said, lines = json.loads(text)
-        now = [(path, self.moved(path, line)) for path, line in lines]
-        return json.dumps([said, now], separators=(",", ":")) if all(line is not None for _, line in now) else ""
+        said, places = json.loads(text)
+        now = [(path, self.moved(path, (line, column))) for path, line, column in places]
+        if not all(point is not None for _, point in now):
+            return ""
+        return json.dumps([said, [(path, *point) for path, point in now if point]], separators=(",", ":"))
 
     def leave_answer(self, question: Input) -> bool:
         """Whether each edited file gives the answer to a question that it gave; then so do all of them together."""

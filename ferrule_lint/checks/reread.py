@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.checks.written import DEFAULTS, SAID_OF_SUMMARY, fields_of
+from ferrule_lint.facts.parts import WHOLE_LINE, Point
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.calls.light import LightResult
@@ -32,8 +33,8 @@ from ferrule_lint.semantics.domain.targets import (
 )
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop
 
-#: where a line is now; None if it is there no more
-Moved = Callable[[str, int], int | None]
+#: where a place in a file is now; None if it is there no more
+Moved = Callable[[str, Point], Point | None]
 
 _RECORDS: dict[str, Any] = {
     kind.__name__: kind
@@ -52,15 +53,15 @@ class Gone(Exception):
 def reread(text: str, analysis: Analysis, moved: Moved, root: Summary) -> object:
     """What was written; raises `Gone`, or anything if the text is none. A summary becomes `root`, which those that it
     calls may call in turn."""
-    said, lines = json.loads(text)
-    now = [moved(path, line) for path, line in lines]
+    said, places = json.loads(text)
+    now = [moved(path, (line, column)) for path, line, column in places]
     return _Reader(analysis, now, root).read(said)
 
 
 class _Reader:
-    def __init__(self, analysis: Analysis, lines: list[int | None], root: Summary) -> None:
+    def __init__(self, analysis: Analysis, places: list[Point | None], root: Summary) -> None:
         self._analysis = analysis
-        self._lines = lines
+        self._places = places
         self._root = root
         self._around: list[Summary] = []
 
@@ -86,7 +87,8 @@ class _Reader:
             case "c":
                 return Confidence(rest[0])
             case "a":
-                return f"{rest[0]}{self._line(rest[1])}{rest[2]}"
+                line, column = self._place(rest[1])
+                return f"{rest[0]}{line}{'' if column == WHOLE_LINE else f':{column}'}{rest[2]}"
             case "^":
                 return self._around[-1 - rest[0]]
             case _:
@@ -120,19 +122,23 @@ class _Reader:
 
     def _record(self, kind: Any, rest: list[Any]) -> Any:
         held: list[Any] = []
+        column = WHOLE_LINE
         for name, one in zip(fields_of(kind), rest, strict=True):
             if name == "line":
-                held.append(self._line(one))
+                line, column = self._place(one)
+                held.append(line)
+            elif name == "column":
+                held.append(column)
             elif name in ("pos", "at") and one is not None:
-                held.append((self._line(one[0]), one[1], self._line(one[2]), one[3]))
+                held.append((*self._place(one[0]), *self._place(one[1])))
             elif kind is Attempt and name == "handlers":
-                held.append(tuple([(self._line(line), self.read(trace)) for line, trace in one]))
+                held.append(tuple([(self._place(line)[0], self.read(trace)) for line, trace in one]))
             else:
                 held.append(self.read(one))
         return kind(*held)
 
-    def _line(self, number: int) -> int:
-        line = self._lines[number]
-        if line is None:
+    def _place(self, number: int) -> Point:
+        point = self._places[number]
+        if point is None:
             raise Gone(number)
-        return line
+        return point

@@ -1,9 +1,9 @@
 """What a summary or a value says, as JSON: to see whether it says what it said, and to have it again without analysing.
 
 A function whose summary still says what it said concerns none of its callers, whatever was edited in it (early cut-off:
-Hammer et al. 2014, "Adapton"; Mokhov, Mitchell, Peyton Jones 2018, "Build Systems à la Carte"). Of lines only the order
-counts for that, as in `facts.parts`; they stand apart, and a summary that is called is named, with a digest of what it
-says.
+Hammer et al. 2014, "Adapton"; Mokhov, Mitchell, Peyton Jones 2018, "Build Systems à la Carte"). Of places only the
+order counts for that, as in `facts.parts`; they stand apart, and a summary that is called is named, with a digest of
+what it says.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
+from ferrule_lint.facts.parts import WHOLE_LINE
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import Partly
@@ -31,7 +32,11 @@ DEFAULTS = tuple(Value())
 _ASIDE = frozenset({"busy", "signatures", "question", "recalled"})
 SAID_OF_SUMMARY = tuple(field.name for field in fields(Summary) if field.name not in _ASIDE)
 #: a line in a text, such as the key of a test for an exception
-_AT = re.compile(r"(?<= at )(\S+\.py):(\d+)")
+_AT = re.compile(r"(?<= at )(\S+\.py):(\d+)(?::(\d+))?")
+
+
+#: a path, a line and a column
+Place: TypeAlias = tuple[str, int, int]
 
 
 class Unsaid(Exception):
@@ -40,27 +45,27 @@ class Unsaid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Something as JSON has it, its lines as numbers, and these lines: each a path and a line."""
+    """Something as JSON has it, its places as numbers, and these places: each a path, a line and a column."""
 
     said: Any
-    lines: tuple[tuple[str, int], ...]
+    places: tuple[Place, ...]
 
     def digest(self) -> str:
         """Of what it says, wherever it stands."""
-        order = sorted(range(len(self.lines)), key=self.lines.__getitem__)
-        text = json.dumps([self.said, [path for path, _ in self.lines], order], separators=(",", ":"))
+        order = sorted(range(len(self.places)), key=self.places.__getitem__)
+        text = json.dumps([self.said, [path for path, *_ in self.places], order], separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
     def text(self) -> str:
         """All of it, in one line."""
-        return json.dumps([self.said, self.lines], separators=(",", ":"))
+        return json.dumps([self.said, self.places], separators=(",", ":"))
 
 
 def written(value: object, answer: Callable[[Input], str]) -> Written | None:
     """A value or summary, None if there is no text for it. `answer`: the digest of an answer, "" likewise."""
     writer = _Writer(answer)
     try:
-        return Written(writer.write(value), tuple(writer.lines))
+        return Written(writer.write(value), tuple(writer.places))
     except (Unsaid, RecursionError):
         return None
 
@@ -72,8 +77,8 @@ class _Writer:
         self._left = MOST_NODES
         #: the summaries that are being written
         self._around: list[Summary] = []
-        #: the lines that are met, in this order
-        self.lines: dict[tuple[str, int], int] = {}
+        #: the places that are met, in this order
+        self.places: dict[Place, int] = {}
 
     def write(self, value: Any) -> Any:
         kind = type(value)
@@ -113,8 +118,9 @@ class _Writer:
         found = _AT.search(value)
         if found is None:
             return value
-        path, line = found.groups()
-        number = self.lines.setdefault((path, int(line)), len(self.lines))
+        path, line, column = found.groups()
+        point = int(line), WHOLE_LINE if column is None else int(column)
+        number = self.places.setdefault((path, *point), len(self.places))
         return ["a", value[: found.start(2)], number, value[found.end() :]]
 
     def _summary(self, summary: Summary) -> Any:
@@ -145,18 +151,20 @@ class _Writer:
         for name in names:
             held = getattr(value, name)
             if name == "line":
-                said.append(self._line(held))
+                said.append(self._place(held, getattr(value, "column", WHOLE_LINE)))
+            elif name == "column":
+                said.append(None)  # with the line
             elif name in ("pos", "at") and held is not None:
-                said.append([self._line(held[0]), held[1], self._line(held[2]), held[3]])
+                said.append([self._place(*held[:2]), self._place(*held[2:])])
             elif kind is Attempt and name == "handlers":
-                said.append([[self._line(line), self.write(trace)] for line, trace in held])
+                said.append([[self._place(line, WHOLE_LINE), self.write(trace)] for line, trace in held])
             else:
                 said.append(self.write(held))
         self._path = path
         return said
 
-    def _line(self, line: int) -> int:
-        return self.lines.setdefault((self._path, line), len(self.lines))
+    def _place(self, line: int, column: int) -> int:
+        return self.places.setdefault((self._path, line, column), len(self.places))
 
 
 def fields_of(kind: type) -> tuple[str, ...]:

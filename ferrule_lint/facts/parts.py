@@ -16,6 +16,10 @@ from ferrule_lint.facts.outline import Facts, whole
 
 #: what is asked of the identifiers of a file: whether one of some words is among them, or one that a pattern finds
 Words: TypeAlias = frozenset[str] | re.Pattern[str]
+#: a line and a column
+Point: TypeAlias = tuple[int, int]
+#: in place of the column of a line that is meant as a whole
+WHOLE_LINE = -1
 
 
 def speaks_of(names: frozenset[str], words: Words) -> bool:
@@ -54,16 +58,18 @@ class Version:
         nodes = self._parts.get((kind, name))
         return None if nodes is None else _wherever(nodes)[0]
 
-    def lines_now(self, other: Version) -> dict[int, int]:
-        """Where the lines of the parts that say the same in another version are there."""
+    def places_now(self, other: Version) -> dict[Point, Point]:
+        """Where the places of the parts that say the same in another version are there. Of each line by itself, too."""
         mine, theirs = (version._all() for version in (self, other))
-        found: dict[int, int] = {}
-        for key, (said, lines) in mine.items():
+        found: dict[Point, Point] = {}
+        for key, (said, points) in mine.items():
             if key in theirs and theirs[key][0] == said:
-                found.update(zip(lines, theirs[key][1], strict=True))
+                for place, now in zip(points, theirs[key][1], strict=True):
+                    found[place] = now
+                    found[place[0], WHOLE_LINE] = now[0], WHOLE_LINE
         return found
 
-    def _all(self) -> dict[tuple[str, str], tuple[tuple[object, ...], list[int]]]:
+    def _all(self) -> dict[tuple[str, str], tuple[tuple[object, ...], list[Point]]]:
         self.part("", "")
         assert self._parts is not None
         return {key: _wherever(nodes) for key, nodes in self._parts.items() if key[0] != "bodies"}
@@ -87,8 +93,8 @@ def said(nodes: list[object]) -> tuple[object, ...]:
     return _wherever(nodes)[0]
 
 
-def _wherever(nodes: list[object]) -> tuple[tuple[object, ...], list[int]]:
-    """Nodes as flat values, whatever lines and columns they stand in: of these only the order; and their lines."""
+def _wherever(nodes: list[object]) -> tuple[tuple[object, ...], list[Point]]:
+    """Nodes as flat values, whatever lines and columns they stand in: of these only the order; and their places."""
     said: list[object] = []
     points: list[tuple[int, int]] = []
     stack: list[object] = nodes[::-1]
@@ -108,10 +114,11 @@ def _wherever(nodes: list[object]) -> tuple[tuple[object, ...], list[int]]:
             if line >= 0:
                 points.append((item[line], 0 if column < 0 else item[column]))
             stack += [item[number] for number in fields]
-    ranks = {point: rank for rank, point in enumerate(sorted(set(points)))}
+    ordered = sorted(set(points))
+    ranks = {point: rank for rank, point in enumerate(ordered)}
     lines = {line: rank for rank, line in enumerate(sorted({line for line, _ in points}))}
     places = tuple([ranks[point] for point in points]), tuple([lines[line] for line, _ in points])
-    return (tuple(said), *places), list(lines)
+    return (tuple(said), *places), ordered
 
 
 def _layout(node: type) -> tuple[str, tuple[int, ...], int, int, int]:
