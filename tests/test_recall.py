@@ -264,3 +264,14 @@ def test_an_entry_that_lacks_something_is_not_used(tmp_path: Path, computed: lis
     computed.clear()
     assert lint(root) == lint(root, use_cache=False)
     assert "low" in computed
+
+
+def test_findings_that_have_moved_are_not_looked_for_again(tmp_path: Path, checked: list[str]) -> None:
+    root = project(tmp_path, CHAINS)
+    assert len(lint(root).findings) == 4
+    checked.clear()
+    write(root, "use_one.py", "# a comment\n" + CHAINS["pkg/use_one.py"].replace("    if", "    # and another\n    if"))
+    write(root, "chain_c.py", "\n" + LAST)
+    warm = lint(root)
+    assert not checked
+    assert warm == lint(root, use_cache=False)

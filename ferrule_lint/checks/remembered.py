@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ferrule_lint.checks.edits import Digests, Earlier, Edits
 from ferrule_lint.checks.known import UNUSED, FileResult, KnownFile, KnownInput, Remembered, as_kept, compact
+from ferrule_lint.checks.moved import in_its_place
 from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.questions import ASKED, OF_ALL, OF_FILES, QUESTIONS, SAID, WORKED_OUT
 from ferrule_lint.checks.reread import reread
@@ -108,11 +109,22 @@ class Answers:
         # what comes first rests on nothing that comes later, but for what goes round in circles
         for number in sorted(self._questions - self._settled) if len(asked) > 1 else ():
             self._says_the_same(number, ask=False)
-        return {
-            file.path: FileResult(file.path, file.findings, frozenset(read), self.reads, file.statistics, file.shown)
-            for file in self.known.files
-            if file.path in asked and self._hold(read := unpacked(file.inputs))
-        }
+        found = (self._still_true(file) for file in self.known.files if file.path in asked)
+        return {result.path: result for result in found if result is not None}
+
+    def _still_true(self, file: KnownFile) -> FileResult | None:
+        """A result that would come out as it did, but for the places that it shows; else None."""
+        read = unpacked(file.inputs)
+        lines = {number for number in self._changed.intersection(read) if self._inputs[number].kind == "file"}
+        if not self._hold([number for number in read if number not in lines]):
+            return None
+        if not lines:
+            return FileResult(file.path, file.findings, frozenset(read), self.reads, file.statistics, file.shown)
+        findings = [in_its_place(finding, self._edits.moved) for finding in file.findings]
+        if None in findings:
+            return None
+        still = tuple(finding for finding in findings if finding is not None)
+        return FileResult(file.path, still, frozenset(read), self.reads, file.statistics)
 
     def remembered(self, results: Sequence[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""

@@ -6,9 +6,9 @@ Whatever else the text holds than what is written there, nothing is made but the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
+from ferrule_lint.checks.moved import Moved
 from ferrule_lint.checks.written import DEFAULTS, SAID_OF_SUMMARY, fields_of
 from ferrule_lint.facts.parts import WHOLE_LINE, Point
 from ferrule_lint.findings import Confidence, Step
@@ -32,9 +32,6 @@ from ferrule_lint.semantics.domain.targets import (
     SeveralTarget,
 )
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop
-
-#: where a place in a file is now; None if it is there no more
-Moved = Callable[[str, Point], Point | None]
 
 _RECORDS: dict[str, Any] = {
     kind.__name__: kind

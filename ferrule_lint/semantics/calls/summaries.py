@@ -81,8 +81,8 @@ class Summaries:
                 self._leans[-1] = min(self._leans[-1], self._open[key])
                 self._again.add(key)
                 reads.lean(key)
-            question = known[0].question
-            reads.use(question, reads.rests[question] if question is not None else self._read.get(key, ()))
+            asked = known[0].question
+            reads.use(asked, reads.rests[asked] if asked is not None else self._read.get(key, ()))
             return known
         if key not in self._with_frame and (kept := self._recalled(key)) is not None:
             return kept
