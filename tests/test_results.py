@@ -220,6 +220,21 @@ def test_old_entries_are_forgotten(root: Path, monkeypatch: pytest.MonkeyPatch) 
     assert warm(root).statistics["results_cached"] == 1
 
 
+def test_entries_take_no_more_than_so_many_bytes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warm(root)
+    folder = root / ".ferrule_cache/results"
+    size = sum(path.stat().st_size for path in folder.iterdir())
+    monkeypatch.setattr(module, "MOST_BYTES", size + size // 2)
+    for number in range(3):
+        (root / "pkg/helper.py").write_text(HELPERS["issues"] + f"x = {number}\n")
+        warm(root)
+        assert sum(path.stat().st_size for path in folder.iterdir()) <= size + size // 2
+    monkeypatch.setattr(module, "MOST_BYTES", 1)
+    (root / "pkg/helper.py").write_text(HELPERS["issues"] + "x = 4\n")
+    warm(root)
+    assert len(list(folder.iterdir())) == 1
+
+
 def test_clean(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     warm(root)
     folder = root / ".ferrule_cache"

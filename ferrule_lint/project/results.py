@@ -39,6 +39,8 @@ _T = typing.TypeVar("_T")
 _ELSEWHERE = ("root", "source", "output_format", "cache_dir", "models", "overrides", "by_file", "baseline", "preset")
 #: entries that are kept: branches that one goes back and forth between, and subsets that are linted
 MOST = 32
+#: their bytes: what is kept of each file of a large project is tens of megabytes
+MOST_BYTES = 256_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -149,9 +151,12 @@ class ResultsCache:
 
     def _forget(self) -> None:
         """Drop the entries that nobody has used for longest."""
-        entries = sorted(self._entries.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in entries[MOST:]:
-            path.unlink(missing_ok=True)
+        entries = [(path.stat(), path) for path in self._entries.glob("*.json")]
+        left = MOST_BYTES
+        for place, (status, path) in enumerate(sorted(entries, key=lambda entry: entry[0].st_mtime, reverse=True)):
+            left -= status.st_size
+            if place and (place >= MOST or left < 0):
+                path.unlink(missing_ok=True)
 
 
 def _head(body: str) -> str:
