@@ -79,24 +79,41 @@ def test_an_outline_is_made_once() -> None:
 
 
 # ---------------------------------------------------------------------- what was read
-def test_inputs_are_named_from_their_bits() -> None:
+def test_inputs_are_named_by_their_numbers() -> None:
     reads = Reads()
     inputs = [("file", str(number)) for number in range(90)]
-    bits = [reads.bit(given) for given in inputs]
-    assert reads.named(0) == []
-    assert reads.named(sum(bits)) == inputs
-    assert reads.named(bits[0] | bits[64] | bits[89]) == [inputs[0], inputs[64], inputs[89]]
+    numbers = [reads.number(given) for given in inputs]
+    assert reads.named([]) == []
+    assert reads.named(reversed(numbers)) == inputs
+    assert reads.named({numbers[89], numbers[0], numbers[64]}) == [inputs[0], inputs[64], inputs[89]]
 
 
 def test_looking_at_what_is_remembered_reads_nothing_and_asking_for_it_does() -> None:
     reads = Reads()
     memo: Memo[str, int] = Memo(reads)
-    bit = reads.bit(("file", "a"))
-    reads.bits = bit
+    reads.ask("file", "a")
     memo["x"] = 1
-    reads.bits = 0
-    assert (memo.look("x"), reads.bits) == (1, 0)
-    assert (memo["x"], reads.bits) == (1, bit)
+    with reads.apart():
+        assert (memo.look("x"), reads.read) == (1, set())
+        assert (memo["x"], reads.read) == (1, {reads.number(("file", "a"))})
+
+
+def test_asking_for_an_answer_reads_the_question_and_not_what_it_was_worked_out_from() -> None:
+    reads = Reads()
+    memo: Memo[str, int] = Memo(reads, lambda key: ("answer", key))
+    question = reads.number(("answer", "x"))
+
+    def compute() -> int:
+        reads.ask("file", "a")
+        return 1
+
+    for _ in range(2):
+        with reads.apart():
+            assert (memo.find("x", compute), reads.read) == (1, {question})
+    assert reads.named(reads.rests["answer", "x"]) == [("file", "a")]
+    # but for what may have to be forgotten
+    with reads.provisional("sharding"), reads.apart():
+        assert (memo["x"], reads.named(reads.read)) == (1, [("file", "a")])
 
 
 # ---------------------------------------------------------------------- calls for attribute layers
