@@ -88,8 +88,12 @@ class Memory:
         """Files whose fixes are tried, and those of the others `shown` whose fixes have to be tried at the same time:
         the one file reads something of the other, which its own fixes change."""
         fixed = {path for path, known in shown.items() if known is not None and known.has_fixes()}
-        results = (file for result in self._found.values() for file in result.files)
-        reads = {file.path: file.files() for file in results if file.path in fixed or file.path in paths}
+        reads = {
+            file.path: result.answers.files_of(file)
+            for result in self._found.values()
+            for file in result.files
+            if result.answers is not None and (file.path in fixed or file.path in paths)
+        }
         found = set(paths)
         todo = list(found)
         while todo:

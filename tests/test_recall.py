@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from test_memory import CHAINS, LAST, PIECES, Project, checked, lint, write
 
 from ferrule_lint import engine
 from ferrule_lint.checks import known
-from ferrule_lint.checks.known import Remembered
+from ferrule_lint.checks.known import FileResult, Remembered
+from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.checks.reread import reread
 from ferrule_lint.checks.written import written
 from ferrule_lint.engine import run as whole_run
@@ -275,3 +277,21 @@ def test_findings_that_have_moved_are_not_looked_for_again(tmp_path: Path, check
     warm = lint(root)
     assert not checked
     assert warm == lint(root, use_cache=False)
+
+
+def test_the_files_behind_what_functions_say_count_as_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fixes of two files are tried together where one reads what the fix of the other changes, however far below."""
+    found: list[set[str]] = []
+    remember = Answers.remembered
+
+    def note(self: Answers, results: Sequence[FileResult]) -> Remembered:
+        found.extend(self.files_of(result) for result in results if result.path == "pkg/top.py")
+        return remember(self, results)
+
+    monkeypatch.setattr(Answers, "remembered", note)
+    root = project(tmp_path, STEPS)
+    lint(root)
+    write(root, "low.py", "# a comment\n" + STEPS["pkg/low.py"])
+    lint(root)
+    assert len(found) == 2
+    assert all({"pkg/top.py", "pkg/middle.py", "pkg/low.py", "pkg/lowest.py"} <= files for files in found)

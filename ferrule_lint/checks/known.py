@@ -63,14 +63,10 @@ class FileResult:
         """What was read for it."""
         return tuple(self.reads.named(self.read))
 
-    def files(self) -> set[str]:
-        """The files of which something was read for it."""
-        return {name.rpartition(":")[0] if kind in ("body", "class") else name for kind, name in self.inputs}
-
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A `FileResult` with its inputs among those of all files, as bits, and what was shown of the findings."""
+    """A `FileResult` with its inputs among those of all files, by number, and what was shown of the findings."""
 
     path: str
     inputs: str

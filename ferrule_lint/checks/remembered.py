@@ -173,6 +173,20 @@ class Answers:
         }
         return Answers(other, self.lend(), now, facts.get)
 
+    def files_of(self, result: FileResult) -> set[str]:
+        """The files of which something was read for a result, also for what functions and attributes say."""
+        seen, left, found = set[int](), list(result.read), set[str]()
+        while left:
+            number = left.pop()
+            kind, name = given = self.reads.inputs[number]
+            if kind not in SAID:
+                found.add(name.rpartition(":")[0] if kind in ("body", "class") else name)
+            elif number not in seen:
+                seen.add(number)
+                known = self._inputs[number].rests if number < len(self._inputs) else ""
+                left += self.reads.rests.get(given) or unpacked(known)
+        return found
+
     # ------------------------------------------------------------------ which inputs say what they said
     def _compare(self, edits: Edits) -> None:
         for number, given in enumerate(self._inputs):
