@@ -11,6 +11,8 @@ _COLLECTIVES = frozenset(
     "reduce_scatter reduce_scatter_tensor all_to_all all_to_all_single gather_object scatter_object_list".split()
 )
 _AGREEING = frozenset("all_reduce broadcast broadcast_object_list".split())
+_GATHERING = frozenset(["all_gather", "all_gather_object"])
+_OF_LISTS = frozenset(["all_gather", "all_gather_object", "broadcast_object_list"])
 _MODULES = frozenset(["dist", "torch.distributed"])
 #: methods of libraries that hand back what all ranks agree on, and of whom
 _OF_LIBRARIES = frozenset("reduce_boolean_decision reduce all_reduce broadcast gather all_gather".split())
@@ -163,13 +165,20 @@ def _guards(path: str, function: FunctionNode, functions: Functions) -> Iterator
 
 def _agreements(path: str, function: FunctionNode, functions: Functions) -> Iterator[Seed]:
     for node in own(function):
-        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call) or not node.value.args:
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call) or not is_collective(node.value):
             continue
-        if called(node.value) in _AGREEING and is_collective(node.value):
-            variable = ast.unparse(node.value.args[0])
-            rank = f"[{_RANK}]" if called(node.value) == "broadcast_object_list" else _RANK
-            if variable.replace(".", "").isidentifier() and is_asked_for(function, node.lineno, {variable}):
-                yield Seed(path, function, node, "agreement", "pass", f"{variable} = {rank}")
+        name, arguments = called(node.value), [ast.unparse(argument) for argument in node.value.args]
+        if not arguments or not arguments[0].replace(".", "").isidentifier():
+            continue
+        local, rank = "pass", f"{arguments[0]} = {_RANK}"
+        if name in _GATHERING and len(arguments) > 1:
+            local = f"{arguments[0]} = [{arguments[1]}]"
+        elif name not in _AGREEING:
+            continue
+        if name in _OF_LISTS:
+            rank = f"{arguments[0]} = [{_RANK}]"
+        if is_asked_for(function, node.lineno, {arguments[0]}):
+            yield Seed(path, function, node, "agreement", local, rank)
 
 
 def _helpers(path: str, function: FunctionNode, functions: Functions) -> Iterator[Seed]:
