@@ -8,8 +8,8 @@ Each kind changes one statement or expression of one file, with the rest of the 
 * *guard*: a call of a function that communicates is put under `if torch.distributed.get_rank() == 0`. Which functions
   communicate is told from their text alone: one that is defined once in the tree and calls a collective of
   `torch.distributed`, or, over at most four calls, one that does.
-* *agreement*: an `all_reduce` or `broadcast` of a variable is taken out, or an `all_gather` leaves a list of what the rank
-  itself has, if conditions or loops below ask for the variable, or it is returned.
+* *agreement*: an `all_reduce` or `broadcast` of a variable is taken out, or an `all_gather` leaves a list of what the
+  rank itself has, if conditions or loops below ask for the variable, or it is returned.
 * *helper*: the same of a small function of the project, or a method of accelerate or Fabric, by which ranks agree on
   what it is given: the call is replaced by its argument.
 * *padding*: a tensor is not padded before it is gathered.

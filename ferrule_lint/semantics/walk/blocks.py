@@ -21,7 +21,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, position,
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
-from ferrule_lint.semantics.walk import handed_nothing, kept_tests, left_early
+from ferrule_lint.semantics.walk import handed_nothing, kept_tests, left_by_failing, left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -53,7 +53,7 @@ def try_block(frame: Frame, s: f.Try) -> None:
         kept_tests.forget(frame, entered_with)
     for handler in s.handlers:
         frame.env = any_rounds(before, after)
-        entered = dict(frame.env) if frame.gradients else {}
+        entered = dict(frame.env)
         if handler.name:
             frame.env[handler.name] = UNKNOWN
         alone = exceptions.had_alone(frame, attempt, handler)
@@ -73,10 +73,10 @@ def try_block(frame: Frame, s: f.Try) -> None:
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
             frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
         if not ends(handled):
-            tried, after = (
-                after,
-                any_rounds(after, _raised_here(frame, s, handler, before, frame.env, attempt.alone.get(handler.line))),
-            )
+            raised = _raised_here(frame, s, handler, before, frame.env, attempt.alone.get(handler.line))
+            if alone is not None:
+                raised = left_by_failing.told_apart(s, alone, (before, entered, after), raised)
+            tried, after = after, any_rounds(after, raised)
             if frame.gradients:
                 meeting.with_handler(frame, handler, before, tried, entered, after)
     if attempt.reached and (inner or any(handled for _, handled in handlers)):

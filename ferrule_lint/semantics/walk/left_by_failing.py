@@ -1,0 +1,48 @@
+"""What tells a rank on which a `try` has failed from the others below it: `error = e`, `errors.append(e)`, `result = None`.
+
+A handler that one rank can come to alone is an arm of a test that differs: what is None, or a list, in one arm only is
+there on some ranks. What the handler leaves alone is what it was in front of the `try`, unless the body has set it before
+it could fail.
+"""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.conditions import Atom
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.walk.arms import merge_arms
+
+Env = dict[str, Value]
+
+
+def told_apart(s: f.Try, alone: Atom, around: tuple[Env, Env, Env], left: Env) -> Env:
+    """What holds behind a handler which one rank comes to `alone`. `around`: what held in front of the `try`, on entering
+    the handler, and without an exception; `left`: behind the handler, as far as that tells nothing apart."""
+    before, entered, tried = around
+    changed, failed_at = dict(left), alone.divergence.why[-1].line if alone.divergence is not None else 0
+    for place, value in left.items():
+        other = tried.get(place)
+        own = value if value is not entered.get(place) else before.get(place)
+        if own is None or other is None or own is other or not (_tells(own, other) or _tells(other, own)):
+            continue
+        if own is not value and _set_before(s.body, place, failed_at):
+            continue
+        changed[place] = merge_arms(alone, own, other, before.get(place))
+    return changed
+
+
+def _tells(one: Value, other: Value) -> bool:
+    """Whether one arm has nothing where the other has something, or another number of items."""
+    if one.const == "None":
+        return other.const != "None"
+    return one.slots is not None and other.slots is not None and one.slots != other.slots
+
+
+def _set_before(body: f.Body, place: str, line: int) -> bool:
+    """Whether a body assigns a place above a line."""
+    return any(
+        type(s) is f.Assign and s.line < line and any(place_name(target) == place for target in s.targets)
+        for s in statements(body)
+    )
