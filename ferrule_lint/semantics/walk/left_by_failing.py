@@ -1,8 +1,9 @@
-"""What tells a rank on which a `try` has failed from the others below it: `error = e`, `errors.append(e)`, `result = None`.
+"""What tells a rank on which a `try` has failed from the others below it: an exception that is kept, in a list or by
+itself, and what was never set.
 
 A handler that one rank can come to alone is an arm of a test that differs: what is None, or a list, in one arm only is
-there on some ranks. What the handler leaves alone is what it was in front of the `try`, unless the body has set it before
-it could fail.
+there on some ranks. What the handler leaves alone is what it was in front of the `try`, unless the body has set it
+before it could fail.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ Env = dict[str, Value]
 
 
 def told_apart(s: f.Try, alone: Atom, around: tuple[Env, Env, Env], left: Env) -> Env:
-    """What holds behind a handler which one rank comes to `alone`. `around`: what held in front of the `try`, on entering
-    the handler, and without an exception; `left`: behind the handler, as far as that tells nothing apart."""
+    """What holds behind a handler which one rank comes to `alone`. `around`: what held in front of the `try`, on
+    entering the handler, and without an exception; `left`: behind the handler, as far as that tells nothing apart."""
     before, entered, tried = around
     changed, failed_at = dict(left), alone.divergence.why[-1].line if alone.divergence is not None else 0
     for place, value in left.items():
