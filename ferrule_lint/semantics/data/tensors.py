@@ -148,7 +148,10 @@ def _flat(value: Value) -> Value:
     if not value.items:
         return value
     joined = computed(_flat(v) for v in value.items)
-    return value._replace(divergence=worse(value.divergence, joined.divergence), data=worse(value.data, joined.data))
+    return value._replace(
+        divergence=worse(value.divergence, joined.divergence), data=worse(value.data, joined.data),
+        deps=value.deps | joined.deps,
+    )  # fmt: skip
 
 
 def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
