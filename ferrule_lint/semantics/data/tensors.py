@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.dependences import (
     recast,
 )
 from ferrule_lint.semantics.domain.joins import computed, join
-from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
+from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import last_name, render, root_name
 
 if TYPE_CHECKING:
@@ -121,11 +121,13 @@ def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) 
 
 def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
     if name in _OF_SIZE:
-        return _of_size(frame, name, arguments)
+        made = _of_size(frame, name, arguments)
+        return _filled_with(arguments, made) if name in ("full", "new_full") else made
     if name in _LIKE and receiver is None and arguments.positional:
-        return arguments.positional[0]._replace(
+        like = arguments.positional[0]._replace(
             data=None, divergence=None, presence=None, const=None, target=None, items=None, rank="", boolean=False
         )
+        return _filled_with(arguments, like) if name == "full_like" else like
     if name in _OF_CONTENT and receiver is None:
         return _of_content(arguments) if "size" not in arguments.keywords else _of_size(frame, name, arguments)
     if name in _JOINED and receiver is None:
@@ -148,7 +150,10 @@ def _flat(value: Value) -> Value:
     if not value.items:
         return value
     joined = computed(_flat(v) for v in value.items)
-    return value._replace(divergence=worse(value.divergence, joined.divergence), data=worse(value.data, joined.data))
+    return value._replace(
+        divergence=worse(value.divergence, joined.divergence), data=worse(value.data, joined.data),
+        deps=value.deps | joined.deps,
+    )  # fmt: skip
 
 
 def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
@@ -165,6 +170,16 @@ def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
         return Value(uniform=uniform, filled=filled)
     agreed = any(v.agreed or any(i.agreed for i in v.items or ()) for v in sizes)
     return Value(shape=_ragged(frame, arguments, divergence), filled=filled, agreed=agreed)
+
+
+def _filled_with(arguments: Arguments, made: Value) -> Value:
+    """`full(size, x)`: in each place there is `x`."""
+    by_name = arguments.keywords.get("fill_value")
+    put = by_name if by_name is not None else arguments.positional[1] if len(arguments.positional) > 1 else UNIFORM
+    return made._replace(
+        uniform=made.uniform and put.uniform, divergence=put.divergence, data=put.data,
+        deps=made.deps | recast(put.deps, ITEM, FLOWS),
+    )  # fmt: skip
 
 
 def _is_rest(size: f.Expr) -> bool:

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.project import options
-from ferrule_lint.semantics.walk import counters, first_use, left_early
+from ferrule_lint.semantics.walk import counters, first_use, in_place, left_early
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
@@ -285,6 +285,8 @@ def _merge(
             merged[place] = _set_in_one_arm(frame, formula, place, value)
             continue
         merged[place] = merge_arms(formula, value, other, before.get(place))
+        if value.layout is not None and other.layout is not None:
+            merged[place] = in_place.of_arms(formula, value, other, before.get(place), merged[place])
         if place in guarded and value.const is None:
             merged[place] = merged[place]._replace(presence=other.presence)
     for place, value in b.items():

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import loss_entries, no_loss, participation, surgery
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import aliases, asserted, divisible, kept_tests, left_early, stored
+from ferrule_lint.semantics.walk import aliases, asserted, divisible, in_place, kept_tests, left_early, stored
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -70,6 +70,7 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             flags.assigned(frame, target, value)
         if type(target) is f.Attr and value.module and not frame.light:
             surgery.of_assignment(frame, target, value)
+        value = in_place.made_anew(frame, target, s.value, value)
         bind(frame, target, _by_signal(frame, target, value), s.value)
         if type(target) is f.Name:
             frame.definitions[target.id] = (s.value, frame.version(target.id))

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import place_name
-from ferrule_lint.semantics.walk import aliases, given
+from ferrule_lint.semantics.walk import aliases, given, in_place
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -37,6 +37,10 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
     frame.eval(target.index)
     base = frame.eval(target.base)
     if not place:
+        return
+    if in_place.is_number(base.layout) and not frame.light:
+        frame.env[place] = in_place.item_set(frame, target, base, value)
+        frame.renew(place)
         return
     index = frame.eval(target.index)
     divergence = frame.path_divergence()

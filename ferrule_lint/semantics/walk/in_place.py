@@ -1,0 +1,112 @@
+"""Tensors of a single number that are set in place, or made anew, under a test: `flag.fill_(1)`, `flag[0] = 1`,
+`flag = torch.tensor(1)`.
+
+They are how ranks tell each other what has come of something; until they have, each has its own. Of larger tensors
+nothing is said: what is written into them is data, or the same on all ranks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.layout import Layout
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
+from ferrule_lint.semantics.domain.text import last_name, place_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.arguments import Arguments
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: what takes the place of what was there
+_SETS = frozenset("fill_ zero_ copy_ set_".split())
+#: what is worked out of that and something else
+_CHANGES = frozenset(
+    "add_ sub_ mul_ div_ logical_or_ logical_and_ logical_xor_ bitwise_or_ bitwise_and_ masked_fill_ index_fill_ "
+    "clamp_ clamp_min_ clamp_max_".split()
+)
+_MAKES = frozenset(
+    "tensor as_tensor zeros ones full new_tensor zeros_like ones_like full_like new_zeros new_ones".split()
+)
+
+
+def is_number(layout: Layout | None) -> bool:
+    """Whether a tensor holds one number, as far as its text tells."""
+    return layout is not None and layout.sizes in ((), ("1",))
+
+
+def called(frame: Frame, method: str, arguments: Arguments, receiver: Value) -> Value | None:
+    """`flag.fill_(1)`, `flag.data.add_(x)`: what the tensor holds afterwards. None if it is no such call."""
+    if frame.light or (method not in _SETS and method not in _CHANGES):
+        return None
+    base = arguments.expr.func.base if type(arguments.expr.func) is f.Attr else None
+    while type(base) is f.Attr and base.attr == "data":
+        base = base.base
+    place = place_name(base)
+    known = (frame.read(place) if place else None) or receiver
+    if not place or not is_number(known.layout):
+        return None
+    put = join(arguments.values) if arguments.values else UNIFORM
+    value = _with(frame, place, known, put, arguments.expr.pos, keeps=method in _CHANGES)
+    frame.env[place] = value
+    frame.renew(place)
+    return value
+
+
+def item_set(frame: Frame, target: f.Subscript, base: Value, put: Value) -> Value:
+    """`flag[0] = 1`: what the tensor holds afterwards."""
+    return _with(frame, place_name(target.base), base, put, target.pos, keeps=False)
+
+
+def _with(frame: Frame, place: str, known: Value, put: Value, pos: f.Pos | None, keeps: bool) -> Value:
+    why = _why(frame, place, pos)
+    put = put.plain()
+    return known._replace(
+        uniform=put.uniform and why is None and (known.uniform or not keeps),
+        divergence=worse(put.divergence, known.divergence if keeps else None),
+        data=worse(worse(why, put.data), known.data if keeps else None),
+        deps=recast(put.deps, ITEM, FLOWS) | (known.deps if keeps else NO_DEPS),
+        agreed=known.agreed and keeps and put.uniform and why is None,
+        const=None, items=None, entries=(), slots=None,
+    )  # fmt: skip
+
+
+def _why(frame: Frame, place: str, pos: f.Pos | None) -> Divergence | None:
+    """Why only some ranks come here."""
+    found = _of_flags(frame.path_divergence())
+    return found and found.then(frame.step("flow", pos, f"`{place}` is set on some ranks only"))
+
+
+def _of_flags(divergence: Divergence | None) -> Divergence | None:
+    """Of tests of the rank those for a rank of the job: a group's first member may well send what it sets."""
+    if divergence is None or divergence.kind != "rank":
+        return divergence
+    return divergence.at_most(Confidence.MEDIUM) if divergence.axes == WORLD else None
+
+
+def made_anew(frame: Frame, target: f.Expr, source: f.Expr | None, value: Value) -> Value:
+    """`flag = torch.tensor(1)` on some ranks only, where there was another before."""
+    if frame.light or type(target) is not f.Name or type(source) is not f.Call or last_name(source.func) not in _MAKES:
+        return value
+    before = frame.env.get(target.id)
+    if before is None or before.agreed or not is_number(before.layout) or not is_number(value.layout):
+        return value
+    if value.divergence is not None or value.data is not None:
+        return value
+    why = _why(frame, target.id, source.pos)
+    return value if why is None else value._replace(data=why, uniform=False)
+
+
+def of_arms(formula: Formula, a: Value, b: Value, before: Value | None, merged: Value) -> Value:
+    """`flag = torch.tensor(1)` in one arm, `torch.tensor(0)` in the other: `merged` is what they have in common."""
+    divergence = _of_flags(divergence_of(formula))
+    if divergence is None or before is not None or not is_number(a.layout) or not is_number(b.layout):
+        return merged
+    if any(v.divergence or v.data or v.agreed for v in (a, b)):
+        return merged
+    return merged._replace(data=divergence, uniform=False)
