@@ -1,8 +1,10 @@
-"""Tensors of a single number that are set in place, or made anew, under a test: `flag.fill_(1)`, `flag[0] = 1`,
-`flag = torch.tensor(1)`.
+"""Tensors that are set in place, or made anew, under a test: `flag.fill_(1)`, `flag[0] = 1`, `flag = torch.tensor(1)`.
 
-They are how ranks tell each other what has come of something; until they have, each has its own. Of larger tensors
-nothing is said: what is written into them is data, or the same on all ranks.
+They are how ranks tell each other what has come of something; until they have, each has its own. Of a single number it
+is taken that some test sets it to another one; of larger tensors, where all ranks had made the same. What is written
+into them is theirs from then on.
+
+https://docs.pytorch.org/docs/stable/tensors.html
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from ferrule_lint.semantics.data.layout import Layout
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
-from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.joins import join, join2
 from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.walk import aliases
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -49,13 +52,27 @@ def called(frame: Frame, method: str, arguments: Arguments, receiver: Value) -> 
         base = base.base
     place = place_name(base)
     known = (frame.read(place) if place else None) or receiver
-    if not place or not is_number(known.layout):
+    if known.types or known.module or known.container:
         return None
     put = join(arguments.values) if arguments.values else UNIFORM
     value = _with(frame, place, known, put, arguments.expr.pos, keeps=method in _CHANGES)
+    if place:
+
+        def by_other_name(other: f.Expr) -> None:
+            _put(frame, place_name(other), value)
+
+        aliases.shared(frame, place, by_other_name, lambda: _put(frame, place, value))
+    return value
+
+
+def _put(frame: Frame, place: str, value: Value) -> None:
     frame.env[place] = value
     frame.renew(place)
-    return value
+    name = place.partition(".")[2]
+    differs = value.divergence is not None or value.data is not None
+    if differs and frame.self_name and place == f"{frame.self_name}.{name}" and "." not in name:
+        known = frame.self_writes.get(name)
+        frame.self_writes[name] = value if known is None else join2(known, value)
 
 
 def item_set(frame: Frame, target: f.Subscript, base: Value, put: Value) -> Value:
@@ -63,9 +80,24 @@ def item_set(frame: Frame, target: f.Subscript, base: Value, put: Value) -> Valu
     return _with(frame, place_name(target.base), base, put, target.pos, keeps=False)
 
 
+def part_set(frame: Frame, target: f.Subscript, base: Value, index: Value, merged: Value) -> Value:
+    """`flags[labels] = 1`: `merged` is what is known of a larger tensor afterwards but for that."""
+    why = _why(frame, place_name(target.base), target.pos) if base.uniform else None
+    if why is not None and why.kind == "rank":
+        why = None  # a part for each
+    return merged._replace(data=worse(worse(merged.data, index.data), why), uniform=merged.uniform and why is None)
+
+
 def _with(frame: Frame, place: str, known: Value, put: Value, pos: f.Pos | None, keeps: bool) -> Value:
-    why = _why(frame, place, pos)
-    put = put.plain()
+    put, single = put.plain(), is_number(known.layout)
+    why = _why(frame, place, pos) if single or known.uniform else None
+    if not single:
+        if put.divergence is not None:
+            put = put._replace(
+                divergence=None, data=worse(put.data, put.divergence if put.divergence.kind == "data" else None)
+            )
+        if why is not None and why.kind == "rank":
+            why = None  # a share, or what is sent
     return known._replace(
         uniform=put.uniform and why is None and (known.uniform or not keeps),
         divergence=worse(put.divergence, known.divergence if keeps else None),

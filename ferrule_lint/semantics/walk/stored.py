@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import place_name, render
 from ferrule_lint.semantics.walk import aliases, given, in_place
 
 if TYPE_CHECKING:
@@ -66,11 +66,14 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
     # nor is what is uneven in one field of a record uneven in the others
     masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
     entries = base.entries
-    if type(target.index) is f.Const and (entries or divergence is not None or value.tells):
+    # a place in a tensor is there whether it is set or not
+    keyed = type(target.index) is f.Const and base.layout is None
+    if keyed and (entries or divergence is not None or value.tells):
         entry = value
         if divergence is not None:
             entry = value._replace(presence=worse(value.presence, divergence))
-        entries = (*((k, v) for k, v in entries if k != target.index.text), (target.index.text, entry))
+        key = render(target.index)
+        entries = (*((k, v) for k, v in entries if k != key), (key, entry))
     merged = base._replace(
         entries=entries if len(entries) <= MOST_ENTRIES else (),
         unordered=base.unordered or stored_order(frame, target, place, base, index),
@@ -88,9 +91,14 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
         shape_deps=base.shape_deps if masked else base.shape_deps | value.shape_deps,
         length_deps=base.length_deps | counted if base.container else base.length_deps,
     )
+    if base.layout is not None and not frame.light:
+        merged = in_place.part_set(frame, target, base, index, merged)
     frame.env[place] = merged
-    if type(target.index) is f.Const:
-        frame.env[f"{place}[{target.index.text}]"] = value
+    part = f"{place}[{render(target.index)}]"
+    if base.layout is not None and divergence is not None:
+        frame.env.pop(part, None)  # the tensor says that it differs
+    elif type(target.index) is f.Const:
+        frame.env[part] = value
     frame.renew(place)
     if passed and type(target.index) is f.Const:
         frame.leave(f"{place}[{target.index.text}]", value)
