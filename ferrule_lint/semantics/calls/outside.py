@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.gradients import surgery
 from ferrule_lint.semantics.groups import roots, starting
 from ferrule_lint.semantics.project.entities import FunctionInfo
-from ferrule_lint.semantics.sources import draws, first_rank
+from ferrule_lint.semantics.sources import draws, first_rank, sharded_parameters
 from ferrule_lint.semantics.sources.rank_axes import is_world_size, rank_axes
 from ferrule_lint.semantics.walk import in_place
 from ferrule_lint.semantics.walk.attributes import FACTORIES
@@ -128,6 +128,8 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
         forwards.backward(frame, receiver, arguments)
     if target.name[-1:] == "_" and (changed := in_place.called(frame, target.name, arguments, receiver)) is not None:
         return changed
+    if (parts := sharded_parameters.of_method(frame, target.name, receiver, e)) is not None:
+        return parts
     if target.name in methods.SIZES:
         return methods.size(frame, target, arguments)
     known = receiver.data is not None or receiver.divergence is not None or receiver.shape is not None
