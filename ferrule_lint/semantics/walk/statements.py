@@ -84,7 +84,7 @@ def _assign(frame: Frame, s: f.Assign) -> None:
 def _defined_side_by_side(frame: Frame, targets: tuple[f.Expr, ...], values: tuple[f.Expr, ...]) -> None:
     """`low, high = rank * n, (rank + 1) * n`: each name stands for what it is given, unless one is given another."""
     names = {t.id for t in targets if type(t) is f.Name}
-    if len(names) != len(values) or any(not names.isdisjoint(variables(v)) for v in values):
+    if not len(names) == len(targets) == len(values) or any(not names.isdisjoint(variables(v)) for v in values):
         return
     for target, value in zip(targets, values, strict=True):
         if type(target) is f.Name:
