@@ -238,9 +238,10 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         return dispatch(frame, *further)
     implemented = abstract.call(frame, target, arguments)
     if implemented is None and abstract.is_left_open(function):
-        result = unknown_call(frame, arguments, None)
         # what is done elsewhere to what it is given is open: it may be reduced
-        return result if not frame.light and abstract.works_locally(frame, target) else UNKNOWN
+        local = not frame.light and abstract.works_locally(frame, target)
+        result = abstract.result(frame, target, arguments) if local else None
+        return result or (unknown_call(frame, arguments, None) if local else UNKNOWN)
     value = implemented or frame.analysis.call_function(
         frame, function, target.receiver, arguments.positional, arguments.keywords, e.pos,
         call=e, closure=target.closure, raw=target.raw,
