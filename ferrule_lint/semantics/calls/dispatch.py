@@ -15,7 +15,7 @@ from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.calls.outside import model_of_method, of_library, of_method, rank_by_name, unknown_call
 from ferrule_lint.semantics.control import work
-from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.data import exchanged, iteration
 from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.conditions import Atom
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
@@ -70,6 +70,8 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
+    if frame.exchanged and type(function.target) is not ExternalTarget:
+        arguments = exchanged.handed_on(frame, arguments)
     if type(e.func) is f.Attr:
         unreachable.of_nothing(frame, e.func)
     if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):

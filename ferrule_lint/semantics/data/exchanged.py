@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, position
+from ferrule_lint.semantics.domain.text import last_name, place_name, position
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.sources.admissions import SAME, payload
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 _GATHERS = frozenset({"all_gather", "all_gather_into_tensor"})
@@ -35,6 +35,9 @@ def of_collective(frame: Frame, model: CallModel, arguments: Arguments, event: E
         return
     if event.op not in _GATHERS and not (event.op == "all_reduce" and _of_the_longest(arguments.expr)):
         return
+    received = [arguments.expression(a.name, a.position) for a in model.makes_uniform]
+    if not received or not all(e is not None and place_name(e) for e in received):
+        return  # what holds the others' sizes cannot be told, nor what asks for them
     for size, name, last in _measured(frame, payload(model, arguments.expr), _DEEPEST):
         known = frame.read(name)
         made = frame.definitions.get(name)
@@ -52,6 +55,15 @@ def given_back(frame: Frame, value: Value) -> Value:
         value = value._replace(items=tuple(given_back(frame, item) for item in value.items))
     own = value.shape is not None and value.shape.why[0] in frame.exchanged
     return value._replace(shape=None, uneven_last=False) if own else value
+
+
+def handed_on(frame: Frame, arguments: Arguments) -> Arguments:
+    """The arguments of a call: who is given sizes that ranks agreed on may bring a tensor to one of them."""
+    if not any(v.agreed or any(i.agreed for i in v.items or ()) for v in arguments.values):
+        return arguments
+    positional = tuple(given_back(frame, v) for v in arguments.positional)
+    keywords = {name: given_back(frame, v) for name, v in arguments.keywords.items()}
+    return Arguments(arguments.expr, positional, keywords)
 
 
 def settled(frame: Frame) -> None:
