@@ -140,6 +140,10 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         length = only.length or only.divergence or (only.data if _of_numbers(frame, arguments) else None)
         if length is not None:
             return Value(divergence=length, deps=joined.deps)
+        if joined.length_deps:
+            # a number of how many there are, which has no length itself
+            counted = recast(joined.length_deps, COUNTED, ITERATED, FLOWS)
+            joined = joined._replace(deps=joined.deps | counted, length_deps=NO_DEPS)
     if dotted in _CONTENT and joined.data is not None:
         return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
     if dotted in _CONTENT:

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.calls.outside import model_of_method, of_library, of_method, rank_by_name, unknown_call
 from ferrule_lint.semantics.control import work
-from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.data import exchanged, iteration
 from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.conditions import Atom
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
@@ -70,6 +70,8 @@ def call(frame: Frame, e: f.Call) -> Value:
         value = frame.eval(expr)
         keywords[name or "**"] = value
     arguments = Arguments(e, positional, keywords)
+    if frame.exchanged and type(function.target) is not ExternalTarget:
+        arguments = exchanged.handed_on(frame, arguments)
     if type(e.func) is f.Attr:
         unreachable.of_nothing(frame, e.func)
     if type(function.target) is not FunctionTarget and not _LOOKS.match(last_name(e.func)):
@@ -238,9 +240,10 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         return dispatch(frame, *further)
     implemented = abstract.call(frame, target, arguments)
     if implemented is None and abstract.is_left_open(function):
-        result = unknown_call(frame, arguments, None)
         # what is done elsewhere to what it is given is open: it may be reduced
-        return result if not frame.light and abstract.works_locally(frame, target) else UNKNOWN
+        local = not frame.light and abstract.works_locally(frame, target)
+        result = abstract.result(frame, target, arguments) if local else None
+        return result or (unknown_call(frame, arguments, None) if local else UNKNOWN)
     value = implemented or frame.analysis.call_function(
         frame, function, target.receiver, arguments.positional, arguments.keywords, e.pos,
         call=e, closure=target.closure, raw=target.raw,

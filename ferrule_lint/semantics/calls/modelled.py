@@ -11,7 +11,7 @@ from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.calls.agreement import make_uniform
 from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
-from ferrule_lint.semantics.data import loaders
+from ferrule_lint.semantics.data import exchanged, loaders
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED
@@ -62,6 +62,7 @@ def apply(
             gradient_order.of_collective(frame, e)
         frame.files.collective(frame.conditions)
         check_shapes(frame, model, arguments, receiver, event)
+        exchanged.of_collective(frame, model, arguments, event)
         if model.wraps:
             surgery.check(frame, arguments, event)
         for argument in model.makes_uniform:

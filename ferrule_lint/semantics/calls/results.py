@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.groups.of_call import group_axes
 from ferrule_lint.semantics.project.threads import ASKS
 from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.sources.files import gives_a_sign
 from ferrule_lint.semantics.walk.truth import observe
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ def _divergent(
             # every rank looks for a file of its own; those of one checkpoint are all there, or none is
             sure = Confidence.LOW if _OF_CHECKPOINT.search(render(e)) else Confidence.MEDIUM
             return Value(divergence=own.then(frame.step("flow", e.pos, note)).at_most(sure))
+        if gives_a_sign(e, lambda path: definition(frame, path)):
+            confidence, note = Confidence.MEDIUM, f"{note}: one looks before the file is made, another afterwards"
     asks = model.kind == "host" and type(e.func) is f.Attr and e.func.attr in ASKS and not frame.light
     if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):
         confidence = Confidence.LOW

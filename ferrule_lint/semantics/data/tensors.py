@@ -151,9 +151,10 @@ def _flat(value: Value) -> Value:
         return value
     joined = computed(_flat(v) for v in value.items)
     return value._replace(
-        divergence=worse(value.divergence, joined.divergence), data=worse(value.data, joined.data),
-        deps=value.deps | joined.deps,
-    )  # fmt: skip
+        divergence=worse(value.divergence, joined.divergence),
+        data=worse(value.data, joined.data),
+        deps=value.deps | joined.deps if joined.deps else value.deps,
+    )
 
 
 def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:

@@ -59,6 +59,27 @@ def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | 
     return join(results)
 
 
+def result(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | None:
+    """What an abstract method hands back, whichever class implements it; None where they do not all hand on the same:
+    what differs in one of them only need not be the one that runs."""
+    receiver = target.receiver
+    if receiver is None or not receiver.types or target.function.owner is None:
+        return None
+    found = frame.analysis.hierarchy.implementations(target.function, receiver.types)
+    with frame.recording():
+        results = [
+            frame.analysis.call_function(
+                frame, method, receiver._replace(types=frozenset({sub})), arguments.positional, arguments.keywords,
+                arguments.expr.pos, call=arguments.expr,
+            )
+            for sub, method in found
+        ]  # fmt: skip
+    if results and (all(r.divergence for r in results) or all(r.data for r in results)):
+        return join(results)
+    first = next(iter(results), None)
+    return join(results) if first is not None and first.deps and all(r.deps == first.deps for r in results) else None
+
+
 def is_left_open(function: FunctionInfo) -> bool:
     """Whether a method is there for subclasses to define, so that what it hands back is not what its own body does."""
     if function.owner is None or any(type(s) is f.Return for s in function.body) or not says_nothing(function):

@@ -31,6 +31,27 @@ _SAVES_NOTHING = re.compile(
 )
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
+#: what a file is called that somebody makes while the program runs, to tell it something
+_SIGN = re.compile(
+    r"(?<![a-z])(kill_?switch|trigger|stop|quit|abort|halt|pause|terminate|preempt(ed|ion)?|interrupt(ed)?)(?![a-z])(?!_?(words?|tokens?|ids?)(?![a-z]))"
+    r"|(?<![a-z])(exit|save|signal|sentinel|flag)_(file|flag|signal)(?![a-z])",
+    re.IGNORECASE,
+)
+
+
+def gives_a_sign(call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> bool:
+    """Whether a call looks for a file by which somebody tells the program something (`stop_file.exists()`): that comes
+    between the looks of two ranks, whatever disk they share. `meaning` tells what a name was last assigned."""
+    path = _path_of(call)
+    return path is not None and any(_SIGN.search(render(p)) for p in (path, meaning(path)))
+
+
+def _path_of(call: f.Call) -> f.Expr | None:
+    """What a test asks for."""
+    if last_name(call.func) not in _TESTS:
+        return None
+    return call.args[0] if call.args else call.func.base if type(call.func) is f.Attr else None
+
 
 def may_write(call: f.Call) -> bool:
     """Whether a call by its name writes files."""
@@ -67,9 +88,7 @@ class Files:
     ) -> None:
         """A call that asks about the file system; `meaning` tells what a name was last assigned, `key` which value of
         each name an expression asks for."""
-        if name not in _TESTS:
-            return
-        path = call.args[0] if call.args else call.func.base if type(call.func) is f.Attr else None
+        path = _path_of(call) if name in _TESTS else None
         if path is None:
             return
         made = meaning(path)

@@ -233,8 +233,12 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         unordered=base.unordered if e.attr not in ("shape",) else None,
         types=NOTHING,
         world_size=rank_axes.is_size_of_job(e.attr),
+        agreed=base.agreed and e.attr in _PARTS_OF_TENSORS,
     )
 
+
+#: what a reduction along a dimension returns, and other views of a tensor: what ranks agreed on, they still do
+_PARTS_OF_TENSORS = frozenset({"values", "indices", "data", "T", "mT"})
 
 #: what a model has beside modules: tensors, and what comes before it or tells how it is made
 _NO_MODULES = frozenset("weight bias data tokenizer processor config generation_config".split())

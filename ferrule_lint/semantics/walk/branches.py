@@ -9,6 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
+from ferrule_lint.semantics.data import exchanged
 from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
@@ -103,6 +104,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
     elif not ends(body):
         frame.versions = in_body_versions
     frame.env = _merge(frame, formula, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))
+    if tested.agreed and s.body and type(s.body[-1]) is f.Raise:
+        exchanged.settled(frame)
 
 
 def _without_options(frame: Frame, test: f.Expr, body_env: Env, versions: Mapping[str, int]) -> None:

@@ -115,6 +115,7 @@ class Frame:
         "depth",
         "env",
         "escapes",
+        "exchanged",
         "executors",
         "fallible",
         "files",
@@ -232,6 +233,8 @@ class Frame:
         self.loops: list[Rounds] = []
         #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`
         self.layouts: dict[f.Pos, Layout] = {}
+        #: where sizes of tensors are sent to all ranks: why they differ, up to the end of the function
+        self.exchanged: set[Step] = set()
         #: how many enclosing tests ask whether all ranks have the same sizes
         self.of_one_size = 0
         #: the enclosing `for` loops

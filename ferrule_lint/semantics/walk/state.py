@@ -42,6 +42,8 @@ def under_tests(frame: Frame, place: str, value: Value) -> Value:
         is_list = value.there and not value.types and not value.external
         if value.const is None and is_list and not _may_be_none(frame, place):
             return value  # another one than the others have
+        if value.const is None and any(frame.path_condition() in loop.left for loop in frame.loops):
+            return value  # set in each round by all that are still in the loop, who alone ask for it there
         if value.const is None and not _is_own(frame, place):
             return value  # what an object held before is not known
         if value.const is None:

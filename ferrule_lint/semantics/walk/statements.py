@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.control import exceptions, flags, hooks
-from ferrule_lint.semantics.data import filling
+from ferrule_lint.semantics.data import exchanged, filling
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.joins import join2
@@ -143,6 +143,8 @@ def _is_step(s: f.AugAssign, old: Value, new: Value) -> bool:
 
 def _return(frame: Frame, s: f.Return) -> None:
     value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
+    if frame.exchanged:
+        value = exchanged.given_back(frame, value)
     if frame.gradients:
         value = participation.given_back(value, (s.line, 1, s.line, 1))
         loss_entries.note(frame, s)
@@ -185,7 +187,9 @@ def _class(frame: Frame, s: f.ClassDef) -> None:
 
 
 def _assert(frame: Frame, s: f.Assert) -> None:
-    formula, _ = condition(frame, s.test)
+    formula, tested = condition(frame, s.test)
+    if tested.agreed:
+        exchanged.settled(frame)
     if first_rank.of(formula) and divergence_of(formula) is not None and not frame.attempts:
         # `assert rank == 0`: whoever else comes here goes no further, and with it the job
         pos = position(s.test) or (s.line, 1, s.line, 1)
