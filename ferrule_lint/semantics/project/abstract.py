@@ -61,7 +61,8 @@ def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | 
 
 def result(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | None:
     """What an abstract method hands back, whichever class implements it; None where they do not all hand on the same:
-    what differs in one of them only need not be the one that runs."""
+    what differs in one of them only need not be the one that runs. Which rank leads in each is told by the groups that
+    the same object hands out."""
     receiver = target.receiver
     if receiver is None or not receiver.types or target.function.owner is None:
         return None
@@ -74,7 +75,9 @@ def result(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value 
             )
             for sub, method in found
         ]  # fmt: skip
-    if results and (all(r.divergence for r in results) or all(r.data for r in results)):
+    if results and all(r.divergence is not None and r.divergence.kind != "rank" for r in results):
+        return join(results)
+    if results and all(r.data for r in results):
         return join(results)
     first = next(iter(results), None)
     return join(results) if first is not None and first.deps and all(r.deps == first.deps for r in results) else None
