@@ -20,7 +20,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.walk import given, returned, state
+from ferrule_lint.semantics.walk import given, in_place, returned, state
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -160,6 +160,8 @@ def _left_behind(frame: Frame, summary: Summary, call: f.Call | None, receiver: 
 
     for name in summary.wraps:
         seen_by_others(frame, argument(name))
+    if summary.events:
+        in_place.handed_over(frame, call)
     for place, axes in summary.made_uniform.items():
         root = root_of(place)
         if (expr := argument(root)) is not None:

@@ -210,6 +210,7 @@ def unknown_call(
     A call that by its name only keeps them (`setattr`, `register_hook`) does not run them.
     """
     run_callbacks(frame, arguments, name)
+    in_place.handed_over(frame, arguments.expr)
     values = [*arguments.values, *([receiver] if receiver is not None else [])]
     result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN
     data = None

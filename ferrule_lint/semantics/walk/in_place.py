@@ -75,6 +75,15 @@ def _put(frame: Frame, place: str, value: Value) -> None:
         frame.self_writes[name] = value if known is None else join2(known, value)
 
 
+def handed_over(frame: Frame, call: f.Call) -> None:
+    """A tensor that one rank has set is passed to what communicates, or may: the others may have been told."""
+    for expr in (*call.args, *(value for _, value in call.keywords)):
+        place = place_name(expr)
+        value = frame.env.get(place) if place else None
+        if value is not None and value.data is not None and value.data.kind == "rank":
+            frame.env[place] = value._replace(data=None)
+
+
 def item_set(frame: Frame, target: f.Subscript, base: Value, put: Value) -> Value:
     """`flag[0] = 1`: what the tensor holds afterwards."""
     return _with(frame, place_name(target.base), base, put, target.pos, keeps=False)
