@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.layout import Layout
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
@@ -36,6 +37,15 @@ _CHANGES = frozenset(
 _MAKES = frozenset(
     "tensor as_tensor zeros ones full new_tensor zeros_like ones_like full_like new_zeros new_ones".split()
 )
+
+
+_MAKES_OF_SIZE = _MAKES | frozenset("empty new_empty new_full empty_like rand randn arange".split())
+
+
+def is_tensor(frame: Frame, expr: f.Expr, value: Value) -> bool:
+    """Whether a call that makes tensors has made something: what is written into it does not change its size."""
+    made = definition(frame, expr)
+    return value.layout is not None or (type(made) is f.Call and last_name(made.func) in _MAKES_OF_SIZE)
 
 
 def is_number(layout: Layout | None) -> bool:

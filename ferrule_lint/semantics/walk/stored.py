@@ -65,6 +65,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     # nor is what is uneven in one field of a record uneven in the others
     masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
+    masked = masked or in_place.is_tensor(frame, target.base, base)
     entries = base.entries
     # a place in a tensor is there whether it is set or not
     keyed = type(target.index) is f.Const and base.layout is None
