@@ -28,18 +28,21 @@ from ferrule_lint.cli.fixing import diff_of, write
 from ferrule_lint.engine import Fixed, fix
 from ferrule_lint.findings import Finding
 from ferrule_lint.project.config import load_settings
+from ferrule_lint.project.discovery import project_root
 
 
 def repaired(case: Case, tree: pathlib.Path, prefer: str) -> tuple[Fixed, list[str]]:
     """The repair of a case's file, and what is wrong with it. The tree is left as it was."""
-    settings = replace(load_settings(tree), unsafe_fixes=True, fix_preference=prefer, root=tree)
-    fixed = fix([tree / case.path], settings, use_cache=False)
+    file = tree / case.path
+    root = project_root(file.parent) or tree
+    settings = replace(load_settings(file), unsafe_fixes=True, fix_preference=prefer, root=root)
+    fixed = fix([file], settings, use_cache=False)
     try:
         write(fixed, settings)
-        again = fix([tree / case.path], settings, use_cache=False)
+        again = fix([file], settings, use_cache=False)
     finally:
         for path, before in fixed.before.items():
-            (tree / path).write_bytes(before)
+            (root / path).write_bytes(before)
     return fixed, judge(fixed, again)
 
 
