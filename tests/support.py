@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
+import pytest
 from pipeline import project
 
 from ferrule_lint.engine import lint
@@ -18,6 +22,24 @@ _EXPECTED = re.compile(r"#\s*error:\s*(FER\d{3}(?:\s*,\s*FER\d{3})*)\s*(?:$|#)")
 
 #: path, line and code of a finding, and how often
 Marks = Counter[tuple[str, int, str]]
+
+
+def benchmark(name: str, loaded_as: str | None = None) -> ModuleType:
+    """`benchmarks/NAME.py`. Of those that import each other the imported one first."""
+    return load_script(Path(__file__).parent.parent / "benchmarks" / f"{name}.py", loaded_as or name)
+
+
+def load_script(path: Path, name: str) -> ModuleType:
+    """A script that is no part of the package, as a module. Where it is not there, the tests of the module that asks
+    for it are skipped."""
+    if not path.exists():
+        pytest.skip(f"{path.parent.name}/ is not part of a source distribution", allow_module_level=True)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
 
 
 def lint_source(files: dict[str, str], root: Path) -> Report:

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import pathlib
 import subprocess
 import sys
-from types import ModuleType
 from typing import Any
 
 import pytest
+from support import benchmark
 
 SCRIPT = pathlib.Path(__file__).parents[1] / "benchmarks" / "cases.py"
-if not SCRIPT.exists():
-    pytest.skip("benchmarks/ is not part of a source distribution", allow_module_level=True)
-
-
-def load_script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("cases", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["cases"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-cases = load_script()
+cases = benchmark("cases")
 
 LEARN = "https://github.com/own/proj/pull/2"  # sha256 begins with an even digit
 UNSEEN = "https://github.com/own/proj/pull/1"  # and with an odd one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import pathlib
 import re
@@ -12,26 +11,13 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import pytest
+from support import benchmark
 
 SCRIPT = pathlib.Path(__file__).parents[1] / "benchmarks" / "ecosystem.py"
-if not SCRIPT.exists():
-    pytest.skip("benchmarks/ is not part of a source distribution", allow_module_level=True)
-
-
-def load_script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ecosystem", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["ecosystem"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
-
-
-eco = load_script()
+eco = benchmark("ecosystem")
 
 #: Reports a finding for every line `call(...)  # FERnnn`, with a fingerprint of code, path and call.
 LINTER = r"""

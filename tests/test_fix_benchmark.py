@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 from pathlib import Path
 
 import pytest
 from pipeline import project
+from support import benchmark
 
-PATH = Path(__file__).parent.parent / "benchmarks" / "fixes.py"
 TWINS = Path(__file__).parent / "fixes"
-if not PATH.exists():
-    pytest.skip("benchmarks/ is not part of a source distribution", allow_module_level=True)
-spec = importlib.util.spec_from_file_location("benchmark_of_fixes", PATH)
-assert spec is not None and spec.loader is not None
-fixes = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(fixes)
+fixes = benchmark("fixes", "benchmark_of_fixes")  # another module of the tests has that name
 
 UNSAFE = (TWINS / "reduce_decision" / "nothing_selected.py").read_bytes()
 

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
+from support import benchmark
 
-PATH = Path(__file__).parent.parent / "benchmarks" / "metamorphic.py"
-if not PATH.exists():
-    pytest.skip("benchmarks/ is not part of a source distribution", allow_module_level=True)
-spec = importlib.util.spec_from_file_location("metamorphic", PATH)
-assert spec is not None and spec.loader is not None
-metamorphic = sys.modules["metamorphic"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(metamorphic)
+metamorphic = benchmark("metamorphic")
 
 #: documents whose programs are all tried, as far as they stand at the beginning; of all others one in so many
 WHOLE = ("forms.md", "kept_tests.md", "branches.md", "p2p.md")

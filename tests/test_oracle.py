@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import pathlib
 import random
-import sys
-from types import ModuleType
 
 import pytest
+from support import benchmark
 
 from ferrule_lint.models.loader import load_models
 
-BENCHMARKS = pathlib.Path(__file__).parents[1] / "benchmarks"
-if not BENCHMARKS.exists():
-    pytest.skip("benchmarks/ is not part of a source distribution", allow_module_level=True)
-
-
-def load_script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-spmd, programs = load_script("spmd"), load_script("programs")
-oracle, fuzz = load_script("oracle"), load_script("fuzz")
+spmd, programs = benchmark("spmd"), benchmark("programs")
+oracle, fuzz = benchmark("oracle"), benchmark("fuzz")
 
 HEAD = "import torch\nimport torch.distributed as dist\n\ndef step(n, flag, batch):\n    rank = dist.get_rank()\n"
 

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import pathlib
-import sys
-from types import ModuleType
 from typing import Any
 
 import pytest
+from support import benchmark
 
-BENCHMARKS = pathlib.Path(__file__).parents[1] / "benchmarks"
-if not BENCHMARKS.exists():
-    pytest.skip("benchmarks/ is not part of a source distribution", allow_module_level=True)
-
-
-def load_script(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-seeds = load_script("seeds")
-seeded = load_script("seeded")
+seeds, seeded = benchmark("seeds"), benchmark("seeded")
 
 PROJECT = '''\
 import torch

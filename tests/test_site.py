@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html.parser
-import importlib.util
 import re
 import subprocess
 import sys
@@ -14,6 +13,7 @@ from urllib.parse import unquote
 
 import click
 import pytest
+from support import load_script
 
 from ferrule_lint.cli.main import cli
 from ferrule_lint.rulebook import load_rules
@@ -25,12 +25,7 @@ if not (ROOT / "docs" / "conf.py").exists():
 
 def script(name: str) -> ModuleType:
     """A module of scripts/."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script(ROOT / "scripts" / f"{name}.py", name)
 
 
 # ---------------------------------------------------------------------- the site

@@ -10,10 +10,9 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.sources.named_results import arguments_of_unknown, own
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -25,17 +24,10 @@ _SHARED = re.compile(r"reduce|gather|sync|global|all_|broadcast|bcast|dummy|fake
 
 def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
     """What a name is bound to: a local batch, if its name says so and nothing else is known of the value."""
-    if type(target) is not f.Name or type(source) is not f.Call or not _BATCH.fullmatch(target.id):
+    arguments = arguments_of_unknown(frame, target, source, value, _BATCH, _SHARED)
+    if not any(_yields_batches(frame, a) for a in arguments):
         return value
-    known = (value.divergence, value.data, value.const, value.items, value.group, value.target, value.presence)
-    if frame.light or value.uniform or value.agreed or value.types or any(v is not None for v in known):
-        return value
-    if _SHARED.search(target.id) or _SHARED.search(last_name(source.func)):
-        return value
-    if not any(_yields_batches(frame, a) for a in (*source.args, *(v for _, v in source.keywords))):
-        return value
-    note = f"`{target.id}` is drawn from the rank's own batches"
-    return value._replace(data=frame.source(DP, "data", target.pos, note, Confidence.MEDIUM))
+    return own(frame, target, value, "drawn from the rank's own batches")
 
 
 def _yields_batches(frame: Frame, argument: f.Expr) -> bool:

@@ -10,10 +10,9 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.sources.named_results import arguments_of_unknown, own
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -29,18 +28,10 @@ _OF_STEP = re.compile(r"batch|(^|_)data(_|$)|inputs?(_|$)|samples?(_|$)|model|it
 
 def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
     """What a name is bound to: a local loss, if its name says so and nothing else is known of the value."""
-    if type(target) is not f.Name or type(source) is not f.Call or not _LOSS.fullmatch(target.id):
-        return value
-    known = (value.divergence, value.data, value.const, value.items, value.group, value.target, value.presence)
-    if frame.light or value.uniform or value.agreed or value.types or any(v is not None for v in known):
-        return value
-    if _SHARED.search(target.id) or _SHARED.search(last_name(source.func)):
-        return value
-    arguments = (*source.args, *(v for _, v in source.keywords))
+    arguments = arguments_of_unknown(frame, target, source, value, _LOSS, _SHARED)
     if not any(_OF_STEP.search(last_name(a)) or _is_local(frame, a) for a in arguments):
         return value
-    note = f"`{target.id}` is the loss of the rank's own batch"
-    return value._replace(data=frame.source(DP, "data", target.pos, note, Confidence.MEDIUM))
+    return own(frame, target, value, "the loss of the rank's own batch")
 
 
 def _is_local(frame: Frame, argument: f.Expr) -> bool:

@@ -37,8 +37,6 @@ _CHANGES = frozenset(
 _MAKES = frozenset(
     "tensor as_tensor zeros ones full new_tensor zeros_like ones_like full_like new_zeros new_ones".split()
 )
-
-
 _MAKES_OF_SIZE = _MAKES | frozenset("empty new_empty new_full empty_like rand randn arange".split())
 
 
@@ -101,22 +99,18 @@ def item_set(frame: Frame, target: f.Subscript, base: Value, put: Value) -> Valu
 
 def part_set(frame: Frame, target: f.Subscript, base: Value, index: Value, merged: Value) -> Value:
     """`flags[labels] = 1`: `merged` is what is known of a larger tensor afterwards but for that."""
-    why = _why(frame, place_name(target.base), target.pos) if base.uniform else None
-    if why is not None and why.kind == "rank":
-        why = None  # a part for each
+    why = _why_partly(frame, place_name(target.base), target.pos) if base.uniform else None
     return merged._replace(data=worse(worse(merged.data, index.data), why), uniform=merged.uniform and why is None)
 
 
 def _with(frame: Frame, place: str, known: Value, put: Value, pos: f.Pos | None, keeps: bool) -> Value:
     put, single = put.plain(), is_number(known.layout)
-    why = _why(frame, place, pos) if single or known.uniform else None
-    if not single:
-        if put.divergence is not None:
-            put = put._replace(
-                divergence=None, data=worse(put.data, put.divergence if put.divergence.kind == "data" else None)
-            )
-        if why is not None and why.kind == "rank":
-            why = None  # a share, or what is sent
+    if single:
+        why = _why(frame, place, pos)
+    else:
+        why = _why_partly(frame, place, pos) if known.uniform else None
+        own = put.divergence if put.divergence is not None and put.divergence.kind == "data" else None
+        put = put._replace(divergence=None, data=worse(put.data, own))
     return known._replace(
         uniform=put.uniform and why is None and (known.uniform or not keeps),
         divergence=worse(put.divergence, known.divergence if keeps else None),
@@ -131,6 +125,12 @@ def _why(frame: Frame, place: str, pos: f.Pos | None) -> Divergence | None:
     """Why only some ranks come here."""
     found = _of_flags(frame.path_divergence())
     return found and found.then(frame.step("flow", pos, f"`{place}` is set on some ranks only"))
+
+
+def _why_partly(frame: Frame, place: str, pos: f.Pos | None) -> Divergence | None:
+    """The same of a part of a larger tensor: by the rank it is a share, or what is sent."""
+    why = _why(frame, place, pos)
+    return None if why is not None and why.kind == "rank" else why
 
 
 def _of_flags(divergence: Divergence | None) -> Divergence | None:

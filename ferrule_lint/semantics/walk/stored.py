@@ -34,27 +34,27 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
 
 def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> None:
     place = place_name(target.base)
-    frame.eval(target.index)
-    base = frame.eval(target.base)
+    index, base = frame.eval(target.index), frame.eval(target.base)
     if not place:
         return
     if in_place.is_number(base.layout) and not frame.light:
         frame.env[place] = in_place.item_set(frame, target, base, value)
         frame.renew(place)
         return
-    index = frame.eval(target.index)
+    key = target.index.text if type(target.index) is f.Const else None
+    tensor = base.layout is not None
     divergence = frame.path_divergence()
     length, counted = base.length, NO_DEPS
     slots = None
     passed = not frame.light and given.stands_for_passed(frame, place)
     grows = not _is_list(frame, target)
     more: Divergence | None = None
-    if base.slots is not None and type(target.index) is f.Const:
-        slots = base.slots | {target.index.text}  # where the arms meet one sees which of them have it
+    if base.slots is not None and key is not None:
+        slots = base.slots | {key}  # where the arms meet one sees which of them have it
     if grows and (base.container or passed) and divergence is not None and slots is None:
         note = f"`{place}` is filled on some ranks only"
         more = divergence.then(frame.step("flow", target.pos, note))
-        if divergence.kind == "rank" and (type(target.index) is f.Const or _lets_others_in(frame)):
+        if divergence.kind == "rank" and (key is not None or _lets_others_in(frame)):
             more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
     if grows and (base.container or passed) and slots is None:
         more = worse(more, grouping.of_entry(frame, target, place, index, grouped))
@@ -64,16 +64,14 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     # nor is what is uneven in one field of a record uneven in the others
-    masked = masked or (type(target.index) is f.Const and target.index.text[:1] in "'\"")
+    masked = masked or (key is not None and key[:1] in "'\"")
     masked = masked or in_place.is_tensor(frame, target.base, base)
     entries = base.entries
     # a place in a tensor is there whether it is set or not
-    keyed = type(target.index) is f.Const and base.layout is None
-    if keyed and (entries or divergence is not None or value.tells):
+    if key is not None and not tensor and (entries or divergence is not None or value.tells):
         entry = value
         if divergence is not None:
             entry = value._replace(presence=worse(value.presence, divergence))
-        key = render(target.index)
         entries = (*((k, v) for k, v in entries if k != key), (key, entry))
     merged = base._replace(
         entries=entries if len(entries) <= MOST_ENTRIES else (),
@@ -92,17 +90,17 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
         shape_deps=base.shape_deps if masked else base.shape_deps | value.shape_deps,
         length_deps=base.length_deps | counted if base.container else base.length_deps,
     )
-    if base.layout is not None and not frame.light:
+    if tensor and not frame.light:
         merged = in_place.part_set(frame, target, base, index, merged)
     frame.env[place] = merged
     part = f"{place}[{render(target.index)}]"
-    if base.layout is not None and divergence is not None:
+    if tensor and divergence is not None:
         frame.env.pop(part, None)  # the tensor says that it differs
-    elif type(target.index) is f.Const:
+    elif key is not None:
         frame.env[part] = value
     frame.renew(place)
-    if passed and type(target.index) is f.Const:
-        frame.leave(f"{place}[{target.index.text}]", value)
+    if passed and key is not None:
+        frame.leave(part, value)
     elif passed:
         order = merged.unordered if base.unordered is None else None
         added = value._replace(length=more, length_deps=counted, unordered=order, element_types=value.types, items=None)
