@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, position
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -33,4 +33,4 @@ def arguments_of_unknown(
 def own(frame: Frame, target: f.Expr, value: Value, what: str) -> Value:
     """The value, as the rank's own data."""
     note = f"`{last_name(target)}` is {what}"
-    return value._replace(data=frame.source(DP, "data", target.pos, note, Confidence.MEDIUM))
+    return value._replace(data=frame.source(DP, "data", position(target), note, Confidence.MEDIUM))
