@@ -14,7 +14,9 @@ Exit code: 0 nothing is wrong, 1 something is, 2 something could not be run.
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import tomllib
@@ -32,18 +34,17 @@ from ferrule_lint.project.discovery import project_root
 
 
 def repaired(case: Case, tree: pathlib.Path, prefer: str) -> tuple[Fixed, list[str]]:
-    """The repair of a case's file, and what is wrong with it. The tree is left as it was."""
-    file = tree / case.path
-    root = project_root(file.parent) or tree
-    settings = replace(load_settings(file), unsafe_fixes=True, fix_preference=prefer, root=root)
-    fixed = fix([file], settings, use_cache=False)
-    try:
+    """The repair of a case's file, and what is wrong with it."""
+    with tempfile.TemporaryDirectory(dir=tree.parent) as scratch:
+        # what is written takes the place of a link, so that the tree stays as it is whatever happens here
+        copy = pathlib.Path(shutil.copytree(tree, pathlib.Path(scratch, "tree"), copy_function=os.link))
+        file = copy / case.path
+        settings = replace(
+            load_settings(file), unsafe_fixes=True, fix_preference=prefer, root=project_root(file.parent) or copy
+        )
+        fixed = fix([file], settings, use_cache=False)
         write(fixed, settings)
-        again = fix([file], settings, use_cache=False)
-    finally:
-        for path, before in fixed.before.items():
-            (root / path).write_bytes(before)
-    return fixed, judge(fixed, again)
+        return fixed, judge(fixed, fix([file], settings, use_cache=False))
 
 
 def lines_of(finding: Finding) -> set[int]:
