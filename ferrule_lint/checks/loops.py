@@ -41,21 +41,19 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
 def _two_guesses(loop: Loop, occurrences: list[Occurrence]) -> bool:
     """Whether all that the rounds issue is what wrapping makes of a module, and there are as many of them as something
     of the data holds: a project mostly sees to it that this is the same everywhere, or wraps another module. What goes
-    on until a test of the data ends it is mostly seen to by nobody. What calls do with modules for the ranks that have
-    the work is as in a call under a test of the rank."""
-    if loop.trip is not None and loop.trip.kind == "rank":
-        return all(o.event.op == "forward" and o.event.assumed and o.call is not None for o in occurrences)
+    on until a test of the data ends it is mostly seen to by nobody."""
     if loop.tested or loop.trip is None or loop.trip.kind != "data" or loop.trip.confidence == Confidence.HIGH:
         return False
     return all((o.event.op == "forward" and o.event.assumed) or o.event.op == "backward" for o in occurrences)
 
 
 def _of_some_ranks(root: Trace, loop: Loop) -> bool:
-    """Whether only some ranks come to a loop whose rounds are told by the rank: those may well have as many."""
+    """Whether only some ranks come to a loop whose rounds are told by the rank: those may well have as many. That there
+    is anything to walk (`if items: for item in items`) is no other question."""
     if loop.trip is None or loop.trip.kind != "rank":
         return False
     on_the_way = (divergence_of(formula) for formula in way_to(root, loop) or ())
-    return any(d is not None and d.kind == "rank" for d in on_the_way)
+    return any(d is not None and d.kind == "rank" and not d.empty for d in on_the_way)
 
 
 def _order_says_it(loop: Loop) -> bool:
