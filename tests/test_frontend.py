@@ -16,6 +16,7 @@ import pytest
 from ferrule_lint.facts import types as f
 from ferrule_lint.frontend.errors import SourceError
 from ferrule_lint.frontend.lower import extract
+from ferrule_lint.frontend.newer_strings import as_older
 
 
 # ---------------------------------------------------------------------- helpers
@@ -438,9 +439,24 @@ def test_imports() -> None:
 
 # ---------------------------------------------------------------------- newer syntax
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="legal from Python 3.12 on")
-def test_quotes_in_an_f_string_may_be_for_a_newer_python() -> None:
+def test_f_strings_of_a_newer_python_are_read_as_plain_ones() -> None:
+    source = 'print(f"{d["a"]}", x)\ny = f"{c}"\nz = f\'{\n  a\n}\' + b\nw = f"""ä\n{d["""k"""]}"""; v = 1\n'
+    older = as_older(source.encode())
+    assert older is not None
+    assert [len(line) for line in older.splitlines()] == [len(line.encode()) for line in source.splitlines()]
+    body = facts(source).body
+    assert [show(s) for s in body[1:]] == [
+        "Assign([y], Op('FString', [c]), None)",
+        "Assign([z], Op('Add', ['xxx', b]), None)",
+        "Assign([w], 'xx\\nxxxxxxxxxxxx', None)",
+        "Assign([v], 1, None)",
+    ]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="legal from Python 3.12 on")
+def test_an_f_string_of_a_newer_python_in_a_file_that_is_broken_anyway() -> None:
     with pytest.raises(SourceError, match=r"from 3\.12 on this may be legal"):
-        extract(b'print(f"{d["a"]}")\n')
+        extract(b'print(f"{d["a"]}")\nprint 1\n')
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")

@@ -117,7 +117,7 @@ def _is_guess(frame: Frame, used: partly_used.PartlyUsed, base: str, surely: boo
     divergence = used.divergence
     if surely:
         return False
-    if _is_shared_by_nobody(frame):
+    if _is_shared_by_nobody(frame) or not _is_seen_without(frame, used):
         return True
     nothing = divergence.empty or divergence.kind == "structure"
     if nothing and frame.in_module and frame.self_class is not None and used.calls and base != OWN:
@@ -125,6 +125,17 @@ def _is_guess(frame: Frame, used: partly_used.PartlyUsed, base: str, surely: boo
     told = divergence.kind == "data" and not divergence.unnamed
     # who runs a stand-in knows that the gradients are shared
     return not told and not used.has_stand_in and not _wraps(frame)
+
+
+def _is_seen_without(frame: Frame, used: partly_used.PartlyUsed) -> bool:
+    """Whether the file shows what goes on without the output: something that has no gradient, a stand-in, a handler;
+    or it is a loss, whose backward is here or by the function's name. Elsewhere it is a list or an arm that the output
+    does not come to, and something else in it mostly has a gradient for the same module."""
+    if used.at is not None or used.has_stand_in or used.divergence.kind == "host" or not used.returned:
+        return True
+    if frame.function is not None and "loss" in frame.function.name.lower():
+        return True
+    return any(step.role == "condition" and step.path == frame.module.path for step in used.divergence.why)
 
 
 def _is_shared_by_nobody(frame: Frame) -> bool:

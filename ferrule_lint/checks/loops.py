@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
-from ferrule_lint.semantics.divergence.reach import can_run
+from ferrule_lint.semantics.divergence.reach import can_run, way_to
 from ferrule_lint.semantics.divergence.signatures import issues
+from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops, not_the_last
 
 
@@ -28,7 +29,7 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
             if not occurrences or not can_run(root, loop):
                 continue
             confidence = confidence_of(loop.trip, occurrences)
-            if least == Confidence.LOW or _two_guesses(loop, occurrences):
+            if least == Confidence.LOW or _two_guesses(loop, occurrences) or _of_some_ranks(root, loop):
                 confidence = Confidence.LOW
             op = occurrences[0].event.op
             message = f"`{op}` runs once a round, but the number of rounds of `{loop.text}` differs between ranks"
@@ -44,6 +45,15 @@ def _two_guesses(loop: Loop, occurrences: list[Occurrence]) -> bool:
     if loop.tested or loop.trip is None or loop.trip.kind != "data" or loop.trip.confidence == Confidence.HIGH:
         return False
     return all((o.event.op == "forward" and o.event.assumed) or o.event.op == "backward" for o in occurrences)
+
+
+def _of_some_ranks(root: Trace, loop: Loop) -> bool:
+    """Whether only some ranks come to a loop whose rounds are told by the rank: those may well have as many. That there
+    is anything to walk (`if items: for item in items`) is no other question."""
+    if loop.trip is None or loop.trip.kind != "rank":
+        return False
+    on_the_way = (divergence_of(formula) for formula in way_to(root, loop) or ())
+    return any(d is not None and d.kind == "rank" and not d.empty for d in on_the_way)
 
 
 def _order_says_it(loop: Loop) -> bool:

@@ -27,6 +27,8 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
             message = f"`{first.event.op}` runs once for each item of `{term.text}`, whose order ranks do not share"
             condition = Step("condition", term.path, term.pos[0], term.pos[1], f"`{term.text}` decides the order")
             confidence = confidence_of(term.order, [first])
+            if first.event.p2p and first.call is not None:
+                confidence = Confidence.LOW  # who is called to send mostly says what: a server takes it as it comes
             yield finding("FER106", message, term.order, [first], (condition,), function, confidence)
 
 

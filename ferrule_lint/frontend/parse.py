@@ -7,20 +7,31 @@ import sys
 import warnings
 
 from ferrule_lint.frontend.errors import SourceError
+from ferrule_lint.frontend.newer_strings import as_older
 
 
 def parse(source: bytes) -> ast.Module:
     """The tree of a file; SourceError with what is wrong with it."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in the linted code are its owner's business
-            return ast.parse(source)
+        return _parse(source)
     except SyntaxError as error:
+        older = as_older(source) if sys.version_info < (3, 12) else None
+        if older is not None:
+            try:
+                return _parse(older)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                pass
         raise SourceError(error.lineno or 0, _reason(error.msg or "invalid syntax")) from None
     except (ValueError, LookupError) as error:  # null bytes, an unknown coding line, bytes that are not the coding's
         raise SourceError(0, str(error)) from None
     except (RecursionError, MemoryError):
         raise SourceError(0, "nested too deeply to parse") from None
+
+
+def _parse(source: bytes) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # invalid escapes in the linted code are its owner's business
+        return ast.parse(source)
 
 
 def _reason(message: str) -> str:

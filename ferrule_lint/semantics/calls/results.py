@@ -48,6 +48,8 @@ def result_of(
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
         joined = computed(values)
         source = joined.data or joined.divergence
+        if source is not None and source.kind == "rank" and _looks_for(e):
+            source = source._replace(member=True)
         note = f"`{render(e.func)}` keeps a local number of items"
         shape = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM) if source else None
         by = NO_DEPS if shape else by_content(joined)
@@ -90,6 +92,13 @@ def result_of(
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+
+
+def _looks_for(call: f.Call) -> bool:
+    """Whether a call asks where in a tensor something is, `(mesh == rank).nonzero()`: for a rank that is whether it is
+    among those of a group."""
+    asked = call.args[0] if call.args else call.func.base if type(call.func) is f.Attr else None
+    return type(asked) is f.Compare and asked.ops == ("==",)
 
 
 def _of_one_size(value: Value) -> Value:

@@ -15,11 +15,12 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms
 from ferrule_lint.semantics.domain.dependences import PRESENT
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
 from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
@@ -46,6 +47,8 @@ def collective(frame: Frame, model: CallModel, arguments: Arguments, event: Even
         return
     if arguments.expression(model.group.name, model.group.position) is not None or event.op in _MEETINGS:
         return
+    if _is_made_for_one(frame, arguments.expr.func):
+        return
     if event.op in _GATHERS and model.makes_uniform:
         slots = model.makes_uniform[0]
         group = _counted(frame, arguments.expression(slots.name, slots.position), 0)
@@ -57,6 +60,15 @@ def collective(frame: Frame, model: CallModel, arguments: Arguments, event: Even
     if name is not None:
         message = f"`{event.op}` runs over all ranks, but this function was given `{name}`: pass it on"
         _issue(frame, arguments.expr.pos, name, event, message)
+
+
+def _is_made_for_one(frame: Frame, func: f.Expr) -> bool:
+    """Whether a method's receiver was made for a group that the function was given: `Wrapper(group).all_gather(x)`."""
+    if type(func) is not f.Attr:
+        return False
+    made = definition(frame, func.base)
+    given = frozenset(_group_parameters(frame))
+    return type(made) is f.Call and not given.isdisjoint(variables(made))
 
 
 def forwarded(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], call: f.Call | None) -> None:

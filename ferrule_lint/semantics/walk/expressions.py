@@ -10,7 +10,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
-from ferrule_lint.semantics.data import filling, iteration, shares
+from ferrule_lint.semantics.data import filling, iteration, shares, yields
 from ferrule_lint.semantics.data.ordering import length_deps, of_operator, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
@@ -225,8 +225,9 @@ def _yield(frame: Frame, e: f.Yield) -> Value:
     value = frame.eval(e.value) if e.value is not None else UNIFORM
     frame.yielded_order = frame.yielded_order or value.unordered or round_order(frame, e.pos, "what is yielded")
     whole = type(e.value) is f.Starred
-    frame.yielded_deps |= frame.round_deps() | (length_deps(value) if whole else NO_DEPS) | frame.path_deps()
-    local = None if iteration.re_yields(frame) else frame.path_divergence() or frame.round_divergence()
+    even = yields.even_tests(frame.function.body, e.pos) if frame.function is not None else 0
+    frame.yielded_deps |= frame.round_deps() | (length_deps(value) if whole else NO_DEPS) | frame.path_deps(even)
+    local = None if iteration.re_yields(frame) else frame.path_divergence(even) or frame.round_divergence()
     local = local or (rounds_of(value) if whole else None)
     if local is not None:
         known = frame.yielded_length or local

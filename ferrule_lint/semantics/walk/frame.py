@@ -364,18 +364,19 @@ class Frame:
         return Divergence(axes or WORLD, kind, (self.step("source", pos, note),), confidence, member)
 
     # ------------------------------------------------------------------ path conditions
-    def path_divergence(self) -> Divergence | None:
-        """The divergence of the conditions that control the current place."""
-        formula = self.path_condition()
+    def path_divergence(self, but: int = 0) -> Divergence | None:
+        """The divergence of the conditions that control the current place, `but` some of the innermost."""
+        formula = self.path_condition(but)
         return divergence_of(formula) if formula is not None else None
 
-    def path_condition(self) -> Formula | None:
-        """The innermost divergent condition that controls the current place."""
-        return next((formula for formula in reversed(self.conditions) if divergence_of(formula) is not None), None)
+    def path_condition(self, but: int = 0) -> Formula | None:
+        """The innermost divergent condition that controls the current place, `but` some of the innermost."""
+        conditions = self.conditions[: len(self.conditions) - but]
+        return next((formula for formula in reversed(conditions) if divergence_of(formula) is not None), None)
 
-    def path_deps(self) -> Deps:
+    def path_deps(self, but: int = 0) -> Deps:
         result: Deps = NOTHING
-        for formula in self.conditions:
+        for formula in self.conditions[: len(self.conditions) - but]:
             result |= deps_of(formula)
         return result
 
