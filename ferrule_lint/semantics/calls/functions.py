@@ -20,7 +20,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.walk import given, in_place, returned, state
+from ferrule_lint.semantics.walk import given, in_place, returned, set_by_calls, state
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def call_function(
     bound = bind_arguments(function, receiver, positional, keywords, call)
     info = _receiver_class(analysis, function, receiver)
     if frame.light:
+        set_by_calls.after_call(frame, function, info, call)
         same = bound.get(returned.named_parameter(function))
         return same if same is not None else analysis.light.call(frame, function, info, bound, closure)
     context = (*contexts_of(analysis, function, bound, call), *_classes_passed(analysis, function, bound))
@@ -93,6 +94,7 @@ def call_function(
     _written(frame, summary, call, receiver is not None)
     given.after_call(frame, summary, call, receiver is not None, bound)
     state.after_call(frame, summary, call, bound)
+    set_by_calls.after_call(frame, function, info, call)
     if summary.hands_back in bound:
         return _handed_back(bound[summary.hands_back], summary)
     return through_calls.under_name(frame, instantiate(frame, summary, bound, pos), own)

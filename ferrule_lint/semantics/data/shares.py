@@ -24,6 +24,9 @@ _NOTHING = f.Const("None")
 #: functions that split something into parts of which some have an item more
 _SPLIT = frozenset({"array_split", "divide", "distribute"})
 
+#: methods that cut a tensor into parts
+_CUTS = frozenset({"tensor_split", "chunk"})
+
 
 def is_even(frame: Frame, index: f.Op) -> bool:
     """Whether a slice whose ends differ by rank is as long on each of them: `[rank * n : (rank + 1) * n]`.
@@ -71,6 +74,8 @@ def dealt(frame: Frame, parts: f.Expr) -> bool:
     that the program makes otherwise may well have even parts, and tensors are chunked along dimensions that are
     multiples."""
     made = definition(frame, parts)
+    if type(made) is f.Call and last_name(made.func) in _CUTS:
+        return _are_numbers(frame, made)
     if type(made) is f.Call and made.args:
         if last_name(made.func) in _SPLIT:
             whole = made.args[-1] if last_name(made.func) in ("divide", "distribute") else made.args[0]
@@ -83,6 +88,17 @@ def dealt(frame: Frame, parts: f.Expr) -> bool:
         return _uneven(returned, lambda e: assigned.get(e.id, e) if type(e) is f.Name else e) is not None
     part = _uneven(made, lambda e: definition(frame, e))
     return part is not None and not frame.eval(part.base).multiple
+
+
+def _are_numbers(frame: Frame, cut: f.Call) -> bool:
+    """Whether a tensor that is cut into parts holds the numbers of the items of something: `torch.arange(len(items))`,
+    of whose length nobody says that it is a multiple."""
+    whole = cut.func.base if type(cut.func) is f.Attr and len(cut.args) < 2 else cut.args[0] if cut.args else None
+    made = definition(frame, whole) if whole is not None else None
+    if type(made) is not f.Call or last_name(made.func) not in ("arange", "randperm") or len(made.args) != 1:
+        return False
+    number = definition(frame, made.args[0])
+    return type(number) is f.Call and last_name(number.func) == "len" and not frame.eval(number).multiple
 
 
 def _uneven(made: f.Expr | None, known: Callable[[f.Expr], f.Expr]) -> f.Subscript | None:

@@ -1,0 +1,117 @@
+"""Flags that a method sets which only some ranks call: `if rank == 0: self.stopper.update(loss)`.
+
+What a method leaves in its instance is otherwise followed where it differs by itself, or depends on what is passed. A
+flag that is set on every way, or by tests of which nothing is known, differs where only some ranks come by the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import place_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: how many calls of own methods below the one that only some ranks make flags are looked for
+DEEPEST = 2
+_FLAGS = frozenset({"True", "False"})
+
+
+def after_call(frame: Frame, function: FunctionInfo, info: ClassInfo | None, call: f.Call | None) -> None:
+    """At a call of a method under a test of the rank: the flags of its instance that it sets."""
+    if call is None or info is None or not frame.conditions or function.is_static or function.is_class_method:
+        return
+    guard = frame.path_divergence()
+    if guard is None or guard.kind != "rank" or guard.confidence <= Confidence.LOW:
+        return
+    base = _instance(function, call)
+    owner = place_name(base) if base is not None else ""
+    if base is None or not owner or owner.startswith("super("):
+        return
+    for name, (flag, surely) in _flags(frame, function, info).items():
+        place = f"{owner}.{name}"
+        before = frame.read(place)
+        if before is None:
+            with frame.recording():
+                before = frame.eval(f.Attr(base, name, call.pos))
+        if before.const == flag or before.divergence is not None:
+            continue
+        if _by_others(frame, call, owner, place, info, flag):
+            if surely:
+                frame.env[place] = Value(uniform=True, const=flag)
+                frame.renew(place)
+            continue
+        frame.write(place, Value(uniform=True, const=flag))
+        if not surely:
+            set_here = frame.analysis.as_state(frame, place, Value(uniform=True, const=flag))
+            frame.env[place] = join2(before, set_here)._replace(const=None, items=None, uniform=False)
+
+
+def _instance(function: FunctionInfo, call: f.Call) -> f.Expr | None:
+    if function.name == "__call__":
+        return call.func
+    return call.func.base if type(call.func) is f.Attr and call.func.attr == function.name else None
+
+
+def _flags(frame: Frame, function: FunctionInfo, info: ClassInfo, depth: int = 0) -> dict[str, tuple[str, bool]]:
+    """Attributes to which a method assigns True, or False, and nothing else, itself or by methods that it calls: which
+    of them, and whether in any case."""
+    own = function.parameters[0].name if function.parameters else ""
+    found: dict[str, tuple[str, bool]] = {}
+    other: set[str] = set()
+    for item in walk(function.body) if depth < DEEPEST else ():
+        if type(item) is f.Call and type(item.func) is f.Attr and place_name(item.func.base) == own:
+            method = frame.analysis.names.method(info, item.func.attr)
+            if method is not None and method is not function:
+                for name, (flag, _) in _flags(frame, method, info, depth + 1).items():
+                    if found.setdefault(name, (flag, False))[0] != flag:
+                        other.add(name)
+    for s in statements(function.body):
+        for target in s.targets if type(s) is f.Assign else (s.target,) if type(s) is f.AugAssign else ():
+            place = place_name(target)
+            if not place.startswith(f"{own}.") or place.count(".") != 1:
+                continue
+            name = place.partition(".")[2]
+            value = s.value.text if type(s) is f.Assign and type(s.value) is f.Const else ""
+            if value not in _FLAGS or found.get(name, (value,))[0] != value:
+                other.add(name)
+            else:
+                found[name] = (value, s in function.body or found.get(name, (value, False))[1])
+    return {name: flag for name, flag in found.items() if name not in other}
+
+
+def _by_others(frame: Frame, call: f.Call, owner: str, place: str, info: ClassInfo, flag: str) -> bool:
+    """Whether the function, at another place, sets the same flag alike, or the class gives it what ranks may have
+    agreed on."""
+    function, holder = frame.function, frame.self_class
+    if function is None:
+        return False
+    for item in walk(function.body):
+        if type(item) is not f.Call or item.pos == call.pos or type(item.func) is not f.Attr:
+            continue
+        method = frame.analysis.names.method(info, item.func.attr) if place_name(item.func.base) == owner else None
+        if method is not None and _flags(frame, method, info).get(place.rpartition(".")[2], ("",))[0] == flag:
+            return True
+    methods = holder.methods.values() if holder is not None else ()
+    given = [
+        *_assigned(function, place),
+        *(v for m in methods if m is not function for v in _assigned(m, place, False)),
+    ]
+    return any(type(v) is not f.Const or v.text == flag for v in given)
+
+
+def _assigned(function: FunctionInfo, place: str, here: bool = True) -> Iterator[f.Expr]:
+    """What a function assigns to a place; of other functions, what is no constant."""
+    for s in statements(function.body):
+        if type(s) is not f.Assign or s.value is None or (not here and type(s.value) is f.Const):
+            continue
+        if any(place_name(t) == place for t in s.targets):
+            yield s.value
