@@ -224,6 +224,7 @@ NOT_RUN = {
     "narrow_receive",
     "unblock_ring",
     "global_rank",
+    "job_rank",
     "widen_guard",
     "pad_across_processes",
 }
