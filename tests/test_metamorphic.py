@@ -29,6 +29,7 @@ KNOWN = {
         "tests/dataflow/guesses.md:276",
     ): "that ranks which raise hand nothing back is told of no `else`",
     ("two-assignments", "tests/dataflow/loops.md:428"): "which context is entered is told of `a if b else c` only",
+    ("joined-and", "tests/dataflow/guesses.md:1048"): "that a file is a program is told of `__main__` alone in a test",
     ("iterator", "tests/dataflow/loops.md:1760"): "that a loop takes one round is told of `for` loops only",
 }
 
