@@ -165,6 +165,14 @@ def conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [test]
 
 
+def given(call: cst.Call, name: str, place: int | None) -> cst.Arg | None:
+    """An argument by its name, or by its place if it is not named."""
+    named = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
+    if named is not None or place is None or place >= len(call.args):
+        return named
+    return call.args[place] if call.args[place].keyword is None else None
+
+
 def callee(call: cst.Call) -> str:
     """The last name of what is called: "all_reduce" for `dist.all_reduce(...)`."""
     func = call.func

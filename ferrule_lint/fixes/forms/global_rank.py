@@ -8,7 +8,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.blocks import WIDE, indent_of
-from ferrule_lint.fixes.site import GROUP_PLACE, Site, callee
+from ferrule_lint.fixes.site import GROUP_PLACE, Site, callee, given
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "global-rank"
@@ -36,7 +36,7 @@ def propose(site: Site) -> Fix | None:
     prefix = _prefix(site)
     if match is None or prefix is None or any(arg.star for arg in call.args):
         return None
-    argument = _argument(call, match["given"], _RANK_PLACE.get(callee(call)))
+    argument = given(call, match["given"], _RANK_PLACE.get(callee(call)))
     if argument is None:
         return None
     if match["which"] == "place in the group":
@@ -44,7 +44,7 @@ def propose(site: Site) -> Fix | None:
             return None
         edit = Edit(tree.span(argument.keyword), match["given"].removeprefix("group_"))
         return Fix(FORM, "the rank is passed for what it is, a rank of the whole job", Safety.SAFE, (edit,))
-    group = _argument(call, "group", GROUP_PLACE.get(callee(call)))
+    group = given(call, "group", GROUP_PLACE.get(callee(call)))
     if group is None or not _is_handle(group.value):
         return None
     text = f"{prefix}.get_global_rank({tree.text(group.value)}, {tree.text(argument.value)})"
@@ -77,14 +77,6 @@ def _prefix(site: Site) -> str | None:
     prefix = site.tree.text(func.value)
     known = prefix == site.module.spelled("torch.distributed")
     return prefix if known or f"{prefix}.get_global_rank(" in site.module.source.text else None
-
-
-def _argument(call: cst.Call, name: str, place: int | None) -> cst.Arg | None:
-    """An argument by its name, or by its place if it is not named."""
-    named = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)
-    if named is not None or place is None or place >= len(call.args):
-        return named
-    return call.args[place] if call.args[place].keyword is None else None
 
 
 def _is_handle(group: cst.BaseExpression) -> bool:

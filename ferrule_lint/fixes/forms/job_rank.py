@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.findings import Edit, Fix, Safety
-from ferrule_lint.fixes.site import Site
+from ferrule_lint.fixes.site import Site, given
 
 FORM = "job-rank"
 _ON_NODE = "this counts on one node"
@@ -24,18 +24,16 @@ def propose(site: Site) -> Fix | None:
     call = site.call
     if _ON_NODE not in site.finding.message or any(arg.star for arg in call.args):
         return None
-    given = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == "rank"), None)
-    if given is None and len(call.args) > _PLACE and call.args[_PLACE].keyword is None:
-        given = call.args[_PLACE]
-    if given is None:
+    argument = given(call, "rank", _PLACE)
+    if argument is None:
         return None
     beside = next(filter(None, (_BESIDE.match(step.note) for step in site.finding.witness)), None)
-    text = beside["rank"] if beside is not None else _asked(site, site.tree.text(given.value))
+    text = beside["rank"] if beside is not None else _asked(site, site.tree.text(argument.value))
     if text is None:
         return None
     assumption = "that is the rank of the job" if beside is not None else "the launcher says there which rank it is"
     message = f"the process starts as `{text}`; assumes that {assumption}"
-    return Fix(FORM, message, Safety.UNSAFE, (Edit(site.tree.span(given.value), text),))
+    return Fix(FORM, message, Safety.UNSAFE, (Edit(site.tree.span(argument.value), text),))
 
 
 def _asked(site: Site, before: str) -> str | None:
