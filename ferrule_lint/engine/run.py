@@ -53,11 +53,7 @@ def lint(
     start = time.perf_counter()
     run = started(paths, settings, use_cache, progress, contents)
     settings = replace(settings, root=run.discovery.root)
-    # a notebook that is broken is in no cache
-    if run.cache is None or run.findings or run.errors:
-        results = _analyse(run, settings, jobs)
-    else:
-        results = _known_or_analyse(run, settings, jobs, ResultsCache(run.cache.folder))
+    results = _known_or_analyse(run, settings, jobs)
     return _report(run, results, start)
 
 
@@ -75,14 +71,22 @@ def fix(
 
     `accepted` says which findings of the first report are left as they are (a baseline has them).
     """
-    from ferrule_lint.fixes.rounds import repair
+    from ferrule_lint.fixes.rounds import Repair, repair
     from ferrule_lint.project.selection import may_apply
 
     start = time.perf_counter()
     run = started(paths, settings, use_cache, progress, contents)
     settings = replace(settings, root=run.discovery.root)
     nearest = Nearest(settings)
-    report = _report(run, _analyse(run, settings, jobs), start)
+
+    def have_fixes(known: Results) -> bool:
+        tried = known.statistics.get("fixes_dropped", 0) > 0
+        return tried or any(may_apply(nearest.of(finding.path), finding) for finding in known.findings)
+
+    results = _known_or_analyse(run, settings, jobs, have_fixes)
+    report = _report(run, results, start)
+    if not run.facts:
+        return Fixed(report, Repair(findings=list(results.findings)), {})
     left = {(finding.path, finding.fingerprint) for finding in (accepted(report) if accepted is not None else ())}
     with _uncollected():
         result = repair(
@@ -100,32 +104,39 @@ def fix(
     return Fixed(_report(run, results_of(run, settings), start), result, before)
 
 
-def _known_or_analyse(run: Run, settings: Settings, jobs: int, cache: ResultsCache) -> Results:
-    """The results of an earlier run over the same project, else of an analysis now."""
+def _known_or_analyse(
+    run: Run, settings: Settings, jobs: int, to_fix: Callable[[Results], bool] | None = None
+) -> Results:
+    """The results of an earlier run over the same project, else of an analysis now. `to_fix` says of known results
+    whether they are to be fixed: then the facts are needed, too, and why a fix does not hold."""
+    # a notebook that is broken is in no cache
+    if run.cache is None or run.findings or run.errors:
+        return _analyse(run, settings, jobs)
+    cache = ResultsCache(run.cache.folder)
     files = digests(run.discovery, run.contents)
     key = results_key(run.discovery, settings, files) if files is not None else None
     known = cache.load(key, Results) if key is not None else None
-    if known is not None:
+    if known is not None and not (to_fix is not None and to_fix(known)):
         return replace(known, statistics={**known.statistics, "results_cached": 1})
-    if run.cache is not None and files is not None:
+    if files is not None:
         run.memory = Memory(cache, files, run.cache, of_many=len(run.discovery.report) >= MANY)
-    results = _analyse(run, settings, jobs)
+    results = _analyse(run, settings, jobs, every_fix=to_fix is not None)
     # what failed may not fail again; and what was read has to be what the key was made of
     if key is not None and not run.errors and digests(run.discovery, run.contents) == files:
         cache.store(key, results)
         if run.memory is not None:
             run.memory.store()
-    if run.cache is not None and run.cache.hits:
+    if run.cache.hits:
         return replace(results, statistics={**results.statistics, "cache_hits": run.cache.hits})
     return results
 
 
-def _analyse(run: Run, settings: Settings, jobs: int) -> Results:
+def _analyse(run: Run, settings: Settings, jobs: int, every_fix: bool = False) -> Results:
     with _uncollected():
         read_all(run, jobs)
         check(run, settings)
         run.findings, run.suppressed = selected(run.findings, run.facts, run.discovery.report, settings)
-        show(run, settings)
+        show(run, settings, every_fix)
     return results_of(run, settings)
 
 

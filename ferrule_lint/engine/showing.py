@@ -18,14 +18,17 @@ if TYPE_CHECKING:
     from ferrule_lint.checks.known import Shown
 
 
-def show(run: Run, settings: Settings) -> None:
-    """Findings with their exact ranges and fixes; those of an earlier run where nothing has changed."""
+def show(run: Run, settings: Settings, every_fix: bool = False) -> None:
+    """Findings with their exact ranges and fixes; those of an earlier run where nothing has changed. `every_fix`: those
+    that do not hold are tried again, to say why."""
     known: list[Shown] = []
     chosen: dict[str, tuple[list[Finding], list[Finding]]] = {}
     nearest = Nearest(settings)
     if run.memory is not None:
         chosen = _by_path(run)
         earlier = {path: run.memory.shown(path, own, nearest.of(path)) for path, own in chosen.items()}
+        if every_fix:
+            earlier = {path: None if shown is None or shown.dropped else shown for path, shown in earlier.items()}
         anew = run.memory.tried_together({path for path, shown in earlier.items() if shown is None}, earlier)
         for path, shown in earlier.items():
             if shown is not None and path not in anew:

@@ -87,7 +87,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         _buffers_of_arms(frame, formula, body, orelse)
         if all(_tells(trace) and _yields(arm) for arm, trace in ((s.body, body), (s.orelse, orelse))):
             frame.yielded_length = yielded  # as many as the sender has: the others are told of each
-    if _hand_on_the_same(s.body, s.orelse):
+    if s.orelse and frame.function is not None and frame.function.is_generator and _hand_on_the_same(s.body, s.orelse):
         frame.yielded_length = yielded  # with a progress bar around it, or without
     if body or orelse:
         frame.emit(Choice(formula, body, orelse, frame.module.path, pos, shown(written), "if"))
