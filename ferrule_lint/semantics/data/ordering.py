@@ -202,8 +202,8 @@ def _keyed_by_data(frame: Frame, target: f.Subscript, index: Value, place: str) 
 
 
 def _is_term(frame: Frame, key: f.Expr) -> bool:
-    """Whether a key is one of those of a dict of losses (`for name in loss:`), or of one of several (`for loss in losses:
-    for name in loss:`): the code has written them, one for each term."""
+    """Whether a key is one of those of a dict of losses (`for name in loss:`), or of one of several (`for loss in
+    losses: for name in loss:`): the code has written them, one for each term."""
     if type(key) is not f.Name:
         return False
     for loop in frame.rounds:

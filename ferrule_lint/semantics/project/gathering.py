@@ -73,9 +73,9 @@ class Gathering:
         model = self._analysis.models.call(dotted) if dotted else None
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
-            if model is not None and model.wraps == "shards":
-                if own_wrapping.is_for_ddp(self._analysis, module, owner, call):
-                    model = replace(model, wraps="ddp", configured=False)
+            shards = model is not None and model.wraps == "shards"
+            if model is not None and shards and own_wrapping.is_for_ddp(self._analysis, module, owner, call):
+                model = replace(model, wraps="ddp", configured=False)
         if model is not None and not serves and _tells_sharding(model, call):
             seen.sites.append(site)
             self._any_module(site, serves, model.configured)

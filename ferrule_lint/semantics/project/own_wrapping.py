@@ -1,7 +1,7 @@
-"""Methods of the project that are called like a library's and wrap modules themselves: `accelerator.prepare_model(model)`
-on a class of its own, which hands the module to DDP.
+"""Methods of the project that are called like a library's and wrap modules themselves.
 
-What such a method does is written in the project, and what the library's would do is nobody's concern then.
+`accelerator.prepare_model(model)` on a class of its own may hand the module to DDP only: that is written in the
+project, and what the library's would do is nobody's concern then.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def is_for_ddp(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | Non
 
 
 def _wraps_for(analysis: Analysis, method: FunctionInfo) -> set[str]:
-    """What the calls in a method wrap modules for; one of a name that may do so, and of which no more is known, is "?"."""
+    """What the calls in a method wrap modules for; "?" is one that may do so by its name, and is not known."""
     found: set[str] = set()
     for call in method.calls:
         if last_name(call.func) not in analysis.models.wrapping:
