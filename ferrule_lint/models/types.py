@@ -64,6 +64,8 @@ class CallModel:
     if_sharded: bool = False
     #: events only in a project in whose code one of these names stands
     if_named: tuple[str, ...] = ()
+    #: with `receiver`: only in a project of which some file imports one of these packages, whose class is called so
+    if_imported: tuple[str, ...] = ()
     #: no event in a `with` whose expression names all of these; of `!x`, where it does not pass a true `x`
     local_within: tuple[str, ...] = ()
     #: a back end that shards modules makes it an event: low confidence in a program that speaks of none

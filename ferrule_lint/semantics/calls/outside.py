@@ -143,7 +143,9 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
         return modelled.apply(frame, model, arguments, receiver, Confidence.parse(model.confidence))
     if not receiver.types and receiver.data is None and receiver.shape is None:
         model = frame.models.method(target.name, text)
-        if model is not None and not receivers.has_its_own(frame, model, text):
+        if model is not None and not (
+            receivers.is_elsewhere(frame, model) or receivers.has_its_own(frame, model, text)
+        ):
             return modelled.apply(frame, model, arguments, receiver, _by_convention(model))
     value = methods.method(frame, target, arguments) or filtered.by_method(frame, target.name, arguments, receiver)
     if value is not None:

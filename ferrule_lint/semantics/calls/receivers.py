@@ -109,7 +109,7 @@ def has_its_own(frame: Frame, model: CallModel, text: str) -> bool:
     """Whether the project has a class of its own to which such a receiver belongs as well as to the library's: a
     `Trainer` with a `save_checkpoint`, that is none of the library's, in a file that does not import the library."""
     library = model.library.partition(".")[0]
-    if not model.hidden or not model.receiver or _imports(frame, library):
+    if not model.hidden or not model.receiver or imports(frame.analysis, frame.module, library):
         return False
     word = last_word(text.strip("_").lower())
     names = frame.analysis.names
@@ -126,10 +126,25 @@ def has_its_own(frame: Frame, model: CallModel, text: str) -> bool:
     return False
 
 
-def _imports(frame: Frame, library: str) -> bool:
+def is_elsewhere(frame: Frame, model: CallModel) -> bool:
+    """Whether no file of the project imports a library whose objects such a receiver is called after: then it is
+    another's (`trainer` of a plugin of fairseq)."""
+    if not model.if_imported:
+        return False
+    for library in model.if_imported:
+        frame.analysis.names.reads.ask("imports library", library)
+    return not any(importing(frame.analysis, library) for library in model.if_imported)
+
+
+def importing(analysis: Analysis, library: str) -> list[str]:
+    """The files that import a library, or a part of it."""
+    return [path for path, module in analysis.names.modules.items() if imports(analysis, module, library)]
+
+
+def imports(analysis: Analysis, module: ModuleInfo, library: str) -> bool:
     """Whether a file imports a library, or a part of it."""
-    imported = [i.module for i in frame.module.outline.imports if not i.level]
-    return any(frame.models.canonical(f"{name}.").partition(".")[0] == library for name in imported)
+    imported = [i.module for i in module.outline.imports if not i.level]
+    return any(analysis.models.canonical(f"{name}.").partition(".")[0] == library for name in imported)
 
 
 def only_method(frame: Frame, name: str) -> FunctionInfo | None:

@@ -202,8 +202,8 @@ def _keyed_by_data(frame: Frame, target: f.Subscript, index: Value, place: str) 
 
 
 def _is_term(frame: Frame, key: f.Expr) -> bool:
-    """Whether a key is one of those of a dict of losses (`for name in loss:`): the code has written them, one for each
-    term."""
+    """Whether a key is one of those of a dict of losses (`for name in loss:`), or of one of several (`for loss in
+    losses: for name in loss:`): the code has written them, one for each term."""
     if type(key) is not f.Name:
         return False
     for loop in frame.rounds:
@@ -211,12 +211,26 @@ def _is_term(frame: Frame, key: f.Expr) -> bool:
         view = type(walked) is f.Call and type(walked.func) is f.Attr and walked.func.attr in ("keys", "items")
         of = walked.func.base if view and type(walked) is f.Call and type(walked.func) is f.Attr else walked
         first = target.elements[0] if type(target) is f.Sequence and target.elements else target
-        if type(first) is f.Name and first.id == key.id and _LOSSES.search(last_name(of)):
+        if type(first) is f.Name and first.id == key.id and _holds_terms(frame, of):
             return True
     return False
 
 
-_LOSSES = re.compile(r"(^|_)loss(es)?(_(dict|terms?))?$")
+def _holds_terms(frame: Frame, walked: f.Expr) -> bool:
+    """Whether a dict is one of losses by its name, or by that of the list which it is an item of."""
+    if _LOSSES.search(last_name(walked)):
+        return True
+    if type(walked) is not f.Name:
+        return False
+    return any(
+        type(loop.statement.target) is f.Name
+        and loop.statement.target.id == walked.id
+        and _LOSSES.search(last_name(loop.statement.iterable)) is not None
+        for loop in frame.rounds
+    )
+
+
+_LOSSES = re.compile(r"(^|_)loss(es)?(_(dicts?|terms?))?$")
 
 
 def round_order(frame: Frame, pos: f.Pos | None, place: str) -> Divergence | None:

@@ -11,7 +11,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.parts import said
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
-from ferrule_lint.semantics.project import nearness, own_parts, training, wrapping_names
+from ferrule_lint.semantics.project import nearness, own_parts, own_wrapping, training, wrapping_names
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import is_test
@@ -73,6 +73,9 @@ class Gathering:
         model = self._analysis.models.call(dotted) if dotted else None
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
+            shards = model is not None and model.wraps == "shards"
+            if model is not None and shards and own_wrapping.is_for_ddp(self._analysis, module, owner, call):
+                model = replace(model, wraps="ddp", configured=False)
         if model is not None and not serves and _tells_sharding(model, call):
             seen.sites.append(site)
             self._any_module(site, serves, model.configured)

@@ -13,14 +13,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.plain import plain
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
-from ferrule_lint.semantics.project.entities import External
-from ferrule_lint.semantics.sources import admissions, reducing
+from ferrule_lint.semantics.sources import admissions, filled_in_step, reducing
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -60,7 +58,7 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     part = of_function(frame, frame.function).get(place)
     if part is None or part.pos[:2] <= pos[:2]:
         return None
-    if "." not in place and _is_filled_in_step(frame, frame.function, place):
+    if "." not in place and filled_in_step.is_filled(frame, frame.function, place):
         return None
     axes = WORLD if part.group in ("", "None") else frame.axes_in(part.group) or UNKNOWN_GROUP
     into = f"`{part.op}`" if part.name == place else f"`{part.name}`, which goes into `{part.op}`"
@@ -73,36 +71,6 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     found = frame.source(axes, "data", part.pos, note, Confidence.LOW if guess else Confidence.MEDIUM)
     group = part.group if axes == UNKNOWN_GROUP else ""
     return found._replace(empty=True, group=group, assumed=passed_in)
-
-
-def _is_filled_in_step(frame: Frame, function: FunctionInfo, name: str) -> bool:
-    """Whether a list only gets items in loops in each round of which the ranks meet (`barrier(); times.append(...)`):
-    they have gone through as many rounds, or would wait there."""
-    puts = [node for node in walk(function.body) if _puts_into_name(node, name)]
-    met = [
-        s.body
-        for s in statements(function.body)
-        if (type(s) is f.For or type(s) is f.While)
-        and any(
-            type(inner) is f.ExprStmt and type(inner.value) is f.Call and _meets(frame, inner.value)
-            for inner in plain(s.body)
-        )
-    ]
-    inside = [node for body in met for node in walk(body) if _puts_into_name(node, name)]
-    return bool(puts) and all(any(put is node for node in inside) for put in puts)
-
-
-def _puts_into_name(node: object, name: str) -> bool:
-    if type(node) is not f.Call or type(node.func) is not f.Attr or node.func.attr not in _PUTS:
-        return False
-    return type(node.func.base) is f.Name and node.func.base.id == name
-
-
-def _meets(frame: Frame, call: f.Call) -> bool:
-    """Whether a call is a collective that says so."""
-    entity = frame.analysis.names.resolve(call.func, frame.module)
-    model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
-    return model is not None and model.event is not None and not model.hidden
 
 
 def of_function(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
@@ -126,14 +94,11 @@ def _is_collected(function: FunctionInfo, place: str) -> bool:
 def _puts_into(node: object, attribute: str) -> bool:
     if type(node) is f.Call:
         func = node.func
-        return type(func) is f.Attr and func.attr in _PUTS and last_name(func.base) == attribute
+        return type(func) is f.Attr and func.attr in filled_in_step.PUTS and last_name(func.base) == attribute
     if type(node) is f.AugAssign:
         return type(node.target) is f.Attr and node.target.attr == attribute
     targets = node.targets if type(node) is f.Assign else ()
     return any(type(t) is f.Subscript and last_name(t.base) == attribute for t in targets)
-
-
-_PUTS = frozenset("append extend add update insert appendleft setdefault".split())
 
 
 def _is_built(value: f.Expr) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import picked, sorts
-from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import Value, worse
@@ -47,7 +47,8 @@ def result_of(frame: Frame) -> Value:
     left = tuple(c for value, conditions in frame.returns if value.const != "None" for c in conditions)
     if not left:
         return result
-    return _constants([*frame.returns, (Value(uniform=True, const="None"), left)], result)._replace(there=False)
+    returned = [*_without_equal_arms(frame.returns), (Value(uniform=True, const="None"), left)]
+    return _constants(returned, result)._replace(there=False)
 
 
 def _comes_to_its_end(body: f.Body) -> bool:
@@ -78,6 +79,7 @@ def named_parameter(function: FunctionInfo) -> str:
 
 def apart(returned: Returned, result: Value) -> Value:
     """The join of what is returned: different constants under divergent conditions diverge, in each part by itself."""
+    returned = _without_equal_arms(returned)
     if len(returned) < 2 or not any(conditions for _, conditions in returned):
         return result
     if (parted := sorts.of_returns(returned)) is not None:
@@ -96,6 +98,20 @@ def apart(returned: Returned, result: Value) -> Value:
             uniform=all(a.key.startswith("=") for _, conditions in returned for c in conditions for a in atoms(c))
         )
     return result
+
+
+def _without_equal_arms(returned: Returned) -> Returned:
+    """What is returned, with one place for two that return the same constant under a test and under its opposite."""
+    kept: list[tuple[Value, tuple[Formula, ...]]] = []
+    for value, conditions in returned:
+        last = kept[-1] if kept else None
+        if last is not None and conditions and value.const is not None and value.const == last[0].const:
+            before = last[1]
+            if before[:-1] == conditions[:-1] and before[-1:] == (negate(conditions[-1]),):
+                kept[-1] = (last[0], before[:-1])
+                continue
+        kept.append((value, conditions))
+    return kept
 
 
 def _part(returned: Returned, index: int, joined: Value) -> Value:

@@ -1,0 +1,95 @@
+"""Lists that all ranks fill alike: an item in each round of loops of which they go through as many rounds.
+
+So it is with rounds in each of which the ranks meet (`barrier(); times.append(...)`), or they would wait there, and
+with those of a loop over a data loader, of which all ranks have as many (see docs/limits.md): a rank that has put
+nothing into `losses` there has had no batch, as all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.plain import plain
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.data import loaders
+from ferrule_lint.semantics.domain.lattice import rounds_of
+from ferrule_lint.semantics.domain.text import variables
+from ferrule_lint.semantics.project.entities import External
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import FunctionInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: methods that put something into a list, set or dict
+PUTS = frozenset("append extend add update insert appendleft setdefault".split())
+
+
+def is_filled(frame: Frame, function: FunctionInfo, name: str) -> bool:
+    """Whether all that puts something into a list stands in such loops."""
+    puts = [node for node in walk(function.body) if _puts_into(node, name)]
+    if not puts:
+        return False
+    loops = [s for s in statements(function.body) if type(s) is f.For or type(s) is f.While]
+    met = [s.body for s in loops if any(_meets(frame, inner) for inner in plain(s.body))]
+    inside = [node for body in met for node in walk(body) if _puts_into(node, name)]
+    for s in loops:
+        if type(s) is f.For and _is_dealt_evenly(frame, s):
+            inside += [inner.value for inner in _in_each_round(s) if _puts_into(inner.value, name)]
+    return all(any(put is node for node in inside) for put in puts)
+
+
+def _puts_into(node: object, name: str) -> bool:
+    if type(node) is not f.Call or type(node.func) is not f.Attr or node.func.attr not in PUTS:
+        return False
+    return type(node.func.base) is f.Name and node.func.base.id == name
+
+
+def _meets(frame: Frame, statement: f.Stmt) -> bool:
+    """Whether a statement is a collective that says so."""
+    if type(statement) is not f.ExprStmt or type(statement.value) is not f.Call:
+        return False
+    entity = frame.analysis.names.resolve(statement.value.func, frame.module)
+    model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
+    return model is not None and model.event is not None and not model.hidden
+
+
+def _is_dealt_evenly(frame: Frame, loop: f.For) -> bool:
+    """Whether a loop walks a data loader, of which nothing says that it is shorter on some ranks."""
+    if not loaders.is_loader(frame, loop.iterable) or loaders.holds_several(frame, loop.iterable):
+        return False
+    with frame.recording():
+        return rounds_of(frame.eval(loop.iterable)) is None
+
+
+def _in_each_round(loop: f.For) -> Iterator[f.ExprStmt]:
+    """The calls that each round comes to, whatever its batch holds; a round that a count of rounds ends is none."""
+    own = variables(loop.target)
+    for node in walk(loop.body):
+        if type(node) is f.Assign:
+            own |= {name for target in node.targets for name in variables(target)}
+    for statement in _flat(loop.body):
+        if type(statement) is f.ExprStmt:
+            yield statement
+        leaves = any(type(n) in (f.Break, f.Continue, f.Return) for n in walk(statement))
+        if leaves and not _is_count(statement, own):
+            return
+
+
+def _is_count(statement: f.Stmt, own: set[str]) -> bool:
+    """`if rounds >= most: break`: a test of nothing that the round has set or drawn."""
+    if type(statement) is not f.If or statement.orelse or type(statement.test) is not f.Compare:
+        return False
+    asked = variables(statement.test)
+    ends = type(statement.body[-1]) is f.Break and not any(type(n) is f.Call for n in walk(statement.test))
+    return ends and own.isdisjoint(asked)
+
+
+def _flat(body: f.Body) -> Iterator[f.Stmt]:
+    """The statements of a body, and those of `with` blocks in it."""
+    for statement in body:
+        if type(statement) is f.With:
+            yield from _flat(statement.body)
+        else:
+            yield statement
