@@ -134,8 +134,8 @@ def _is_matched(frame: Frame, parameter: f.Parameter) -> bool:
 
 def _chooses_positions(frame: Frame, name: str) -> bool:
     """Whether a parameter of a loss is a mask (`fg_mask`): which positions of the local batch count, and nothing that
-    ranks have counted together. In a layer a mask may be a constant, and a term beside the loss is beside one that keeps
-    the same outputs."""
+    ranks have counted together. In a layer a mask may be a constant, and what a term beside the loss is made of is kept
+    in the loss."""
     function = frame.function
     if not frame.in_module or function is None or _MASK.fullmatch(name) is None:
         return False
