@@ -188,9 +188,14 @@ def assigned(value: Value, pos: f.Pos) -> Value:
     return value
 
 
+def _is_bare(value: Value) -> bool:
+    return value.reach is None and (value.const is not None or (value.uniform and not value.container))
+
+
 def given_back(value: Value, pos: f.Pos) -> Value:
-    """A returned value remembers the `return`, and so do the constants in a tuple: `return None, None`."""
+    """A returned value remembers the `return`, and so do the constants in a tuple: `return None, None`, or
+    fresh tensors."""
     value = assigned(value, pos)
-    if value.items is not None and any(item.const is not None and item.reach is None for item in value.items):
+    if value.items is not None and any(_is_bare(item) for item in value.items):
         value = value._replace(items=tuple([assigned(i, pos) if i.reach is None else i for i in value.items]))
     return value if value.reach is None else value._replace(reach=value.reach._replace(at=pos))

@@ -53,8 +53,7 @@ def at_return(frame: Frame, result: Value) -> None:
         return
     if no_loss.steps_an_optimizer(frame):
         return
-    named = _IS_LOSS.search(function.qualname) is not None and _IS_TRAINER.search(function.qualname) is None
-    of_loss = frame.in_module and named
+    of_loss = frame.in_module and is_loss(function.qualname)
     end = (function.line, 1, function.line, 1)
     _in_loss(frame, end)
     everything = combined([result])
@@ -70,6 +69,11 @@ def at_return(frame: Frame, result: Value) -> None:
             continue  # a stand-in is for an input that is not there, and not for what went wrong
         if not entry.output.startswith("=") or (of_loss and _may_be_trained(frame, entry.output)):
             frame.partly_used.append(_used(frame, entry, end, True))
+
+
+def is_loss(qualname: str) -> bool:
+    """Whether a function or its class, by their names, makes a loss of what a model has put out."""
+    return _IS_LOSS.search(qualname) is not None and _IS_TRAINER.search(qualname) is None
 
 
 def _in_loss(frame: Frame, end: f.Pos) -> None:

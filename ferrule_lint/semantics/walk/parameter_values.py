@@ -12,6 +12,7 @@ from ferrule_lint.semantics.data.ordering import is_set, no_order
 from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.gradients import partly_used
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, rank_axes, rank_names
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 #: methods of modules that get what a checkpoint holds
 _RESTORE = frozenset({"set_extra_state", "load_state_dict", "_load_from_state_dict", "load_checkpoint"})
+#: what says, position by position, which of the local batch count
+_MASK = re.compile(r"(\w+_)?masks?")
+#: terms that, by their names, are added to a loss of the same outputs
+_BESIDE = re.compile(r"aux|regulari[sz]|penalty", re.IGNORECASE)
 _MATCHED = re.compile(r"(^|_)(indices|inds|match\w*|assign\w*|positives?)$")
 #: names of parameters that choose what a module does
 _CHOOSES = re.compile(r"mode|method|func|fn|task|name|command|phase|stage|type|step|idx|index|args|ctx", re.IGNORECASE)
@@ -87,6 +92,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         # what comes from the batch has its names; any other tensor in a module may be a state that ranks share
         told = batch or optional or matched or frame.models.convention("content", name) is not None
+        told = told or _chooses_positions(frame, name)
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch, unnamed=not told)
         value = value._replace(data=data)
         function = frame.function
@@ -124,6 +130,16 @@ def _is_matched(frame: Frame, parameter: f.Parameter) -> bool:
     if not frame.in_module or function is None or "loss" not in function.name or not _MATCHED.search(parameter.name):
         return False
     return any(p.name in ("targets", "labels") for p in function.parameters)
+
+
+def _chooses_positions(frame: Frame, name: str) -> bool:
+    """Whether a parameter of a loss is a mask (`fg_mask`): which positions of the local batch count, and nothing that
+    ranks have counted together. In a layer a mask may be a constant, and what a term beside the loss is made of is kept
+    in the loss."""
+    function = frame.function
+    if not frame.in_module or function is None or _MASK.fullmatch(name) is None:
+        return False
+    return partly_used.is_loss(function.qualname) and _BESIDE.search(function.qualname) is None
 
 
 def _is_scalar(parameter: f.Parameter, annotation: str) -> bool:
