@@ -146,6 +146,55 @@ def test_a_clean_run_with_fix_loads_no_libcst(here: Path) -> None:
     assert done.stdout.splitlines()[-1] == "0 []"
 
 
+# ---------------------------------------------------------------------- with what an earlier run has found out
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_warm_run_fixes_what_a_cold_one_does(here: Path, capsys: pytest.CaptureFixture[str], edited: bool) -> None:
+    cli_main.run([])
+    if edited:
+        (here / "clean.py").write_text("x = 2\n")
+    capsys.readouterr()
+    run("--diff", "--unsafe-fixes")
+    cold = capsys.readouterr()
+    assert "unsafe.py" in cold.out
+    for _ in range(2):
+        cli_main.run(["--diff", "--unsafe-fixes"])
+        assert capsys.readouterr() == cold
+    assert cli_main.run(["--fix", "--unsafe-fixes"]) == 1
+    assert "Found 1 problem (1 error) in 4 files, 2 fixed." in capsys.readouterr().out
+    assert b"_every_rank(scores.numel() == 0)" in (here / "unsafe.py").read_bytes()
+
+
+def test_where_nothing_is_to_be_fixed_nothing_is_analysed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ferrule_lint.engine import run as whole_run
+
+    assert cli_main.run(["clean.py", "unsafe.py"]) == 1
+
+    def fail(*args: object) -> object:
+        raise AssertionError("analysed")
+
+    monkeypatch.setattr(whole_run, "_analyse", fail)
+    assert cli_main.run(["clean.py", "unsafe.py", "--fix"]) == 1
+
+
+def test_why_a_fix_does_not_hold_is_said_each_time(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ferrule_lint.findings import Fix, Safety
+    from ferrule_lint.fixes import propose
+
+    def useless(site):  # type: ignore[no-untyped-def]
+        return Fix("useless", "adds a comment", Safety.SAFE, (Edit(Span(1, 1, 1, 1), "# hello\n"),))
+
+    monkeypatch.setitem(propose.FORMS, "FER102", (useless,))
+    cli_main.run(["safe.py"])
+    for _ in range(2):
+        capsys.readouterr()
+        assert cli_main.run(["--fix", "safe.py"]) == 1
+        assert "FER102 not fixed (useless): the finding would still be there" in capsys.readouterr().err
+
+
 # ---------------------------------------------------------------------- files
 
 

@@ -195,7 +195,11 @@ OWN = "class OwnTrainer:\n    def save_checkpoint(self, name):\n        pass\n"
 
 @pytest.mark.parametrize("name", ["trainer.py", "new.py"])
 def test_a_class_that_a_receiver_may_belong_to(tmp_path: Path, name: str) -> None:
-    kept = {"pkg/__init__.py": "", "pkg/save.py": SAVES, "pkg/trainer.py": OWN.replace("OwnTrainer", "Other")}
+    kept = {
+        "pkg/__init__.py": "import lightning\n",
+        "pkg/save.py": SAVES,
+        "pkg/trainer.py": OWN.replace("OwnTrainer", "Other"),
+    }
     root = project(tmp_path, kept)
     assert len(lint(root).findings) == 1
     write(root, name, OWN)

@@ -120,7 +120,7 @@ def _known_or_analyse(
         return replace(known, statistics={**known.statistics, "results_cached": 1})
     if files is not None:
         run.memory = Memory(cache, files, run.cache, of_many=len(run.discovery.report) >= MANY)
-    results = _analyse(run, settings, jobs, every_fix=to_fix is not None)
+    results = _analyse(run, settings, jobs, to_fix is not None)
     # what failed may not fail again; and what was read has to be what the key was made of
     if key is not None and not run.errors and digests(run.discovery, run.contents) == files:
         cache.store(key, results)

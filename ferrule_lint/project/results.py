@@ -35,8 +35,10 @@ from ferrule_lint.resources import rules_dir
 
 _PACKAGE = Path(ferrule_lint.__file__).parent
 _T = typing.TypeVar("_T")
-#: settings that decide where things are read and shown, not what is found
-_ELSEWHERE = ("root", "source", "output_format", "cache_dir", "models", "overrides", "by_file", "baseline", "preset")
+#: settings that decide where things are read and shown, and what is done about findings, not what is found
+_ELSEWHERE = frozenset(
+    "root source output_format cache_dir models overrides by_file baseline preset fix unsafe_fixes".split()
+)
 #: entries that are kept: branches that one goes back and forth between, and subsets that are linted
 MOST = 32
 #: their bytes: what is kept of each file of a large project is tens of megabytes
