@@ -77,16 +77,17 @@ def forwarded(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], 
         return
     for name in _group_parameters(frame):
         parameter = next((p for p in function.parameters if p.name == name), None)
-        if parameter is None or parameter.default != f.Const("None"):
+        if parameter is None or type(parameter.default) is not f.Const:
             continue
-        value = bound.get(name)
-        if value is None or value.const != "None" or any(k == name for k, _ in call.keywords):
+        default, value = parameter.default.text, bound.get(name)
+        if value is None or value.const != default or any(k == name for k, _ in call.keywords):
             continue
         if not _runs_over(frame, function, name) or not _is_meant(frame, name):
             continue
-        event = _an_event(frame, function)
+        event = _an_event(frame, function, default)
         if event is not None:
-            message = f"`{function.name}` runs over all ranks here, but this function was given `{name}`: pass it on"
+            over = "all ranks" if default == "None" else f"its default group {default}"
+            message = f"`{function.name}` runs over {over} here, but this function was given `{name}`: pass it on"
             _issue(frame, call.pos, name, event, message)
 
 
@@ -148,8 +149,9 @@ def _is_group(name: str) -> bool:
     return "group" in name or name in ("pg", "mesh", "comm")
 
 
-def _an_event(frame: Frame, function: FunctionInfo) -> Event | None:
-    """What a callee issues over all ranks: read off its summary, or off this function where it calls itself."""
+def _an_event(frame: Frame, function: FunctionInfo, default: str) -> Event | None:
+    """What a callee issues over its default group (None: all ranks): read off its summary, or off this function where
+    it calls itself."""
     stack = list(frame.terms)
     if function is not frame.function:
         stack = [t for t in frame.terms[-1:] if type(t) is CallTerm and t.summary.function is function]
@@ -158,7 +160,8 @@ def _an_event(frame: Frame, function: FunctionInfo) -> Event | None:
         if type(term) is Event and term.op not in _MEETINGS:
             return term
         if type(term) is CallTerm:
-            found = [e for e in term.summary.events if e.op not in _MEETINGS and e.axes == WORLD]
+            found = [e for e in term.summary.events if e.op not in _MEETINGS]
+            found = [e for e in found if e.axes == WORLD or default != "None"]
             if found:
                 return found[0]
         stack.extend(parts(term))
