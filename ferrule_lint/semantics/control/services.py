@@ -31,7 +31,7 @@ def asked(module: ModuleInfo, body: f.Body) -> str:
 
 
 #: what a service says of something that it does not have
-_MISSING = re.compile(r"^['\"]?(404|NoSuchKey|NoSuchBucket|NoSuchEntity|NotFound|\w*NotFoundError|NOT_FOUND|ENOENT)['\"]?$")
+_MISSING = re.compile(r"^['\"]?(404|NoSuch(Key|Bucket|Entity)|NotFound|\w*NotFoundError|NOT_FOUND|ENOENT)['\"]?$")
 
 
 def only_missing(body: f.Body) -> bool:
