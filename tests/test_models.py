@@ -357,6 +357,9 @@ AXIS_NAMES = {
     "get_context_parallel_group": ("cp",),
     "ulysses_group": ("cp",),
     "sp_group": ("cp",),
+    "seq_p_group": ("cp",),
+    "cfg_p": ("cfg",),
+    "cfg_group": ("cfg",),
     "ep_group": ("ep",),
     "get_expert_model_parallel_group": ("ep",),
     "dp_cp_group": ("dp", "cp"),
@@ -394,6 +397,8 @@ NO_AXIS = [
     "specs",
     "node_group",
     "reset_parameters",
+    "cfg",
+    "cfg_path",
 ]
 
 
@@ -427,6 +432,7 @@ RANK_NAMES = {
     "get_expert_model_parallel_rank": ("ep",),
     "dp_cp_rank": ("dp", "cp"),
     "attn_dp_rank": ("attn_dp",),
+    "cfg_rank": ("cfg",),
     "is_main_process": ("world",),
     "is_main": ("world",),
     "is_local_main_process": ("world",),

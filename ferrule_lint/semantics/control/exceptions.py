@@ -286,7 +286,8 @@ def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | Non
         return frame.source(WORLD, "host", pos, "memory runs out on one rank only", least)
     alone = next((n for n in names if n in LOCAL), None)
     if alone is not None:
-        return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", Confidence.MEDIUM)
+        least = Confidence.LOW if services.only_missing(handler.body) else Confidence.MEDIUM
+        return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", least)
     if is_broad(handler) and carries_on(handler.body) and (call := services.asked(frame.module, body)):
         note = f"`{call}` asks a service, which may fail one rank and not the others"
         return frame.source(WORLD, "host", pos, note, Confidence.MEDIUM)

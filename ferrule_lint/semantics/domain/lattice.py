@@ -246,8 +246,9 @@ def contained(value: Value) -> Value:
 
 
 def rounds_of(value: Value) -> Divergence | None:
-    """Why iterating a value takes another number of rounds; a display of items has as many on every rank, and a padded
-    length is another dimension than the one that is iterated over."""
+    """Why iterating a value takes another number of rounds; a display of items has as many on every rank, a padded
+    length is another dimension than the one that is iterated over, and how long the items of a container are says
+    nothing of how many it holds."""
     if value.items and value.length is None:
         return None
-    return value.length or (None if value.uneven_last else value.shape)
+    return value.length or (None if value.uneven_last or value.container else value.shape)
