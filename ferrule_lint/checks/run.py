@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
+from ferrule_lint.checks.entered import made_up_for
 from ferrule_lint.checks.known import FileResult
 from ferrule_lint.checks.modes import but_in_local_modes
 from ferrule_lint.checks.own_groups import among_others
@@ -103,7 +104,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
             found = [_of_one_process(finding) for finding in found]
         elif found and not analysis.sharding.is_near_wraps(module.path):
             found = [_of_one_process(f) if _only_of_modules(f) else f for f in found]
-        found = but_in_local_modes(analysis, found)
+        found = made_up_for(analysis, but_in_local_modes(analysis, found))
         found = without_those_who_left(analysis, among_others(analysis, found))
         found = [with_wraps(analysis, finding) for finding in sent_to_workers(analysis, found)]
         # what is read says where things stand but for the lines: who shows one depends on the text

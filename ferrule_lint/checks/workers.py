@@ -18,10 +18,16 @@ from ferrule_lint.findings import Confidence, Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.conditions import divergence_of
-from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Trace, every_term
+from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Term, Trace, every_term
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
-_CODES = frozenset({"FER102", "FER103"})
+_CODES = frozenset({"FER102", "FER103", "FER104"})
+#: why the rank that sends does so: it is the one, or its server has been asked
+_KINDS = frozenset({"rank", "host"})
+#: a function whose name more files mention is no helper of a few
+_MOST_FILES = 12
+#: calls between the loop and the test of the rank above it
+_DEEPEST = 2
 
 
 class _Order(NamedTuple):
@@ -42,14 +48,25 @@ def sent_to_workers(analysis: Analysis, findings: Iterable[Finding]) -> list[Fin
     known: dict[frozenset[str], _Orders] = {}
     out: list[Finding] = []
     for finding in findings:
-        if finding.kind == "rank" and finding.code in _CODES and finding.confidence > Confidence.LOW:
-            paths = frozenset([finding.path, *(s.path for s in finding.witness)])
+        if finding.kind in _KINDS and finding.code in _CODES and finding.confidence > Confidence.LOW:
+            paths = frozenset([finding.path, *(s.path for s in finding.witness), *_heard_in(analysis, finding)])
             if paths not in known:
                 known[paths] = _orders(analysis, paths)
             if _is_order(analysis, finding, known[paths]):
                 finding = replace(finding, confidence=Confidence.LOW)
         out.append(finding)
     return out
+
+
+def _heard_in(analysis: Analysis, finding: Finding) -> Iterator[str]:
+    """The files that may call what issues the events of a finding: that is where others hear them."""
+    for step in finding.witness:
+        if step.role != "event":
+            continue
+        for function, _ in calls_at(analysis, step.path, step.line, step.column):
+            mentioning = analysis.names.mentioning(function.name) if function is not None else []
+            if len(mentioning) <= _MOST_FILES:
+                yield from (module.path for module in mentioning)
 
 
 def _is_order(analysis: Analysis, finding: Finding, orders: _Orders) -> bool:
@@ -69,7 +86,7 @@ def _orders(analysis: Analysis, paths: Iterable[str]) -> _Orders:
     return frozenset(
         _Order(e.path, e.op, e.axes, _source(analysis, e.path, e.pos[:2]))
         for function, heard in _heard(analysis, modules)
-        if _is_run_by_some(analysis, modules, function)
+        if _is_run_by_some(analysis, function)
         for e in heard
     )
 
@@ -129,20 +146,32 @@ def _asks_what_it_heard(body: Trace) -> bool:
     )
 
 
-def _is_run_by_some(analysis: Analysis, modules: Iterable[ModuleInfo], function: FunctionInfo) -> bool:
-    """Whether a call of the function stands under a test of the rank, in a function or in a program's own body."""
-    for module in modules:
-        if module is not function.module and not module.mentions_any(frozenset({function.name})):
-            continue
-        traces = [_trace(analysis, caller) for caller in module.functions.values()]
-        for trace in (*traces, analysis.module_frame(module).trace()):
-            for term in every_term(trace):
-                divergence = divergence_of(term.formula) if type(term) is Choice else None
-                if divergence is not None and divergence.kind == "rank" and type(term) is Choice:
-                    called = [t for arm in (term.body, term.orelse) for t in every_term(arm) if type(t) is CallTerm]
-                    if any(t.summary.function is function for t in called):
-                        return True
-    return False
+def _is_run_by_some(analysis: Analysis, function: FunctionInfo, depth: int = 0) -> bool:
+    """Whether a call of the function, or of what calls it, stands under a test of the rank, in a function or in a
+    program's own body."""
+    modules = analysis.names.mentioning(function.name)
+    callers: list[FunctionInfo] = []
+    for module in modules if len(modules) <= _MOST_FILES else []:
+        traces = [(caller, _trace(analysis, caller)) for caller in module.functions.values()]
+        for caller, trace in (*traces, (None, analysis.module_frame(module).trace())):
+            if not any(_calls(term, function) for term in every_term(trace)):
+                continue
+            if any(_is_for_some(term, function) for term in every_term(trace)):
+                return True
+            if caller is not None and caller is not function:
+                callers.append(caller)
+    return depth + 1 < _DEEPEST and any(_is_run_by_some(analysis, caller, depth + 1) for caller in callers)
+
+
+def _is_for_some(term: Term, function: FunctionInfo) -> bool:
+    divergence = divergence_of(term.formula) if type(term) is Choice else None
+    if divergence is None or divergence.kind != "rank" or type(term) is not Choice:
+        return False
+    return any(_calls(t, function) for arm in (term.body, term.orelse) for t in every_term(arm))
+
+
+def _calls(term: Term, function: FunctionInfo) -> bool:
+    return type(term) is CallTerm and term.summary.function is function
 
 
 def _events(term: object) -> tuple[Event, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.axes import COPIES, Axes
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import dotted_name, place_name
 from ferrule_lint.semantics.gradients import stage_values
 from ferrule_lint.semantics.walk import aliases
 
@@ -66,6 +66,7 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
         if place and type(expr.index) is f.Const:
             frame.env[f"{place}[{expr.index.text}]"] = cleanse(frame.eval(expr), axes)
         return
+    expr = _cut(expr)
     if type(expr) is f.Call and type(expr.func) is f.Attr:
         expr = expr.func.base  # `x.contiguous()` shares storage with x where it can
         if frame.eval(expr).target is not None:
@@ -77,6 +78,21 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     aliases.shared(
         frame, place, lambda other: make_uniform(frame, other, axes), lambda: _agree_on(frame, agreed, place, axes)
     )
+
+
+#: functions that cut a tensor into pieces which share its storage
+_CUTS = frozenset("unbind chunk split tensor_split".split())
+
+
+def _cut(expr: f.Expr) -> f.Expr:
+    """`x` of `list(x.unbind(0))` and `torch.chunk(x, n)`: what is written into the pieces is written into it."""
+    while type(expr) is f.Call and expr.args:
+        is_list = type(expr.func) is f.Name and expr.func.id in ("list", "tuple") and len(expr.args) == 1
+        cuts = type(expr.func) is f.Attr and expr.func.attr in _CUTS
+        if not is_list and not (cuts and dotted_name(expr.func).startswith("torch.")):
+            break
+        expr = expr.args[0]
+    return expr
 
 
 def _agree_on(frame: Frame, expr: f.Expr, place: str, axes: Axes) -> None:

@@ -10,13 +10,13 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.ordering import VIEWS, numbers
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, shown
-from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.domain.text import last_name, shown, variables
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Asked, Reads
 
 if TYPE_CHECKING:
@@ -44,11 +44,28 @@ class Accumulators:
 def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     known: dict[str, f.Subscript] = {}
     for function in module.functions.values():
+        terms = frozenset[str]()
         for node in walk(function.body):
             place = _filled(node)
-            if place is not None:
+            if place is None:
+                continue
+            terms = terms or _terms_of_losses(function)
+            if terms.isdisjoint(variables(place.index)):
                 known.setdefault(last_name(place.base), place)
     return known
+
+
+#: dicts of losses by their names: their keys are the terms that the code has written
+_LOSSES = re.compile(r"(^|_)loss(es)?(_dict)?s?$")
+
+
+def _terms_of_losses(function: FunctionInfo) -> frozenset[str]:
+    """What a function binds to the keys of a dict of losses that it was given."""
+    given = {p.name for p in function.parameters if _LOSSES.search(p.name)}
+    loops = [s for s in statements(function.body) if type(s) is f.For] if given else []
+    walked_here = [s.target for s in loops if variables(s.iterable) & given]
+    keys = [t.elements[0] if type(t) is f.Sequence and t.elements else t for t in walked_here]
+    return frozenset(name for key in keys for name in variables(key))
 
 
 def _filled(node: object) -> f.Subscript | None:
@@ -68,6 +85,8 @@ def order(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
     attribute = walked(expr)
     if attribute is None or frame.light or iterable.in_order or not MEASURES.search(attribute.attr):
         return None
+    if expr is attribute and _may_be_list(frame, attribute):
+        return None
     if iterable.uniform and iterable.agreed:
         return None  # one that is only made alike (`defaultdict(list)` in a constructor) is filled by each rank
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
@@ -75,6 +94,18 @@ def order(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
         return None
     note = f"`{shown(place)}` gets its keys in the order in which this rank meets them"
     return frame.source(WORLD, "data", place.pos, note, Confidence.MEDIUM)
+
+
+def _may_be_list(frame: Frame, attribute: f.Attr) -> bool:
+    """Whether the function asks if it is a list what is walked here."""
+    return any(
+        type(node) is f.Call
+        and last_name(node.func) == "isinstance"
+        and len(node.args) == 2
+        and shown(node.args[0]) == shown(attribute)
+        and any(last_name(n) in ("list", "tuple") for n in walk((node.args[1],)) if type(n) is f.Name)
+        for node in walk(frame.function.body if frame.function is not None else ())
+    )
 
 
 def walked(expr: f.Expr, ordered: bool = False) -> f.Attr | None:

@@ -138,13 +138,20 @@ def _of_content(name: str, expr: f.Expr, value: Value | None, named: str | None)
     if name in _OF_CLASS:
         named = _OF_CLASS[name]
     if type(expr) is f.Sequence:
-        nested = any(type(x) in (f.Sequence, f.Starred, f.Comprehension) for x in expr.elements)
+        nested = any(type(x) in (f.Sequence, f.Starred, f.Comprehension) or _is_shape(x) for x in expr.elements)
         kinds = {_type_of(x) for x in expr.elements}
         guess = next(iter(kinds)) if len(kinds) == 1 else "float32" if kinds == {"int64", "float32"} else ""
         return Layout(None if nested else (str(len(expr.elements)),), guess if named is None else named)
     if _is_count(expr) or type(expr) is f.Const or (value is not None and (value.world_size or value.rank)):
         return Layout((), _type_of(expr) if named is None else named)
     return Layout(None, named or "")
+
+
+def _is_shape(expr: f.Expr) -> bool:
+    """`x.shape`, `x.size()`: as many numbers as there are dimensions."""
+    if type(expr) is f.Call:
+        return type(expr.func) is f.Attr and expr.func.attr == "size" and not expr.args and not expr.keywords
+    return type(expr) is f.Attr and expr.attr == "shape"
 
 
 def _is_count(expr: f.Expr) -> bool:

@@ -2,7 +2,8 @@
 
 So it is with rounds in each of which the ranks meet (`barrier(); times.append(...)`), or they would wait there, and
 with those of a loop over a data loader, of which all ranks have as many (see docs/limits.md): a rank that has put
-nothing into `losses` there has had no batch, as all others.
+nothing into `losses` there has had no batch, as all others. Batches that are drawn by hand
+(`found.append(next(batches))`) are as many, too.
 """
 
 from __future__ import annotations
@@ -37,13 +38,27 @@ def is_filled(frame: Frame, function: FunctionInfo, name: str) -> bool:
     for s in loops:
         if type(s) is f.For and _is_dealt_evenly(frame, s):
             inside += [inner.value for inner in _in_each_round(s) if _puts_into(inner.value, name)]
+    inside += [put for put in puts if _is_drawn(frame, put)]
     return all(any(put is node for node in inside) for put in puts)
 
 
 def _puts_into(node: object, name: str) -> bool:
+    if type(node) is f.AugAssign:
+        return type(node.target) is f.Name and node.target.id == name
     if type(node) is not f.Call or type(node.func) is not f.Attr or node.func.attr not in PUTS:
         return False
     return type(node.func.base) is f.Name and node.func.base.id == name
+
+
+def _is_drawn(frame: Frame, put: object) -> bool:
+    """Whether what is put into a list is the next of an iterator, of which nothing says that it ends earlier on some
+    ranks."""
+    given = put.value if type(put) is f.AugAssign else put.args[0] if type(put) is f.Call and put.args else None
+    one = given.elements[0] if type(given) is f.Sequence and len(given.elements) == 1 else given
+    if type(one) is not f.Call or type(one.func) is not f.Name or one.func.id != "next" or len(one.args) != 1:
+        return False
+    with frame.recording():
+        return rounds_of(frame.eval(one.args[0])) is None
 
 
 def _meets(frame: Frame, statement: f.Stmt) -> bool:

@@ -6,6 +6,7 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import said_of
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import iteration
@@ -337,9 +338,17 @@ def _asks_for_nothing(frame: Frame, size: f.Expr, op: str, number: Value) -> boo
     return number.const == "1" and counted is not None and not is_output(frame, counted)
 
 
+def _asks_where_it_lies(own: f.Expr, other: f.Expr) -> bool:
+    """`x.device.index == torch.cuda.current_device()`"""
+    current = type(own) is f.Call and last_name(own.func) == "current_device"
+    return current and any(type(n) is f.Attr and n.attr in ("device", "get_device") for n in walk(other))
+
+
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
     op = e.ops[0]
+    if _asks_where_it_lies(left, right) or _asks_where_it_lies(right, left):
+        return Value()  # each rank has its own tensors on its own device
     nothing = _asks_for_nothing(frame, left, op, b) or _is_size_of_nothing(right)
     mirrored = _asks_for_nothing(frame, right, _MIRRORED.get(op, op), a)
     if not (nothing or mirrored):
