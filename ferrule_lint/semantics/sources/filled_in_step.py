@@ -84,7 +84,7 @@ def _in_each_round(loop: f.For) -> Iterator[f.ExprStmt]:
     for node in walk(loop.body):
         if type(node) is f.Assign:
             own |= {name for target in node.targets for name in variables(target)}
-    for statement in _flat(loop.body):
+    for statement in _flat(loop.body, own):
         if type(statement) is f.ExprStmt:
             yield statement
         leaves = any(type(n) in (f.Break, f.Continue, f.Return) for n in walk(statement))
@@ -94,17 +94,20 @@ def _in_each_round(loop: f.For) -> Iterator[f.ExprStmt]:
 
 def _is_count(statement: f.Stmt, own: set[str]) -> bool:
     """`if rounds >= most: break`: a test of nothing that the round has set or drawn."""
-    if type(statement) is not f.If or statement.orelse or type(statement.test) is not f.Compare:
+    if type(statement) is not f.If or type(statement.test) is not f.Compare:
         return False
     asked = variables(statement.test)
     ends = type(statement.body[-1]) is f.Break and not any(type(n) is f.Call for n in walk(statement.test))
     return ends and own.isdisjoint(asked)
 
 
-def _flat(body: f.Body) -> Iterator[f.Stmt]:
-    """The statements of a body, and those of `with` blocks in it."""
+def _flat(body: f.Body, own: set[str]) -> Iterator[f.Stmt]:
+    """The statements of a body, those of `with` blocks in it, and those of the other arm of a count of rounds."""
     for statement in body:
         if type(statement) is f.With:
-            yield from _flat(statement.body)
+            yield from _flat(statement.body, own)
+        elif type(statement) is f.If and statement.orelse and _is_count(statement, own):
+            yield statement._replace(orelse=())
+            yield from _flat(statement.orelse, own)
         else:
             yield statement
