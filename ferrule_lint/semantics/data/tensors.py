@@ -120,7 +120,7 @@ def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) 
 
 
 def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
-    if name in _OF_SIZE:
+    if name in _OF_SIZE or (name == "Tensor" and receiver is None and "size" in arguments.keywords):
         made = _of_size(frame, name, arguments)
         return _filled_with(arguments, made) if name in ("full", "new_full") else made
     if name in _LIKE and receiver is None and arguments.positional:
