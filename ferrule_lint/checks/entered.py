@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ferrule_lint.checks.places import calls_at
+from ferrule_lint.checks.places import calls_at, trace_of
 from ferrule_lint.findings import Confidence, Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.conditions import divergence_of
@@ -32,9 +32,11 @@ def made_up_for(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding
 def _is_half(analysis: Analysis, finding: Finding) -> bool:
     issued = frozenset(event.op for event in finding.events)
     for function, _ in calls_at(analysis, finding.path, finding.span.line, finding.span.column):
-        owner = function.module.classes.get(function.owner or "") if function is not None else None
-        other = owner.methods.get(_OTHER.get(function.name, "")) if function is not None and owner is not None else None
-        if function is None or other is None:
+        if function is None or function.name not in _OTHER:
+            continue
+        owner = function.module.classes.get(function.owner or "")
+        other = owner.methods.get(_OTHER[function.name]) if owner is not None else None
+        if other is None:
             continue
         here, there = _tests(analysis, function, issued), _tests(analysis, other, issued)
         if here and there and here.isdisjoint(there):
@@ -44,9 +46,8 @@ def _is_half(analysis: Analysis, finding: Finding) -> bool:
 
 def _tests(analysis: Analysis, function: FunctionInfo, issued: frozenset[str]) -> frozenset[str]:
     """The tests of the rank, as text, under which a function issues all of some operations."""
-    known = analysis.frame_of(function)
     found = set()
-    for term in every_term(known[0].trace if known is not None else ()):
+    for term in every_term(trace_of(analysis, function)):
         divergence = divergence_of(term.formula) if type(term) is Choice else None
         if type(term) is Choice and divergence is not None and divergence.kind == "rank":
             ops = {t.op for t in every_term((*term.body, *term.orelse)) if type(t) is Event}

@@ -1,4 +1,4 @@
-"""What stands at a place that a finding names: calls, and tests of branches."""
+"""What stands at a place that a finding names: calls, tests of branches, and what the function around issues."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ferrule_lint.facts.plain import held_tests, spelled_out
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import position
+from ferrule_lint.semantics.domain.trace import Trace
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
 
@@ -20,6 +21,12 @@ def calls_at(analysis: Analysis, path: str, line: int, column: int) -> Iterator[
     module = analysis.names.modules.get(path)
     for function, calls in module.calls() if module is not None else ():
         yield from ((function, call) for call in calls if call.pos[:2] == (line, column))
+
+
+def trace_of(analysis: Analysis, function: FunctionInfo) -> Trace:
+    """What a function issues as it stands, in no particular context."""
+    known = analysis.frame_of(function)
+    return known[0].trace if known is not None else ()
 
 
 def body_at(analysis: Analysis, path: str, line: int, column: int) -> f.Body:

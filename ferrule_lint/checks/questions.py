@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ferrule_lint.semantics.analysis import Analysis
-from ferrule_lint.semantics.calls.receivers import as_variable, importing, imports, last_word
+from ferrule_lint.semantics.calls.receivers import as_variable, imports, last_word
 from ferrule_lint.semantics.control import end_of_data
 from ferrule_lint.semantics.data import collators
 from ferrule_lint.semantics.project import back_ends, gathering, options, signals, training, wrapping_names
@@ -53,7 +53,7 @@ OF_ALL: dict[str, _Question] = {
     "base": lambda analysis, name: sorted(analysis.hierarchy.may_inherit(name)),
     "called": lambda analysis, name: [f"{m.path}:{cls}" for m, cls in analysis.receivers.called(name)],
     "of a kind": lambda analysis, word: [f"{m.path}:{cls}" for m, cls in analysis.receivers.of_kind(word)],
-    "imports library": importing,
+    "imports library": lambda analysis, name: analysis.receivers.importing(name),
     "imports": lambda analysis, name: [f"{path} {sorted(to)}" for path, to in analysis.imports.imported.items()],
     "renamed": lambda analysis, name: sorted(wrapping_names.names(analysis)),
     "may wrap": lambda analysis, name: sorted(wrapping_names.files(analysis)),

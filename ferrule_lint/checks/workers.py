@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ferrule_lint.checks.places import calls_at
+from ferrule_lint.checks.places import calls_at, trace_of
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Finding
@@ -64,9 +64,14 @@ def _heard_in(analysis: Analysis, finding: Finding) -> Iterator[str]:
         if step.role != "event":
             continue
         for function, _ in calls_at(analysis, step.path, step.line, step.column):
-            mentioning = analysis.names.mentioning(function.name) if function is not None else []
-            if len(mentioning) <= _MOST_FILES:
-                yield from (module.path for module in mentioning)
+            if function is not None:
+                yield from (module.path for module in _naming(analysis, function))
+
+
+def _naming(analysis: Analysis, function: FunctionInfo) -> list[ModuleInfo]:
+    """The files that mention a function by its name, if these are few: where it may be called."""
+    modules = analysis.names.mentioning(function.name)
+    return modules if len(modules) <= _MOST_FILES else []
 
 
 def _is_order(analysis: Analysis, finding: Finding, orders: _Orders) -> bool:
@@ -110,7 +115,7 @@ def _heard(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[
         for function in module.functions.values():
             if not any(type(node) is f.While for node in walk(function.body)):
                 continue
-            for term in every_term(_trace(analysis, function)):
+            for term in every_term(trace_of(analysis, function)):
                 if type(term) is Loop and term.polls and (_has_no_end(term) or _asks_what_it_heard(term.body)):
                     heard = _first_of_a_round(term.body)
                     if heard:
@@ -149,10 +154,9 @@ def _asks_what_it_heard(body: Trace) -> bool:
 def _is_run_by_some(analysis: Analysis, function: FunctionInfo, depth: int = 0) -> bool:
     """Whether a call of the function, or of what calls it, stands under a test of the rank, in a function or in a
     program's own body."""
-    modules = analysis.names.mentioning(function.name)
     callers: list[FunctionInfo] = []
-    for module in modules if len(modules) <= _MOST_FILES else []:
-        traces = [(caller, _trace(analysis, caller)) for caller in module.functions.values()]
+    for module in _naming(analysis, function):
+        traces = [(caller, trace_of(analysis, caller)) for caller in module.functions.values()]
         for caller, trace in (*traces, (None, analysis.module_frame(module).trace())):
             if not any(_calls(term, function) for term in every_term(trace)):
                 continue
@@ -178,8 +182,3 @@ def _events(term: object) -> tuple[Event, ...]:
     if type(term) is Event:
         return (term,)
     return term.summary.events if type(term) is CallTerm else ()
-
-
-def _trace(analysis: Analysis, function: FunctionInfo) -> Trace:
-    known = analysis.frame_of(function)
-    return known[0].trace if known is not None else ()

@@ -49,6 +49,8 @@ class Receivers:
         self._called: dict[str, list[tuple[ModuleInfo, str]]] | None = None
         #: the last word of that -> (file, class)
         self._kinds: dict[str, list[tuple[ModuleInfo, str]]] = {}
+        #: library -> files
+        self._importing: dict[str, list[str]] = {}
 
     def named(self, variable: str, method: str) -> tuple[ClassInfo, FunctionInfo] | None:
         """The one class that a variable or attribute is named after, with the method, if it has it and is no module."""
@@ -75,6 +77,13 @@ class Receivers:
         """The classes whose names end in a word, each with its file: `BaseTrainer` for "trainer"."""
         self._by_name()
         return self._kinds.get(word, ())
+
+    def importing(self, library: str) -> list[str]:
+        """The files that import a library, or a part of it."""
+        if library not in self._importing:
+            modules = self._analysis.names.modules.items()
+            self._importing[library] = [path for path, module in modules if imports(self._analysis, module, library)]
+        return self._importing[library]
 
     def _by_name(self) -> dict[str, list[tuple[ModuleInfo, str]]]:
         if self._called is None:
@@ -133,12 +142,7 @@ def is_elsewhere(frame: Frame, model: CallModel) -> bool:
         return False
     for library in model.if_imported:
         frame.analysis.names.reads.ask("imports library", library)
-    return not any(importing(frame.analysis, library) for library in model.if_imported)
-
-
-def importing(analysis: Analysis, library: str) -> list[str]:
-    """The files that import a library, or a part of it."""
-    return [path for path, module in analysis.names.modules.items() if imports(analysis, module, library)]
+    return not any(frame.analysis.receivers.importing(library) for library in model.if_imported)
 
 
 def imports(analysis: Analysis, module: ModuleInfo, library: str) -> bool:

@@ -44,12 +44,13 @@ class Accumulators:
 def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     known: dict[str, f.Subscript] = {}
     for function in module.functions.values():
-        terms = frozenset[str]()
+        terms: frozenset[str] | None = None
         for node in walk(function.body):
             place = _filled(node)
             if place is None:
                 continue
-            terms = terms or _terms_of_losses(function)
+            if terms is None:
+                terms = _terms_of_losses(function)
             if terms.isdisjoint(variables(place.index)):
                 known.setdefault(last_name(place.base), place)
     return known

@@ -120,7 +120,8 @@ def call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) 
 
 
 def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None) -> Value | None:
-    if name in _OF_SIZE or (name == "Tensor" and receiver is None and "size" in arguments.keywords):
+    by_size = receiver is None and "size" in arguments.keywords and (name == "Tensor" or name in _OF_CONTENT)
+    if name in _OF_SIZE or by_size:
         made = _of_size(frame, name, arguments)
         return _filled_with(arguments, made) if name in ("full", "new_full") else made
     if name in _LIKE and receiver is None and arguments.positional:
@@ -129,7 +130,7 @@ def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None)
         )
         return _filled_with(arguments, like) if name == "full_like" else like
     if name in _OF_CONTENT and receiver is None:
-        return _of_content(arguments) if "size" not in arguments.keywords else _of_size(frame, name, arguments)
+        return _of_content(arguments)
     if name in _JOINED and receiver is None:
         return _joined(frame, name, arguments)
     if name == "pad":
