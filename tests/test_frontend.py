@@ -16,7 +16,7 @@ import pytest
 from ferrule_lint.facts import types as f
 from ferrule_lint.frontend.errors import SourceError
 from ferrule_lint.frontend.lower import extract
-from ferrule_lint.frontend.newer_strings import as_older
+from ferrule_lint.frontend.newer_syntax import as_older
 
 
 # ---------------------------------------------------------------------- helpers
@@ -459,12 +459,31 @@ def test_an_f_string_of_a_newer_python_in_a_file_that_is_broken_anyway() -> None
         extract(b'print(f"{d["a"]}")\nprint 1\n')
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
-def test_python_312() -> None:
-    source = "type X = int\ntype Y[T] = list[T]\ndef f[T: int, *Ts, **P](a: T) -> T: return a\nclass C[T](B): pass\n"
+def test_parameters_of_types_and_aliases_are_read_alike_by_every_python() -> None:
+    source = (
+        "type X = int\ntype Y[T] = (\n    list[T]\n    | None\n)\ndef f[T: int, *Ts, **P](a: T) -> T: return a\n"
+        "class C[\n    T,  # ä\n](B[int]):\n    pass; type Z = int; y = 1\n    type = 3\n"
+    )
     found = facts(source)
     assert [show(s) for s in found.body] == ["FunctionDef('f', 'f')", "ClassDef('C', 'C')"]
+    assert [show(s) for s in found.classes[0].body] == ["Assign([y], 1, None)", "Assign([type], 3, None)"]
     assert show(function(source).parameters[0].annotation) == "T"
+    base = f.Subscript(f.Name("B", (9, 3, 9, 4)), f.Name("int", (9, 5, 9, 8)), (9, 3, 9, 9))
+    assert found.classes[0].bases == (base,)
+    default = facts("class C[T = int]: pass\n")  # of Python 3.13
+    assert [c.qualname for c in default.classes] == ["C"]
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="legal from Python 3.12 on")
+def test_what_an_older_python_is_given_takes_up_the_same_places() -> None:
+    source = "class C[\n  ä,\n](B): pass\ntype X[T] = (\n  T\n)\n"
+    older = as_older(source.encode())
+    assert older is not None
+    assert [len(line) for line in older.splitlines()] == [len(line.encode()) for line in source.splitlines()]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")
+def test_python_312() -> None:
     assert shown("f'{a['k']} {f'{b}'!r:{c}}'") == "Op('FString', [Subscript(a, 'k'), Op('FString', [b]), c])"
     assert shown("f'{\n  a  # comment }\n}'") == "Op('FString', [a])"
 

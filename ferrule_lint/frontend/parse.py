@@ -7,7 +7,7 @@ import sys
 import warnings
 
 from ferrule_lint.frontend.errors import SourceError
-from ferrule_lint.frontend.newer_strings import as_older
+from ferrule_lint.frontend.newer_syntax import as_older
 
 
 def parse(source: bytes) -> ast.Module:
@@ -15,7 +15,7 @@ def parse(source: bytes) -> ast.Module:
     try:
         return _parse(source)
     except SyntaxError as error:
-        older = as_older(source) if sys.version_info < (3, 12) else None
+        older = as_older(source) if sys.version_info < (3, 13) else None
         if older is not None:
             try:
                 return _parse(older)
