@@ -176,7 +176,7 @@ def _inside(statement: f.Stmt, line: int) -> f.Stmt | None:
             handlers.append(handler if changed is None else handler._replace(body=changed))
         if tuple(handlers) != statement.handlers:
             changes["handlers"] = tuple(handlers)
-    return statement._replace(**changes) if changes else None  # type: ignore[arg-type]
+    return statement._replace(**changes) if changes else None
 
 
 def _expressions(s: f.Stmt) -> tuple[tuple[f.Expr, ...], tuple[f.Expr, ...], tuple[f.Expr, ...]]:
