@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.data import buffers
+from ferrule_lint.semantics.data import buffers, exchanged
 from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, OBSERVED
@@ -49,6 +49,8 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
             value = receiver
         if value is None:
             continue
+        if frame.exchanged and type(expr) is not f.Name:
+            value = exchanged.worked_on(frame, value)
         if value.layout is not None:
             frame.layouts[arguments.expr.pos] = value.layout
         if value.unordered is not None and event.op in _ITEM_BY_ITEM:

@@ -136,6 +136,13 @@ def _is_dealt_out(length: Divergence) -> bool:
     return length.kind == "data" and not any(step.role == "flow" for step in length.why)
 
 
+def _is_reckoned(length: Divergence) -> bool:
+    """Whether a number of rounds is told by a process, or follows from the rank over more than one step: who reckons so
+    what each rank has sees to the rounds of the helpers that it is handed to. A rank, or a share of something, that is
+    handed on as it is tells for itself."""
+    return length.kind == "host" or (length.kind == "rank" and any(step.role == "flow" for step in length.why))
+
+
 def _is_needed(frame: Frame, call: f.Call | None, name: str, summary: Summary) -> bool:
     """Whether the caller takes for granted what it passes: without it, it would not get far after the call."""
     function = summary.function
@@ -183,7 +190,8 @@ def raise_or_pass_on(
                     continue  # how much a rank sends and how much the next one receives follow from their places
                 if latent.needs == "trips" and found.empty and rounds_of(value) is None:
                     found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
-                if latent.needs == "trips" and found is value.length and _is_dealt_out(found):
+                by_items = how == ITERATED or found is value.length
+                if latent.needs == "trips" and (_is_reckoned(found) or (by_items and _is_dealt_out(found))):
                     found = found.at_most(Confidence.LOW)
                 if how == PRESENT and found.kind == "rank" and latent.event.op == "forward":
                     found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them
@@ -208,11 +216,19 @@ def raise_or_pass_on(
                 frame.latents.append(replace(latent, deps=passed, depth=latent.depth + 1))
 
 
+def _by_what_is_known(value: Value, size: Divergence) -> Divergence:
+    """A size as a guess, where no more is known of it than that the tensor holds the rank's own data: what is made of a
+    batch, and handed to a helper that gathers it, mostly has as many numbers everywhere."""
+    is_held = value.data is not None and value.data.why[:1] == size.why[:1] and not value.uneven_last
+    is_held = is_held and size.kind == "data"
+    return size.at_most(Confidence.LOW) if is_held and all(step.role != "flow" for step in size.why) else size
+
+
 def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: str, pos: f.Pos) -> None:
     """`how` the parameter decides the shape: it has it, or its content or number of items makes it."""
     if frame.of_one_size:
         return
-    problems = shape_problems(value)
+    problems = [(code, _by_what_is_known(value, divergence)) for code, divergence in shape_problems(value)]
     if how == FLOWS and not problems and (own := selected_by_content(frame, value, latent.event, pos)) is not None:
         problems = [("FER201", own)]
     if how != FLOWS:
