@@ -15,6 +15,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.sources.setting_names import is_setting
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) ->
     if event.op not in _GATHERS or frame.light or not value.shape_deps:
         return None
     held = {name for name, how in value.deps if how != CONTAINED}
-    name = next((n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != "."), None)
+    asked = (n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != ".")
+    name = next((n for n in asked if not is_setting(n) and ".shape" not in n), None)
     if name is None:
         return None
     note = f"how much is selected from `{name}` depends on what it holds, and what is gathered differs between ranks"
