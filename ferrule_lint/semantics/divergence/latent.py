@@ -216,19 +216,11 @@ def raise_or_pass_on(
                 frame.latents.append(replace(latent, deps=passed, depth=latent.depth + 1))
 
 
-def _by_what_is_known(value: Value, size: Divergence) -> Divergence:
-    """A size as a guess, where no more is known of it than that the tensor holds the rank's own data: what is made of a
-    batch, and handed to a helper that gathers it, mostly has as many numbers everywhere."""
-    is_held = value.data is not None and value.data.why[:1] == size.why[:1] and not value.uneven_last
-    is_held = is_held and size.kind == "data"
-    return size.at_most(Confidence.LOW) if is_held and all(step.role != "flow" for step in size.why) else size
-
-
 def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: str, pos: f.Pos) -> None:
     """`how` the parameter decides the shape: it has it, or its content or number of items makes it."""
     if frame.of_one_size:
         return
-    problems = [(code, _by_what_is_known(value, divergence)) for code, divergence in shape_problems(value)]
+    problems = shape_problems(value)
     if how == FLOWS and not problems and (own := selected_by_content(frame, value, latent.event, pos)) is not None:
         problems = [("FER201", own)]
     if how != FLOWS:
