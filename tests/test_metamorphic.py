@@ -30,6 +30,8 @@ KNOWN = {
     ): "that ranks which raise hand nothing back is told of no `else`",
     ("two-assignments", "tests/dataflow/loops.md:428"): "which context is entered is told of `a if b else c` only",
     ("joined-and", "tests/dataflow/guesses.md:1048"): "that a file is a program is told of `__main__` alone in a test",
+    ("one-assignment", "tests/dataflow/in_place.md:5"): "what is filled in place is told of statements only",
+    ("while-true", "tests/dataflow/shapes.md:600"): "how many items a share takes is told of `for` loops only",
     ("iterator", "tests/dataflow/loops.md:1760"): "that a loop takes one round is told of `for` loops only",
 }
 

@@ -92,7 +92,7 @@ def test_what_a_configuration_shards_is_one_of_few_modules(
         "models/__init__.py": "",
         "models/captioner.py": MODEL,
         "models/layers.py": "from torch import nn\n" + "".join(LAYER.format(number=i) for i in range(layers)),
-        "models/train.py": TRAIN.format(library=library, shard=call),
+        "models/train.py": TRAIN.format(library=f"{library}\nfrom models.captioner import Captioner", shard=call),
     }
     project(tmp_path, files)
     report = lint([tmp_path], load_settings(tmp_path), use_cache=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.data import buffers
+from ferrule_lint.semantics.data import buffers, exchanged
 from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, OBSERVED
@@ -15,6 +15,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.sources.setting_names import is_setting
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
             value = receiver
         if value is None:
             continue
+        if frame.exchanged and type(expr) is not f.Name:
+            value = exchanged.worked_on(frame, value)
         if value.layout is not None:
             frame.layouts[arguments.expr.pos] = value.layout
         if value.unordered is not None and event.op in _ITEM_BY_ITEM:
@@ -99,7 +102,8 @@ def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) ->
     if event.op not in _GATHERS or frame.light or not value.shape_deps:
         return None
     held = {name for name, how in value.deps if how != CONTAINED}
-    name = next((n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != "."), None)
+    asked = (n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != ".")
+    name = next((n for n in asked if not is_setting(n) and ".shape" not in n), None)
     if name is None:
         return None
     note = f"how much is selected from `{name}` depends on what it holds, and what is gathered differs between ranks"

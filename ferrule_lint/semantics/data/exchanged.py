@@ -49,6 +49,14 @@ def of_collective(frame: Frame, model: CallModel, arguments: Arguments, event: E
         frame.env[name] = known._replace(shape=shape, uneven_last=last, uniform=False)
 
 
+def worked_on(frame: Frame, value: Value) -> Value:
+    """What is made of a tensor whose size was sent: filled up, or cut, mostly, in ways that are not followed. That it
+    is still as long as it was is a guess."""
+    if value.shape is None or value.shape.why[0] not in frame.exchanged:
+        return value
+    return value._replace(shape=value.shape.at_most(Confidence.LOW))
+
+
 def given_back(frame: Frame, value: Value) -> Value:
     """What a function returns, without what only its own exchange says of sizes."""
     if value.items:

@@ -136,6 +136,13 @@ def _is_dealt_out(length: Divergence) -> bool:
     return length.kind == "data" and not any(step.role == "flow" for step in length.why)
 
 
+def _is_reckoned(length: Divergence) -> bool:
+    """Whether a number of rounds is told by a process, or follows from the rank over more than one step: who reckons so
+    what each rank has sees to the rounds of the helpers that it is handed to. A rank, or a share of something, that is
+    handed on as it is tells for itself."""
+    return length.kind == "host" or (length.kind == "rank" and any(step.role == "flow" for step in length.why))
+
+
 def _is_needed(frame: Frame, call: f.Call | None, name: str, summary: Summary) -> bool:
     """Whether the caller takes for granted what it passes: without it, it would not get far after the call."""
     function = summary.function
@@ -183,7 +190,8 @@ def raise_or_pass_on(
                     continue  # how much a rank sends and how much the next one receives follow from their places
                 if latent.needs == "trips" and found.empty and rounds_of(value) is None:
                     found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
-                if latent.needs == "trips" and found is value.length and _is_dealt_out(found):
+                by_items = how == ITERATED or found is value.length
+                if latent.needs == "trips" and (_is_reckoned(found) or (by_items and _is_dealt_out(found))):
                     found = found.at_most(Confidence.LOW)
                 if how == PRESENT and found.kind == "rank" and latent.event.op == "forward":
                     found = found.at_most(Confidence.LOW)  # what only some ranks have is not sharded over all of them

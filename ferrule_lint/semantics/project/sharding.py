@@ -133,6 +133,14 @@ class Sharding:
         parts = self.gather().own_parts
         return Confidence.MEDIUM if any((c.id, attribute) in parts for c in self._mro(info)) else known
 
+    def is_left_open(self, site: WrapSite) -> bool:
+        """Whether a launcher or a file of settings decides if this call shards what it is given."""
+        return site.path in self.gather().configured_in
+
+    def shards_in(self, site: WrapSite) -> bool:
+        """Whether this is a call by which a module shards a part of its own."""
+        return site in self.gather().own_parts.values()
+
     def site(self, info: ClassInfo | None, path: str) -> WrapSite | None:
         """The call that shards or wraps a module which runs in a file, of a class that is known or is not: then the
         nearest that may."""

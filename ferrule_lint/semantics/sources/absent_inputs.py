@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.findings import Confidence
+from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.training import asked_only_to_infer
@@ -25,6 +25,21 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fake|mock|placeholder", re.IGNORECASE)
+
+
+def note_of_parameter(name: str) -> str:
+    """What is noted of an optional input of a module's method."""
+    return f"the optional input `{name}` may be absent from the local batch"
+
+
+#: inputs of a model that reads text and images: samples of text alone are common among the others
+_IMAGES = re.compile(note_of_parameter("(?:pixel_\\w+|images?)"))
+
+
+def is_of_images(step: Step) -> bool:
+    """Whether the input that may be missing is the images of a batch, which samples have or have not in most mixtures
+    of data. Of other inputs a setting, or the kind of data, mostly decides for all."""
+    return _IMAGES.fullmatch(step.note) is not None
 
 
 def of_parameter(frame: Frame, name: str) -> Confidence:

@@ -21,6 +21,11 @@ def hold_settings(expr: f.Expr | None) -> bool:
     return _SETTINGS.search(last_name(expr)) is not None
 
 
+def is_setting(place: str) -> bool:
+    """Whether a place, by its text, is a field of what is called after settings: `args.rate`, `self.config.rated`."""
+    return any(_SETTINGS.search(part) for part in place.split(".")[:-1])
+
+
 def of_entry(base: f.Expr | None, value: Value) -> Value:
     """What an entry of `base` holds, of which nothing more is known than what `base` depends on."""
     if not value.deps or value.data is not None or not hold_settings(base):

@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.joins import computed
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.reach import DETACHED
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, ModuleTarget
-from ferrule_lint.semantics.domain.text import place_name, position, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import blocks
@@ -125,7 +125,9 @@ def _of_boolop(frame: Frame, e: f.BoolOp, formula: Formula, value: Value) -> Val
         issues, latents = len(frame.issues), len(frame.latents)
         with frame.recording():
             operands = frame.eval(e.values[-1])
-            if operands.divergence is None and value.divergence is not None and not reads_content(e.values[-1]):
+            counts = type(e.values[-1]) is f.Call and last_name(e.values[-1].func) == "len"
+            kept = counts or not reads_content(e.values[-1])
+            if operands.divergence is None and value.divergence is not None and kept:
                 # nobody asks for the truth of the last one: that it may be empty does not matter
                 first = e.values[0] if len(e.values) == 2 else e._replace(values=e.values[:-1])
                 value = value._replace(divergence=condition(frame, first)[1].divergence)

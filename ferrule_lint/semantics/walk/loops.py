@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, position, 
 from ferrule_lint.semantics.domain.trace import Choice, Exit, Loop, Trace, choices_and_loops, has_exit, without_last
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.walk import (
+    begun_again,
     by_hand,
     counters,
     divisible,
@@ -62,6 +63,9 @@ def for_loop(frame: Frame, s: f.For) -> None:
 
     if iterable.length is not None and shares.counted_off(frame, s):
         iterable = iterable._replace(length=None)
+    again = frame.function is not None and begun_again.until_counted(frame.function.body, s)
+    if again:
+        iterable = iterable._replace(length=None, length_deps=NO_DEPS)
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
@@ -70,7 +74,9 @@ def for_loop(frame: Frame, s: f.For) -> None:
     frame.rounds.pop()
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
-        if term.trip is None and not iterable.uniform:
+        if again:
+            term = term._replace(trip=None, deps=NO_DEPS)
+        elif term.trip is None and not iterable.uniform:
             term = term._replace(trip=iteration.drawn(frame, s.body))
         if term.order is not None and same_modules.in_any_order(body, s):
             term = term._replace(order=None)

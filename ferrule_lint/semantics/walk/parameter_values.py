@@ -101,7 +101,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
             and not (function is not None and needed.from_the_start(function.body, name))
             and not absent_inputs.is_required(frame, parameter)
         ):
-            note = f"the optional input `{name}` may be absent from the local batch"
+            note = absent_inputs.note_of_parameter(name)
             sure = absent_inputs.of_parameter(frame, name)
             value = value._replace(presence=frame.source(DP, "structure", pos, note, sure))
     if frame.models.convention("loader", name) is not None:

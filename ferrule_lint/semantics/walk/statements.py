@@ -65,6 +65,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             value = value._replace(reach=None)
         else:
             value = participation.assigned(value, position(s.targets[0]) or (s.line, 1, s.line, 1))
+    if frame.exchanged:
+        value = exchanged.worked_on(frame, value)
     for target in s.targets:
         if type(target) is f.Attr and target.attr in frame.models.assigned:
             flags.assigned(frame, target, value)
