@@ -42,8 +42,6 @@ def _finding(frame: Frame, issue: CallIssue, function: str) -> Finding:
     hands = sum(step.role == "call" for step in issue.divergence.why)
     if issue.code == "FER201" and hands > MOST_HANDS:
         confidence = Confidence.LOW
-    if issue.code == "FER201" and _goes_by_the_batch(issue):
-        confidence = Confidence.LOW
     return Finding(
         code=issue.code,
         name=NAMES[issue.code],
@@ -58,10 +56,3 @@ def _finding(frame: Frame, issue: CallIssue, function: str) -> Finding:
         witness=(*issue.divergence.why, *steps),
         events=(EventSite(event.op, event.path, event.pos[0], event.pos[1], tuple(sorted(event.axes)), event.hidden),),
     )
-
-
-def _goes_by_the_batch(issue: CallIssue) -> bool:
-    """Whether a tensor is as large as the rank's own data, and no more is known of it (nothing is read, chosen or left
-    out on the way), in a group of which nothing is known: its ranks may well share their data."""
-    by_itself = issue.divergence.kind == "data" and all(step.role != "flow" for step in issue.divergence.why)
-    return by_itself and "?" in issue.event.axes
