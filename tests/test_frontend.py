@@ -24,6 +24,13 @@ def facts(source: str) -> f.FileFacts:
     return extract(source.encode())
 
 
+def assert_in_the_same_places(source: str) -> None:
+    """That an older parser is given something, with as many bytes in each line."""
+    older = as_older(source.encode())
+    assert older is not None
+    assert [len(line) for line in older.splitlines()] == [len(line.encode()) for line in source.splitlines()]
+
+
 def stmt(source: str) -> Any:
     """The only statement."""
     (only,) = facts(source).body
@@ -441,9 +448,7 @@ def test_imports() -> None:
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="legal from Python 3.12 on")
 def test_f_strings_of_a_newer_python_are_read_as_plain_ones() -> None:
     source = 'print(f"{d["a"]}", x)\ny = f"{c}"\nz = f\'{\n  a\n}\' + b\nw = f"""ä\n{d["""k"""]}"""; v = 1\n'
-    older = as_older(source.encode())
-    assert older is not None
-    assert [len(line) for line in older.splitlines()] == [len(line.encode()) for line in source.splitlines()]
+    assert_in_the_same_places(source)
     body = facts(source).body
     assert [show(s) for s in body[1:]] == [
         "Assign([y], Op('FString', [c]), None)",
@@ -476,10 +481,7 @@ def test_parameters_of_types_and_aliases_are_read_alike_by_every_python() -> Non
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="legal from Python 3.12 on")
 def test_what_an_older_python_is_given_takes_up_the_same_places() -> None:
-    source = "class C[\n  ä,\n](B): pass\ntype X[T] = (\n  T\n)\n"
-    older = as_older(source.encode())
-    assert older is not None
-    assert [len(line) for line in older.splitlines()] == [len(line.encode()) for line in source.splitlines()]
+    assert_in_the_same_places("class C[\n  ä,\n](B): pass\ntype X[T] = (\n  T\n)\n")
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of Python 3.12")

@@ -53,11 +53,10 @@ def as_older(source: bytes) -> bytes | None:
     for start, end in refused:
         _replace(lines, start, end)
     for start, end in parameters:
-        _blank(lines, start, end, "\\")
+        _put(lines, start, end, over="\\")
     for start, end in aliases:
         written = _cut(lines, start, end)  # with a semicolon, if one follows
-        _blank(lines, start, (end[0], end[1] - len(written) + len(written.rstrip("; "))))
-        _write(lines, start, "pass")
+        _put(lines, start, (end[0], end[1] - len(written) + len(written.rstrip("; "))), "pass")
     return "".join(lines).encode("utf-8")
 
 
@@ -89,36 +88,26 @@ def _taken(text: str) -> bool:
 
 
 def _replace(lines: list[str], start: _Place, end: _Place) -> None:
-    """Put a plain string in the place of an f-string: as many bytes in each of its lines. `u` is a prefix that changes
-    nothing, and a backslash takes a string of one quote over the end of a line."""
+    """Put a plain string in the place of an f-string. `u` is a prefix that changes nothing, and a backslash takes a
+    string of one quote over the end of a line."""
     matched = _START.match(lines[start[0] - 1], start[1])
     if matched is None:
         return
     quote = matched.group(1)
+    _put(lines, start, end, "u" + quote, "x", "\\" if len(quote) == 1 else "", quote)
+
+
+def _put(
+    lines: list[str], start: _Place, end: _Place, head: str = "", filling: str = " ", over: str = "", tail: str = ""
+) -> None:
+    """Write over what stands somewhere: as many bytes in each of its lines, `head` and `tail` at its ends, `over` at
+    the end of each line that it goes on from."""
     for number in range(start[0], end[0] + 1):
         line = lines[number - 1]
         bare = line.rstrip("\r\n")
         a = start[1] if number == start[0] else 0
         b = end[1] if number == end[0] else len(bare)
-        head = "u" + quote if number == start[0] else ""
-        tail = quote if number == end[0] else "\\" if len(quote) == 1 else ""
-        room = len(bare[a:b].encode("utf-8")) - len(head) - len(tail)
-        lines[number - 1] = bare[:a] + head + "x" * room + tail + bare[b:] + line[len(bare) :]
-
-
-def _blank(lines: list[str], start: _Place, end: _Place, over: str = "") -> None:
-    """Put blanks in the place of something, as many bytes in each of its lines, with `over` at the end of those that it
-    goes on from."""
-    for number in range(start[0], end[0] + 1):
-        bare = lines[number - 1].rstrip("\r\n")
-        a = start[1] if number == start[0] else 0
-        b = end[1] if number == end[0] else len(bare)
-        tail = over if number < end[0] else ""
-        room = len(bare[a:b].encode("utf-8")) - len(tail)
-        lines[number - 1] = bare[:a] + " " * room + tail + bare[b:] + lines[number - 1][len(bare) :]
-
-
-def _write(lines: list[str], start: _Place, word: str) -> None:
-    """Write over blanks."""
-    line = lines[start[0] - 1]
-    lines[start[0] - 1] = line[: start[1]] + word + line[start[1] + len(word) :]
+        first = head if number == start[0] else ""
+        last = tail if number == end[0] else over
+        room = len(bare[a:b].encode("utf-8")) - len(first) - len(last)
+        lines[number - 1] = bare[:a] + first + filling * room + last + bare[b:] + line[len(bare) :]

@@ -102,6 +102,7 @@ def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) ->
     if event.op not in _GATHERS or frame.light or not value.shape_deps:
         return None
     held = {name for name, how in value.deps if how != CONTAINED}
+    # what a setting or a size decides selects nothing
     asked = (n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != ".")
     name = next((n for n in asked if not is_setting(n) and ".shape" not in n), None)
     if name is None:

@@ -52,7 +52,7 @@ def of_collective(frame: Frame, model: CallModel, arguments: Arguments, event: E
 def worked_on(frame: Frame, value: Value) -> Value:
     """What is made of a tensor whose size was sent: filled up, or cut, mostly, in ways that are not followed. That it
     is still as long as it was is a guess."""
-    if value.shape is None or value.shape.why[0] not in frame.exchanged:
+    if value.shape is None or not _was_sent(frame, value):
         return value
     return value._replace(shape=value.shape.at_most(Confidence.LOW))
 
@@ -61,8 +61,7 @@ def given_back(frame: Frame, value: Value) -> Value:
     """What a function returns, without what only its own exchange says of sizes."""
     if value.items:
         value = value._replace(items=tuple(given_back(frame, item) for item in value.items))
-    own = value.shape is not None and value.shape.why[0] in frame.exchanged
-    return value._replace(shape=None, uneven_last=False) if own else value
+    return value._replace(shape=None, uneven_last=False) if _was_sent(frame, value) else value
 
 
 def handed_on(frame: Frame, arguments: Arguments) -> Arguments:
@@ -77,8 +76,13 @@ def handed_on(frame: Frame, arguments: Arguments) -> Arguments:
 def settled(frame: Frame) -> None:
     """Ranks go on only if what they have told each other is as it should be: `if most != least: raise`."""
     for place, value in list(frame.env.items()) if frame.exchanged else ():
-        if value.shape is not None and value.shape.why[0] in frame.exchanged:
+        if _was_sent(frame, value):
             frame.env[place] = value._replace(shape=None, uneven_last=False)
+
+
+def _was_sent(frame: Frame, value: Value) -> bool:
+    """Whether a tensor's size differs because ranks have sent it to each other."""
+    return value.shape is not None and value.shape.why[0] in frame.exchanged
 
 
 def _of_the_longest(call: f.Call) -> bool:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.walk.by_hand import FOREVER
 
 #: calls that end a program
 _ENDS = frozenset({"exit", "_exit"})
@@ -23,12 +24,14 @@ _ENDS = frozenset({"exit", "_exit"})
 
 def until_counted(body: f.Body, s: f.For) -> bool:
     """Whether a `for` loop of this body stands alone in a `while`, and both are left by a count of its rounds."""
+    steps = [place_name(t.target) for t in s.body if type(t) is f.AugAssign and t.op == "Add"]
+    if not steps:
+        return False  # as in most loops: what is around them need not be looked for
     around = next((w for w in statements(body) if type(w) is f.While and s in w.body), None)
     if around is None or not all(t is s or _prepares(t) for t in around.body):
         return False
-    stepped = {place_name(t.target) for t in s.body if type(t) is f.AugAssign and t.op == "Add"} - {None}
-    forever = around.test in (f.Const("True"), f.Const("1"))
-    counter = next((place for place in sorted(filter(None, stepped)) if forever or place in _asked(around.test)), None)
+    forever = around.test in FOREVER
+    counter = next((place for place in sorted(filter(None, steps)) if forever or place in _asked(around.test)), None)
     if counter is None:
         return False
     leaves = (f.Return, f.Raise) if forever else (f.Return, f.Raise, f.Break)

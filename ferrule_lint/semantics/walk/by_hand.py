@@ -13,12 +13,13 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.text import last_name, position
 from ferrule_lint.semantics.walk.frame import Frame
 
-_TRUE = (f.Const("True"), f.Const("1"))
+#: the tests of loops that never end by themselves
+FOREVER = (f.Const("True"), f.Const("1"))
 
 
 def as_for(frame: Frame, loop: f.While) -> f.For | None:
     """The `for` loop that a `while` loop is, if it is one."""
-    if loop.test not in _TRUE or loop.orelse or not loop.body:
+    if loop.test not in FOREVER or loop.orelse or not loop.body:
         return None
     first = loop.body[0]
     taken = _taken(first) if type(first) is f.Try else None

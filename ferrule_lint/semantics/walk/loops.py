@@ -53,8 +53,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if iterable.items is not None and not iterable.items and not iterable.container:
         return
     pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
-    once = counters.one_round(s)
-    if once:
+    again = frame.function is not None and begun_again.until_counted(frame.function.body, s)
+    if again or counters.one_round(s):
         iterable = iterable._replace(length=None, length_deps=NO_DEPS)
 
     def enter() -> None:
@@ -63,9 +63,6 @@ def for_loop(frame: Frame, s: f.For) -> None:
 
     if iterable.length is not None and shares.counted_off(frame, s):
         iterable = iterable._replace(length=None)
-    again = frame.function is not None and begun_again.until_counted(frame.function.body, s)
-    if again:
-        iterable = iterable._replace(length=None, length_deps=NO_DEPS)
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
