@@ -268,6 +268,10 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     padded = worse(value.padded, parts.padded)
     local = frame.path_divergence()
     several = name != "stack" and value.items is not None and len(value.items) > 1
+    # what is put together is a list, whatever else is known of a parameter: its caller knows how many there are
+    given = only(value.deps, ITERATED, FLOWS) if value.items is None else NO_DEPS
+    by_number = value.length is not None or bool(given)  # how many are stacked is the first dimension, not theirs
+    sized_by = value.shape_deps | _at_all(counted(value)) | parts.shape_deps | given
     filled = several and parts.filled
     if several and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):
         note = f"`{last_name(arguments.expr.func)}` makes it longer on some ranks only"
@@ -276,8 +280,8 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
         deps=_of_known_length(value.deps) if filled else value.deps | parts.deps,
         shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
-        shape_deps=NO_DEPS if padded or filled else value.shape_deps | _at_all(counted(value)) | parts.shape_deps,
-        agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or name == "stack",
+        shape_deps=NO_DEPS if padded or filled else sized_by,
+        agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or (name == "stack" and not by_number),
         unordered=value.unordered, multiple=filling.joined_to_multiple(frame, arguments.expression("tensors", 0)),
     )  # fmt: skip
 
