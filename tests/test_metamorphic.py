@@ -32,8 +32,6 @@ KNOWN = {
     ("joined-and", "tests/dataflow/guesses.md:1048"): "that a file is a program is told of `__main__` alone in a test",
     ("one-assignment", "tests/dataflow/in_place.md:5"): "what is filled in place is told of statements only",
     ("while-true", "tests/dataflow/shapes.md:600"): "how many items a share takes is told of `for` loops only",
-    ("added-else", "tests/dataflow/guesses.md:1623"): "that a helper asks for parts is told of no `else` before `any`",
-    ("nested-and", "tests/dataflow/exits.md:952"): "an exit under two tests in one, and in two, are still told apart",
     ("iterator", "tests/dataflow/loops.md:1760"): "that a loop takes one round is told of `for` loops only",
 }
 
