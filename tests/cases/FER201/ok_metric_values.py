@@ -1,6 +1,7 @@
 """Values for a metric, gathered by accelerate."""
 
 import torch
+import torch.distributed as dist
 from accelerate import Accelerator
 
 
