@@ -1,4 +1,4 @@
-"""Values for a metric, gathered by accelerate."""
+"""Values for a metric, gathered by accelerate; losses and parts that a helper stacks or joins, and reduces."""
 
 import torch
 import torch.distributed as dist
