@@ -12,5 +12,6 @@ rm -rf "$venv"
 status=0
 "$venv/bin/python" -m ruff check . || status=1
 "$venv/bin/python" -m mypy || status=1
-"$venv/bin/python" -m pytest -q || status=1
+# in two processes, also where more processors are: a test of the harness starts up to eight ranks of its own
+"$venv/bin/python" -m pytest -q -n "${WORKERS:-2}" || status=1
 exit "$status"
