@@ -172,7 +172,7 @@ def counted_off(frame: Frame, s: f.For) -> bool:
     """Whether a loop over a share ends by a count that all ranks come to: `for i, item in enumerate(mine)` with
     `if i >= least: break` for its first statement."""
     first, walked = s.body[0] if s.body else None, s.iterable
-    if type(first) is not f.If or first.orelse or type(first.test) is not f.Compare or len(first.test.ops) != 1:
+    if type(first) is not f.If or type(first.test) is not f.Compare or len(first.test.ops) != 1:
         return False
     if not first.body or type(first.body[-1]) is not f.Break or type(s.target) is not f.Sequence:
         return False

@@ -27,6 +27,7 @@ from ferrule_lint.semantics.divergence.signatures import (
 )
 from ferrule_lint.semantics.domain.axes import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, overlap
 from ferrule_lint.semantics.domain.conditions import atoms, deps_of, evaluate, implied
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
     ENDS,
@@ -314,7 +315,9 @@ class Comparison:
         known = summary.signatures.get(key)
         if known is None:
             summary.signatures[key] = ()
-            inner = replace(self.fresh(), inside=True)
+            # what a callee of the callee asks may be what was given, under another name, or the state of its object
+            names = frozenset(p.name for p in summary.function.parameters) if summary.function is not None else NOTHING
+            inner = replace(self.fresh(), inside=True, given=names if self.given else NOTHING)
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import MOST_ATOMS, Comparison, Difference, Occurrence, issues_by_itself
-from ferrule_lint.semantics.domain.conditions import atoms
+from ferrule_lint.semantics.domain.conditions import atoms, implied
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Exit, Loop, Trace, ends, every_term, has_exit, parts
 
 
@@ -46,8 +46,7 @@ def explain(
         return None  # another choice on the same atom speaks of these
     if comparison.comes_back and not inside and _only_tries_again(root, choice, comparison):
         return None
-    rest: list[Occurrence] = []
-    comparison.occurrences(_after(root, choice) or (), {}, rest)
+    rest = _behind_exit(root, choice, comparison)
     skipped = {o.key for o in rest}
     after = [o for o in differing if o.key in skipped]
     # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
@@ -58,6 +57,31 @@ def explain(
         looped = any(type(term) is Loop and _holds(term.body, choice) for term in every_term(root))
         found = _under_a_setting(root, choice, a, b, comparison, skipped) or (found if looped else [])
     return Difference(tuple(found), True, comparison.axes) if found else None
+
+
+def _behind_exit(root: Trace, choice: Choice, comparison: Comparison) -> list[Occurrence]:
+    """What follows a choice that some way through it leaves; not what is there only under a setting that rules the
+    exit out (`if rank == 0: if not resume: return`, and further down `if resume: barrier()`), as long as something
+    else is."""
+    after = _after(root, choice) or ()
+    for implied_by_exit in (*_ways_out((choice,), {}), {}):
+        found: list[Occurrence] = []
+        comparison.occurrences(after, implied_by_exit, found)
+        if found:
+            return found
+    return []
+
+
+def _ways_out(trace: Trace, known: Mapping[str, bool]) -> Iterator[dict[str, bool]]:
+    """What is known, of the tests that all ranks answer alike, on the ways to the exits in a trace."""
+    for term in trace:
+        if type(term) is Exit and term.kind != "raise":
+            yield dict(known)
+        elif type(term) is Choice:
+            shared = {atom.key for atom in atoms(term.formula) if atom.divergence is None}
+            for arm, outcome in ((term.body, True), (term.orelse, False)):
+                told = {key: value for key, value in implied(term.formula, outcome).items() if key in shared}
+                yield from _ways_out(arm, {**known, **told})
 
 
 def _only_tries_again(root: Trace, choice: Choice, comparison: Comparison) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
+#: what returns an answer, and nothing that a module put out
+_ASKS = re.compile(r"_*(check(?!point)|verify|is|has|can|should)(_|$)", re.IGNORECASE)
 #: parameters of a loss that, by their names, nothing is trained through
 _NOT_TRAINED = re.compile(
     r"(^=|_)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices|"
@@ -49,7 +51,9 @@ class PartlyUsed(NamedTuple):
 def at_return(frame: Frame, result: Value) -> None:
     """Outputs that reach what this function returns on some ranks only."""
     function = frame.function
-    if function is None or not frame.returns or frame.no_gradient or _NO_TRAINING.search(function.name):
+    if function is None or not frame.returns or frame.no_gradient:
+        return
+    if _NO_TRAINING.search(function.name) or _ASKS.match(function.name):
         return
     if no_loss.steps_an_optimizer(frame):
         return

@@ -31,6 +31,9 @@ _SAVES_NOTHING = re.compile(
 )
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 
+#: what a path is called that the run was given, to begin with what lies there: what it writes lies elsewhere
+_GIVEN = re.compile(r"(model_|pretrained_)?name_or_path|resume(_from)?(_checkpoint|_path|_dir|_file)?|init_checkpoint")
+
 #: what a file is called that somebody makes while the program runs, to tell it something
 _SIGN = re.compile(
     r"(?<![a-z])(kill_?switch|trigger|stop|quit|abort|halt|pause|terminate|preempt(ed|ion)?|interrupt(ed)?)(?![a-z])(?!_?(words?|tokens?|ids?)(?![a-z]))"
@@ -62,13 +65,17 @@ def may_write(call: f.Call) -> bool:
 class Files:
     """What a function tests and writes, in the order of its text."""
 
-    __slots__ = ("_by_all", "_by_one", "_keys", "_met", "_open", "_paths", "_raced", "_something", "_waited_for")
+    __slots__ = (
+        "_by_all", "_by_one", "_given", "_keys", "_met", "_open", "_paths", "_raced", "_something", "_waited_for",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         #: tests after which ranks have not met: the source, and what the tested path is made of
         self._open: dict[Step, frozenset[str]] = {}
         #: the source of a test -> the path it asked for when it was last walked
         self._keys: dict[Step, str] = {}
+        #: the tests of what the run was given
+        self._given: set[Step] = set()
         self._paths: set[str] = set()
         self._something = False
         self._waited_for = False
@@ -95,10 +102,13 @@ class Files:
         parts = (path, made, *(made.args if type(made) is f.Call else ()))
         texts = frozenset(render(p) for p in parts if type(p) is not f.Const)
         known = key(path)
+        if type(made) is not f.Call and _GIVEN.fullmatch(last_name(made)):
+            self._given.update(source)
         for step in source:
             # in another round of a loop another path, of which nothing has been written yet
             again = self._keys.get(step, known) != known
-            if not again and not self._waited_for and (self._something or not self._paths.isdisjoint(texts)):
+            something = self._something and step not in self._given
+            if not again and not self._waited_for and (something or not self._paths.isdisjoint(texts)):
                 self._raced.add(step)
             self._keys[step] = known
             self._open[step] = texts
@@ -112,7 +122,7 @@ class Files:
             written = {render(a) for a in call.args}
             self._write_to(written)
             if name in _WRITES:
-                self._raced.update(self._open)
+                self._raced.update(step for step in self._open if step not in self._given)
 
     def _write_to(self, written: set[str]) -> None:
         self._paths |= written

@@ -19,7 +19,16 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value, rounds_of
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
-from ferrule_lint.semantics.domain.trace import Choice, Exit, Loop, Trace, choices_and_loops, has_exit, without_last
+from ferrule_lint.semantics.domain.trace import (
+    Choice,
+    Exit,
+    Loop,
+    Trace,
+    choices_and_loops,
+    has_exit,
+    weakened,
+    without_last,
+)
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.walk import (
     begun_again,
@@ -182,7 +191,8 @@ def _by_setting(
     frame: Frame, s: f.While, before: dict[str, Value], versions: dict[str, int], pos: f.Pos
 ) -> Choice | None:
     """`while unfinished(flag, synced):` where `synced` says whether the ranks agree on the end, and may say as well
-    whether a round has collectives: one loop for each of its outcomes, if they agree under one of them."""
+    whether a round has collectives: one loop for each of its outcomes, if they agree under one of them. Where they do
+    not agree, that a forward gathers is a guess: who made the setting made it for modules that do."""
     after, last = frame.env, frame.versions
     for name in settings.passed_on(frame, s, before):
         loops: list[Loop] = []
@@ -197,6 +207,10 @@ def _by_setting(
         frame.env, frame.versions = after, last
         if any(loop.trip is None for loop in loops):
             arms: list[Trace] = [(loop,) if loop.body else () for loop in loops]
+            arms = [
+                arm if loop.trip is None else weakened(arm, lambda event: event.assumed)
+                for arm, loop in zip(arms, loops, strict=True)
+            ]
             return Choice(setting, arms[0], arms[1], frame.module.path, pos, name.id, "if")
     return None
 

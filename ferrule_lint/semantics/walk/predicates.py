@@ -344,11 +344,18 @@ def _asks_where_it_lies(own: f.Expr, other: f.Expr) -> bool:
     return current and any(type(n) is f.Attr and n.attr in ("device", "get_device") for n in walk(other))
 
 
+def _asks_whether_changed(e: f.Compare, *sides: f.Expr) -> bool:
+    """`hash(x) == self.hash_before`: hashes differ between processes, not whether two of one process are the same."""
+    return e.ops[0] in ("==", "!=") and any(type(x) is f.Call and called_name(x) == "hash" for x in sides)
+
+
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
     op = e.ops[0]
     if _asks_where_it_lies(left, right) or _asks_where_it_lies(right, left):
         return Value()  # each rank has its own tensors on its own device
+    if _asks_whether_changed(e, left, right):
+        return Value()
     nothing = _asks_for_nothing(frame, left, op, b) or _is_size_of_nothing(right)
     mirrored = _asks_for_nothing(frame, right, _MIRRORED.get(op, op), a)
     if not (nothing or mirrored):
