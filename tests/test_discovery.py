@@ -79,6 +79,7 @@ def test_lone_script_below_the_current_folder(tmp_path: Path, monkeypatch: pytes
 
 def test_default_excludes(tmp_path: Path) -> None:
     excluded = [".venv", "venv", "env", "build", "dist", "node_modules", "__pycache__", "lib/site-packages", ".git"]
+    excluded += ["{{cookiecutter.name}}", "templates/{{ project }}"]
     project(tmp_path, {"a.py": "", **{f"{name}/x.py": "" for name in excluded}})
     assert names(tmp_path) == ("a.py",)
 

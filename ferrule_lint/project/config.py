@@ -29,6 +29,8 @@ DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache",
     ".ruff_cache", ".svn", ".tox", ".venv", ".venv-*", "__pycache__", "__pypackages__", "_build", "build", "buck-out",
     "dist", "env", "node_modules", "site-packages", "venv", ".ferrule_cache",
+    # templates of cookiecutter and copier, which are no Python yet
+    "*{{*}}*",
 )  # fmt: skip
 
 

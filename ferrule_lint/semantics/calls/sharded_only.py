@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 #: classes of what is in parts
 _IN_PARTS = re.compile(r"FSDP(Module)?|FullyShardedDataParallel|D(istributed)?Tensor|Shard(ed)?Tensor")
 #: functions that tell what is
-_TELLS = re.compile(r"_?(is|has|uses?)_(a_)?(fsdp\d?|dtensors?|sharded)(_(model|module|tensor|param|wrapped))?")
+_TELLS = re.compile(
+    r"_?(is|has|uses?)_(a_)?(fsdp\d?|dtensors?|sharded|(deepspeed_)?zero3)(_(model|module|tensor|param|wrapped|enabled))?"
+)
 #: who speaks of these may have something in parts
 _SPEAKS = re.compile(
     r"DTensor|(?i:fsdp|fully_?shard|(?<![a-z])d_?tensor|shard_?tensor|distribute_|deep_?speed|parallelize_|device_?mesh)"

@@ -101,7 +101,30 @@ def _is_one_of_two(function: FunctionInfo, name: str) -> bool:
     """`if a is None: return text(b)`, `elif b is None: return image(a)`: callers choose one by what they pass."""
     own = {parameter.name for parameter in function.parameters}
     found = {missing for missing in _left_for(plain(function.body)) if missing in own}
-    return name in found and len(found) > 1
+    return (name in found and len(found) > 1) or _is_beside_text(function, name)
+
+
+#: what the text is called that is compared with something else; where it is read together with that, it is `input_ids`
+_TEXT = re.compile(r"texts?|captions?")
+
+
+def _is_beside_text(function: FunctionInfo, name: str) -> bool:
+    """Whether a module of two towers runs each on what it is given: `image_features = a(image) if image is not None
+    else None`, and the same for `text`. A batch of pairs has both; who encodes one side passes that."""
+    optional = {p.name for p in function.parameters if p.default == f.Const("None")}
+    texts = {other for other in optional if _TEXT.fullmatch(other)} - {name}
+    if not texts or name not in optional:
+        return False
+    tests = (node.test for node in walk(function.body) if type(node) is f.If or type(node) is f.IfExp)
+    asked = {_asked_for(part) for test in tests for part in walk(test)}
+    return name in asked and not texts.isdisjoint(asked)
+
+
+def _asked_for(part: object) -> str:
+    """The `x` of `x is None` and `x is not None`."""
+    if type(part) is not f.Compare or part.ops not in (("is not",), ("is",)) or part.rights != (f.Const("None"),):
+        return ""
+    return part.left.id if type(part.left) is f.Name else ""
 
 
 def _left_for(body: f.Body) -> Iterator[str]:

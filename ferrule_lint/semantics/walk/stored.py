@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
-from ferrule_lint.semantics.domain.text import place_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.walk import aliases, given, in_place
 
 if TYPE_CHECKING:
@@ -51,15 +51,18 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
     more: Divergence | None = None
     if base.slots is not None and key is not None:
         slots = base.slots | {key}  # where the arms meet one sees which of them have it
-    if grows and (base.container or passed) and divergence is not None and slots is None:
+    own = grows and _is_new_in_instance(frame, target, place, base)
+    if grows and (base.container or passed or own) and divergence is not None and slots is None:
         note = f"`{place}` is filled on some ranks only"
         more = divergence.then(frame.step("flow", target.pos, note))
         if divergence.kind == "rank" and (key is not None or _lets_others_in(frame)):
             more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
+        elif not base.container:
+            more = more.at_most(Confidence.MEDIUM)  # made elsewhere
     if grows and (base.container or passed) and slots is None:
         more = worse(more, grouping.of_entry(frame, target, place, index, grouped))
         counted = grouping.deps_of_entry(frame, target, place)
-    if base.container:
+    if base.container or own:
         length = worse(length, more)
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
@@ -109,6 +112,45 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
         name = place.partition(".")[2]
         known = frame.self_writes.get(name)
         frame.self_writes[name] = merged if known is None else join2(known, merged)
+
+
+def _is_new_in_instance(frame: Frame, target: f.Subscript, place: str, base: Value) -> bool:
+    """Whether an entry is put into a dict in an attribute of the instance that no other statement of the class puts
+    there: whoever does not come here has an entry less."""
+    prefix = f"{frame.self_name}."
+    if frame.self_class is None or not place.startswith(prefix) or place.count(".") != 1 or base.types:
+        return False
+    name, key = place.removeprefix(prefix), target.index
+    for info in frame.analysis.names.mro(frame.self_class):
+        for method in info.methods.values():
+            own = method.parameters[0].name if method.parameters else ""
+            if any(_may_put(s, f"{own}.{name}", key, target.pos) for s in statements(method.body)):
+                return False
+    return True
+
+
+def _may_put(statement: object, place: str, key: f.Expr, at: f.Pos) -> bool:
+    """Whether another statement puts something under this key into a place, or makes the place with something in it."""
+    if type(statement) is f.Assign:
+        targets, value = statement.targets, statement.value
+    elif type(statement) is f.AugAssign:
+        targets, value = (statement.target,), None
+    else:
+        return False
+    for t in targets:
+        if type(t) is f.Subscript and place_name(t.base) == place and t.pos != at:
+            if type(key) is not f.Const or type(t.index) is not f.Const or t.index.text == key.text:
+                return True
+        elif place_name(t) == place and not _is_empty(value):
+            return True
+    return False
+
+
+def _is_empty(value: f.Expr | None) -> bool:
+    """Whether a dict is made with nothing in it: `{}`, `dict()`, `defaultdict(list)`."""
+    if type(value) is f.Call:
+        return last_name(value.func) in ("dict", "OrderedDict", "defaultdict") and not value.keywords
+    return type(value) is f.DictDisplay and not value.keys
 
 
 def _is_list(frame: Frame, target: f.Subscript) -> bool:
