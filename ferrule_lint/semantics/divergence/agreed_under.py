@@ -7,8 +7,8 @@ that a forward gathers parameters is a guess.
 from __future__ import annotations
 
 from ferrule_lint.semantics.divergence.compare import Occurrence
-from ferrule_lint.semantics.domain.conditions import atoms, implied
-from ferrule_lint.semantics.domain.trace import Choice, Event, Trace, choices_and_loops, every_term, has_exit
+from ferrule_lint.semantics.domain.conditions import implied, implied_alike
+from ferrule_lint.semantics.domain.trace import Choice, Event, Term, Trace, choices_and_loops, every_term, has_exit
 
 
 def is_guess(root: Trace, choice: Choice, occurrences: tuple[Occurrence, ...]) -> bool:
@@ -16,21 +16,23 @@ def is_guess(root: Trace, choice: Choice, occurrences: tuple[Occurrence, ...]) -
     are taken to gather."""
     if not all(o.event.assumed and o.event.hidden for o in occurrences):
         return False
-    shared = {atom.key for atom in atoms(choice.formula) if atom.divergence is None}
     off = {
         key
         for arm, outcome in ((choice.body, True), (choice.orelse, False))
         if has_exit(arm)
-        for key, value in implied(choice.formula, outcome).items()
-        if key in shared and not value
+        for key, value in implied_alike(choice.formula, outcome).items()
+        if not value
     }
-    return any(
-        implied(other.formula, True).get(key) is True and any(_agrees(term) for term in every_term(other.body))
-        for other in choices_and_loops(root)
-        if off and type(other) is Choice and other is not choice
-        for key in off
-    )
+    if not off:
+        return False
+    others = (o for o in choices_and_loops(root) if type(o) is Choice and o is not choice)
+    return any(_holds_one(o, off) and any(map(_agrees, every_term(o.body))) for o in others)
 
 
-def _agrees(term: object) -> bool:
+def _holds_one(choice: Choice, settings: set[str]) -> bool:
+    """Whether one of these tests holds wherever a choice takes its first arm."""
+    return any(holds and key in settings for key, holds in implied(choice.formula, True).items())
+
+
+def _agrees(term: Term) -> bool:
     return type(term) is Event and not term.hidden and not term.p2p

@@ -315,9 +315,11 @@ class Comparison:
         known = summary.signatures.get(key)
         if known is None:
             summary.signatures[key] = ()
-            # what a callee of the callee asks may be what was given, under another name, or the state of its object
-            names = frozenset(p.name for p in summary.function.parameters) if summary.function is not None else NOTHING
-            inner = replace(self.fresh(), inside=True, given=names if self.given else NOTHING)
+            given: frozenset[str] = NOTHING
+            if self.given and summary.function is not None:
+                # what a callee of the callee asks may be what was given, under another name, or the state of its object
+                given = frozenset(p.name for p in summary.function.parameters)
+            inner = replace(self.fresh(), inside=True, given=given)
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import MOST_ATOMS, Comparison, Difference, Occurrence, issues_by_itself
-from ferrule_lint.semantics.domain.conditions import atoms, implied
+from ferrule_lint.semantics.domain.conditions import atoms, implied_alike
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Exit, Loop, Trace, ends, every_term, has_exit, parts
 
 
@@ -78,10 +78,8 @@ def _ways_out(trace: Trace, known: Mapping[str, bool]) -> Iterator[dict[str, boo
         if type(term) is Exit and term.kind != "raise":
             yield dict(known)
         elif type(term) is Choice:
-            shared = {atom.key for atom in atoms(term.formula) if atom.divergence is None}
             for arm, outcome in ((term.body, True), (term.orelse, False)):
-                told = {key: value for key, value in implied(term.formula, outcome).items() if key in shared}
-                yield from _ways_out(arm, {**known, **told})
+                yield from _ways_out(arm, {**known, **implied_alike(term.formula, outcome)})
 
 
 def _only_tries_again(root: Trace, choice: Choice, comparison: Comparison) -> bool:

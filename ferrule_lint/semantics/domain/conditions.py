@@ -104,6 +104,12 @@ def implied(formula: Formula, value: bool) -> dict[str, bool]:
     return {}
 
 
+def implied_alike(formula: Formula, value: bool) -> dict[str, bool]:
+    """Of `implied`, the outcomes of tests that all ranks answer alike."""
+    shared = {atom.key for atom in atoms(formula) if atom.divergence is None}
+    return {key: outcome for key, outcome in implied(formula, value).items() if key in shared}
+
+
 def lets_others_in(formula: Formula) -> bool:
     """Whether ranks on either side of the divergent tests in a formula may meet it: `rank == 0 or is_expert(p)`."""
     differ = [a.key for a in atoms(formula) if a.divergence is not None]

@@ -116,15 +116,8 @@ def _is_beside_text(function: FunctionInfo, name: str) -> bool:
     if not texts or name not in optional:
         return False
     tests = (node.test for node in walk(function.body) if type(node) is f.If or type(node) is f.IfExp)
-    asked = {_asked_for(part) for test in tests for part in walk(test)}
+    asked = {_asked_for(part, "is", "is not") for test in tests for part in walk(test)}
     return name in asked and not texts.isdisjoint(asked)
-
-
-def _asked_for(part: object) -> str:
-    """The `x` of `x is None` and `x is not None`."""
-    if type(part) is not f.Compare or part.ops not in (("is not",), ("is",)) or part.rights != (f.Const("None"),):
-        return ""
-    return part.left.id if type(part.left) is f.Name else ""
 
 
 def _left_for(body: f.Body) -> Iterator[str]:
@@ -132,17 +125,17 @@ def _left_for(body: f.Body) -> Iterator[str]:
     for s in body:
         if type(s) is f.If:
             last = s.body[-1] if s.body else None
-            name = _missing(s.test)
+            name = _asked_for(s.test, "is")
             if name and type(last) is f.Return and type(last.value) is f.Call:
                 yield name
                 yield from _left_for(s.orelse)
 
 
-def _missing(test: f.Expr) -> str:
-    """The `x` of `x is None`."""
-    if type(test) is f.Compare and test.ops == ("is",) and test.rights == (f.Const("None"),):
-        return test.left.id if type(test.left) is f.Name else ""
-    return ""
+def _asked_for(test: object, *operators: str) -> str:
+    """The `x` of `x is None`, or of `x is not None` where that is one of the operators."""
+    if type(test) is not f.Compare or test.rights != (f.Const("None"),) or test.ops[0] not in operators:
+        return ""
+    return test.left.id if type(test.left) is f.Name else ""
 
 
 # ---------------------------------------------------------------------- who chooses what comes next

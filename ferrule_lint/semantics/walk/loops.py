@@ -206,13 +206,15 @@ def _by_setting(
         setting, _ = condition(frame, name)
         frame.env, frame.versions = after, last
         if any(loop.trip is None for loop in loops):
-            arms: list[Trace] = [(loop,) if loop.body else () for loop in loops]
-            arms = [
-                arm if loop.trip is None else weakened(arm, lambda event: event.assumed)
-                for arm, loop in zip(arms, loops, strict=True)
-            ]
-            return Choice(setting, arms[0], arms[1], frame.module.path, pos, name.id, "if")
+            on, off = (_arm(loop) for loop in loops)
+            return Choice(setting, on, off, frame.module.path, pos, name.id, "if")
     return None
+
+
+def _arm(loop: Loop) -> Trace:
+    """A loop that is run under one outcome of a setting under which, or under the other, ranks agree on its end."""
+    arm: Trace = (loop,) if loop.body else ()
+    return arm if loop.trip is None else weakened(arm, lambda event: event.assumed)
 
 
 def _filled_up(frame: Frame, s: f.While) -> None:

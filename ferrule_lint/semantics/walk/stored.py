@@ -47,20 +47,19 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
     length, counted = base.length, NO_DEPS
     slots = None
     passed = not frame.light and given.stands_for_passed(frame, place)
-    grows = not _is_list(frame, target)
     more: Divergence | None = None
     if base.slots is not None and key is not None:
         slots = base.slots | {key}  # where the arms meet one sees which of them have it
-    decided = grows and divergence is not None and slots is None
-    own = decided and _is_new_in_instance(frame, target, place, base)
-    if divergence is not None and decided and (base.container or passed or own):
+    grows = slots is None and not _is_list(frame, target)
+    own = grows and divergence is not None and _is_new_in_instance(frame, target, place, base)
+    if grows and divergence is not None and (base.container or passed or own):
         note = f"`{place}` is filled on some ranks only"
         more = divergence.then(frame.step("flow", target.pos, note))
         if divergence.kind == "rank" and (key is not None or _lets_others_in(frame)):
             more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
         elif own and not base.container:
             more = more.at_most(Confidence.MEDIUM)  # made elsewhere
-    if grows and (base.container or passed) and slots is None:
+    if grows and (base.container or passed):
         more = worse(more, grouping.of_entry(frame, target, place, index, grouped))
         counted = grouping.deps_of_entry(frame, target, place)
     if base.container or own:
