@@ -146,10 +146,14 @@ def _may_put(statement: object, place: str, key: f.Expr, at: f.Pos) -> bool:
     return False
 
 
+_DICTS = frozenset({"dict", "OrderedDict", "defaultdict"})
+
+
 def _is_empty(value: f.Expr | None) -> bool:
     """Whether a dict is made with nothing in it: `{}`, `dict()`, `defaultdict(list)`."""
     if type(value) is f.Call:
-        return last_name(value.func) in ("dict", "OrderedDict", "defaultdict") and not value.keywords
+        name = last_name(value.func)
+        return name in _DICTS and not value.keywords and (name == "defaultdict" or not value.args)
     return type(value) is f.DictDisplay and not value.keys
 
 
