@@ -12,7 +12,7 @@ from ferrule_lint.checks.overrides import is_version_of_inherited
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
-from ferrule_lint.semantics.divergence import agreed_under
+from ferrule_lint.semantics.divergence import agreed_under, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import can_run
@@ -117,11 +117,18 @@ def _looked_at(
         if found is not None:
             if not can_run(root, choice):
                 return None
-            if agreed_under.is_guess(root, choice, found.occurrences):
+            if found.open or _is_guess(root, choice, divergence, found.occurrences):
                 least = Confidence.LOW
             finding = _finding(choice, divergence, found, least, function)
             return _Found(choice, finding, found.occurrences, own, divergence, least, surely)
     return None
+
+
+def _is_guess(root: Trace, choice: Choice, divergence: Divergence, occurrences: tuple[Occurrence, ...]) -> bool:
+    """Whether something else in the function says that the ranks may well agree."""
+    if divergence.kind == "rank":
+        return transfers.is_half(root, choice, occurrences)
+    return agreed_under.is_guess(root, choice, occurrences)
 
 
 class _Found(NamedTuple):

@@ -100,7 +100,10 @@ class Expressions:
 
     def _compare(self, n: ast.Compare) -> f.Expr:
         ops = tuple([_COMPARE[type(o)] for o in n.ops])
-        return f.Compare(self.expr(n.left), ops, self.exprs(n.comparators), self.pos(n))
+        rights = self.exprs(n.comparators)
+        if ops in (("in",), ("not in",)) and type(rights[0]) is f.SetDisplay:
+            rights = (f.Sequence("tuple", rights[0].elements),)  # `rank in {-1, 0}` asks what `rank in (-1, 0)` does
+        return f.Compare(self.expr(n.left), ops, rights, self.pos(n))
 
     def _binop(self, n: ast.BinOp) -> f.Expr:
         # left-deep chains ("a" + "b" + ...) of generated files are flattened, not recursed into

@@ -148,8 +148,8 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
         return observe(frame, joined, arguments.expr.pos, render(arguments.expr))
     if dotted in _CONTENT:
         joined = joined._replace(shape=None, shape_deps=NO_DEPS)
-    rank = arguments.positional[0].rank if dotted in ("int", "bool") and len(arguments.values) == 1 else ""
-    return joined._replace(container=False, length=None, rank=rank)
+    only = arguments.positional[0] if dotted in ("int", "bool") and len(arguments.values) == 1 else UNKNOWN
+    return joined._replace(container=False, length=None, rank=only.rank, world_size=dotted == "int" and only.world_size)
 
 
 def _is_container(frame: Frame, arguments: Arguments) -> bool:

@@ -322,7 +322,7 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
     names = frame.analysis.names
     results: list[Value] = []
     for info in sorted(function.types, key=lambda c: c.id)[:_MOST_ALTERNATIVES]:
-        method = names.method(info, "__call__") or names.method(info, "forward")
+        method = names.called(info)
         if method is None:
             continue
         receiver = function._replace(types=frozenset({info}))

@@ -383,9 +383,10 @@ def _through(argument: Value, how: str) -> Value:
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == CONTAINED:
-        return contained(argument)._replace(
-            unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, emptiness=None
-        )
+        return contained(argument)._replace(  # what holds it, or is made of it, is there without it
+            unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, emptiness=None, presence=None,
+            presence_deps=NO_DEPS,
+        )  # fmt: skip
     if how == FLOWS:
         return argument.plain()
     if how == PICKED:

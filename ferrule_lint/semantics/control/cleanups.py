@@ -5,6 +5,7 @@ A rank that has an exception of its own gets there alone, while the others are s
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -14,7 +15,7 @@ from ferrule_lint.semantics.control.exceptions import carries_on, is_broad
 from ferrule_lint.semantics.control.failing import is_harmless
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import negate
-from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, parts
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Trace, parts
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def in_finally(frame: Frame, s: f.Try, body: Trace, final: Trace) -> None:
 
 def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled: Trace) -> None:
     """The same of a handler that cleans up and raises again; one that goes on is a way of its own through the trace."""
+    handled = tuple(takewhile(lambda term: type(term) is not Exit, handled))  # `if rank != -1: raise`, and no further
     if is_broad(handler) and not carries_on(handler.body) and not _stands_for(body, handled):
         _met_alone(frame, s, handler.line, "an `except`", body, handled)
 

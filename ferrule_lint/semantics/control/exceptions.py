@@ -109,16 +109,19 @@ def _ways(body: f.Body) -> set[str]:
 
 
 def _of_several(test: f.Expr) -> bool:
-    """`world_size > 1`: a handler that asks so is for one process where that does not hold."""
-    return (
-        type(test) is f.Compare
-        and test.ops == (">",)
-        and test.rights == (f.Const("1"),)
-        and _SIZES.search(last_name(test.left)) is not None
-    )
+    """`world_size > 1`, `rank != -1`: a handler that asks so is for one process where that does not hold."""
+    if type(test) is f.BoolOp:
+        return test.op == "or" and any(map(_of_several, test.values))
+    if type(test) is not f.Compare:
+        return False
+    asked, name = (test.ops, test.rights), last_name(test.left)
+    if asked == (("!=",), (f.Const("-1"),)):
+        return _RANK.search(name) is not None
+    return asked == ((">",), (f.Const("1"),)) and _SIZES.search(name) is not None
 
 
-_SIZES = re.compile(r"world_size|num_(processes|replicas|ranks)|nprocs")
+_RANK = re.compile(r"(^|_)rank$", re.IGNORECASE)
+_SIZES = re.compile(r"world_size|num_(processes|replicas|ranks)|nprocs", re.IGNORECASE)
 
 
 def names_of(handler: f.Handler) -> tuple[str, ...]:

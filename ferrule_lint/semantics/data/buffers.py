@@ -51,13 +51,14 @@ def _made(frame: Frame, buffers: f.Expr) -> f.Expr:
 
 
 def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Expr, ...]) -> bool:
-    """Whether what is made for each item of something that the ranks have gathered is made by that item:
-    `torch.empty(n) for n in sizes`, `torch.empty(sizes[i]) for i in range(len(sizes))`."""
+    """Whether what is made for each item of something that the ranks have gathered, or of which nothing is known, is
+    made by that item: `torch.empty(n) for n in sizes`, `torch.empty(sizes[i]) for i in range(len(sizes))`."""
     names = variables(target)
     used = [n for element in elements for n in walk(element)]
     if not any(type(n) is f.Name and n.id in names for n in used):
         return False
-    if frame.eval(walked).agreed and called_name(walked) != "range":
+    sizes = frame.eval(walked)
+    if (sizes.agreed or sizes.observed is None) and called_name(walked) not in ("range", "enumerate"):
         return True
     return any(
         type(n) is f.Subscript and type(n.index) is f.Name and n.index.id in names and frame.eval(n.base).agreed

@@ -78,6 +78,8 @@ class Difference(NamedTuple):
     occurrences: tuple[Occurrence, ...]
     after_exit: bool
     axes: Axes
+    #: both ranks come to the same lines in what they call, each if settings of its own way say so
+    open: bool = False
 
 
 @dataclass(slots=True)

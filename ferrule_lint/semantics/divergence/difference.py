@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence import ends
 from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference
-from ferrule_lint.semantics.divergence.evidence import explain
-from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues, mentions
+from ferrule_lint.semantics.divergence.evidence import explain, meet_again
+from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues, may_be_alike, mentions
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.conditions import Atom, atoms
 from ferrule_lint.semantics.domain.lattice import Divergence
@@ -120,7 +120,8 @@ def _compared(
             if not settings or _differ(question, root, one, other, by_presence, surely=same):
                 found = explain(root, choice, one, other, question.fresh())
                 if found is not None:
-                    return found
+                    rejoined = may_be_alike(x, y) and meet_again(found, root, (one, other), question)
+                    return found._replace(open=rejoined)
     return None
 
 

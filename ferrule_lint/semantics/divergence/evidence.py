@@ -9,7 +9,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import MOST_ATOMS, Comparison, Difference, Occurrence, issues_by_itself
 from ferrule_lint.semantics.domain.conditions import atoms, implied_alike
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Exit, Loop, Trace, ends, every_term, has_exit, parts
+from ferrule_lint.semantics.domain.trace import (
+    Attempt,
+    Choice,
+    Event,
+    Exit,
+    Loop,
+    Trace,
+    ends,
+    every_term,
+    has_exit,
+    parts,
+)
 
 
 def explain(
@@ -57,6 +68,33 @@ def explain(
         looped = any(type(term) is Loop and _holds(term.body, choice) for term in every_term(root))
         found = _under_a_setting(root, choice, a, b, comparison, skipped) or (found if looped else [])
     return Difference(tuple(found), True, comparison.axes) if found else None
+
+
+def meet_again(
+    found: Difference, root: Trace, ranks: tuple[Mapping[str, bool], Mapping[str, bool]], comparison: Comparison
+) -> bool:
+    """Whether what differs are calls that one of two ranks comes to, and the other comes to the lines in them by calls
+    of its own."""
+    reached: list[list[Occurrence]] = [[], []]
+    for assignment, occurrences in zip(ranks, reached, strict=True):
+        comparison.fresh().occurrences(root, assignment, occurrences)
+    keys = [{o.key for o in occurrences} for occurrences in reached]
+    lines = [{place for o in occurrences for place in _lines_in(o, comparison)} for occurrences in reached]
+
+    def comes_by_itself(o: Occurrence) -> bool:
+        one = next((i for i in (0, 1) if o.key in keys[i] and o.key not in keys[1 - i]), None)
+        return one is not None and _place(o.event) in lines[1 - one]
+
+    return all(map(comes_by_itself, found.occurrences))
+
+
+def _lines_in(occurrence: Occurrence, comparison: Comparison) -> Iterator[tuple[object, ...]]:
+    if occurrence.call is not None:
+        yield from (_place(e) for e in occurrence.call.summary.events if comparison.counts(e))
+
+
+def _place(event: Event) -> tuple[object, ...]:
+    return (event.path, event.pos, event.op)
 
 
 def _behind_exit(root: Trace, choice: Choice, comparison: Comparison) -> list[Occurrence]:

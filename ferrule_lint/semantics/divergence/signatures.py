@@ -60,13 +60,8 @@ def size_of(signature: Signature) -> int:
 
 def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool:
     """Whether two ranks issue the same, whatever way of the choices they share they take."""
-    shorter, before, after = min(len(x), len(y)), 0, 0
-    while before < shorter and x[before] is y[before]:
-        before += 1
-    while after < shorter - before and x[-1 - after] is y[-1 - after]:
-        after += 1
-    told = any(str(op).startswith("broadcast") for op, *_ in _events(x[:before]))
-    x, y = x[before : len(x) - after], y[before : len(y) - after]
+    before, x, y = _apart(x, y)
+    told = any(str(op).startswith("broadcast") for op, *_ in _events(before))
     if x == y or _take_turns(x, y) or (by_presence and _same_modules(x, y)) or _in_lockstep(x, y):
         return True
     if _same_rounds(x, y):
@@ -157,6 +152,24 @@ def _same_ways(x: Signature, y: Signature, told: bool) -> bool:
     known: dict[int, frozenset[Signature] | None] = {}
     a, b = _ways(x, known, told, 0), _ways(y, known, told, 0)
     return a is not None and a == b and () not in a
+
+
+def may_be_alike(x: Signature, y: Signature) -> bool:
+    """Whether each of two ranks issues by choices of its own the same sequences, or nothing at all."""
+    known: dict[int, frozenset[Signature] | None] = {}
+    _, x, y = _apart(x, y)
+    ways = _ways(x, known, False, 0)
+    return ways is not None and () in ways and ways == _ways(y, known, False, 0)
+
+
+def _apart(x: Signature, y: Signature) -> tuple[Signature, Signature, Signature]:
+    """What two signatures begin with, and of both what lies between this and what they end with."""
+    shorter, before, after = min(len(x), len(y)), 0, 0
+    while before < shorter and x[before] is y[before]:
+        before += 1
+    while after < shorter - before and x[-1 - after] is y[-1 - after]:
+        after += 1
+    return x[:before], x[before : len(x) - after], y[before : len(y) - after]
 
 
 def _same_rounds(x: Signature, y: Signature) -> bool:

@@ -23,8 +23,7 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     if model.group is None:
         axes = _receiver_axes(frame, arguments, receiver, model)
         func = arguments.expr.func
-        silent = axes is None and model.receiver and not model.axes
-        if silent and type(func) is f.Attr and _IS_GROUP.search(last_name(func.base)):
+        if axes is None and not model.axes and type(func) is f.Attr and _is_on_group(frame, model, func.base):
             return UNKNOWN_GROUP, render(func.base)  # the receiver is the group, and says no more of itself
         return axes or default, ""
     expr = arguments.expression(model.group.name, model.group.position)
@@ -33,7 +32,12 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
         if axes is not None:
             return axes, ""
         # `save(state, **options)`: the group may be among them
-        return (UNKNOWN_GROUP, "") if arguments.is_open and default == WORLD else (default, "")
+        if arguments.is_open and default == WORLD:
+            return UNKNOWN_GROUP, ""
+        func = arguments.expr.func
+        if model.receiver == "" and not model.axes and type(func) is f.Attr:
+            return UNKNOWN_GROUP, render(func.base)  # `reducer.all_reduce(x)`: whatever that is made for
+        return default, ""
     value = arguments.value_of(expr) or UNKNOWN
     if value.const == "None":
         return default, ""
@@ -66,6 +70,14 @@ def _receiver_axes(frame: Frame, arguments: Arguments, receiver: Value | None, m
     func = arguments.expr.func
     text = render(func.base) if type(func) is f.Attr else ""
     return receiver.group or frame.axes_in(text)
+
+
+def _is_on_group(frame: Frame, model: CallModel, receiver: f.Expr) -> bool:
+    """Whether a method is one of a group: by the library's class that it belongs to, or by the receiver's name."""
+    if model.receiver:
+        return _IS_GROUP.search(last_name(receiver)) is not None
+    owner = frame.models.class_(model.name.rpartition(".")[0])
+    return owner is not None and owner.role == "group"
 
 
 _IS_GROUP = re.compile(r"(group|pg|comm|communicator|coordinator|collectives?)$", re.IGNORECASE)

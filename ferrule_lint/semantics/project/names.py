@@ -233,6 +233,18 @@ class Names:
                 return c.methods[name]
         return None
 
+    def called(self, info: ClassInfo) -> FunctionInfo | None:
+        """What a call of an instance runs. The `forward` of a base that leaves the work to one of several for each kind
+        of device, chosen when the program runs, stands for the class's own (`forward_cuda`, `forward_native`)."""
+        method = self.method(info, "__call__") or self.method(info, "forward")
+        for c in self.mro(info) if method is not None and method.name == "forward" else ():
+            if "forward" in c.methods:
+                break
+            own = next((c.methods[name] for name in _BY_DEVICE if name in c.methods), None)
+            if own is not None:
+                return own
+        return method
+
     def method_after(self, info: ClassInfo, owner: ClassInfo, name: str) -> FunctionInfo | None:
         """What `super().name` means in `owner` for an instance of `info`."""
         chain = self.mro(info)
@@ -242,6 +254,10 @@ class Names:
     def external_bases(self, info: ClassInfo) -> tuple[str, ...]:
         self.mro(info)
         return info.external_bases
+
+
+#: methods of an operation for one kind of device, or for any
+_BY_DEVICE = ("forward_cuda", "forward_native")
 
 
 def _shared(a: tuple[str, ...], b: tuple[str, ...]) -> int:

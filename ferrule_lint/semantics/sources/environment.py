@@ -31,11 +31,15 @@ def names_rank(const: str | None) -> bool:
     return _RANK_VARIABLE.search(name) is not None and _SETTING.search(name) is None
 
 
+#: how many processes a launcher has started in all
+_SIZE = re.compile(r"(SLURM_NTASKS|SLURM_NPROCS|(?<!LOCAL_)(?<!NODE_)WORLD_SIZE)$")
+
+
 def variable(frame: Frame, const: str | None, pos: f.Pos) -> Value:
     """What a variable of the environment holds: ranks differ, the rest of it is taken as the same."""
-    if const is None or not names_rank(const):
-        return UNIFORM
-    name = const.strip("'\"")
+    name = (const or "").strip("'\"")
+    if not names_rank(const):
+        return UNIFORM._replace(world_size=_SIZE.search(name) is not None)
     divergence = frame.source(WORLD, "rank", pos, f"the environment variable {name} differs by rank")
     return first_rank.named(Value(divergence=divergence), name)
 

@@ -64,6 +64,13 @@ def of(formula: Formula) -> str:
     return ""
 
 
+def is_of_one(formula: Formula) -> bool:
+    """Whether a test holds for one rank alone, of whatever: the first, or `rank == src`."""
+    if type(formula) is not Atom or formula.divergence is None or formula.divergence.kind != "rank":
+        return False
+    return is_test(formula.key) or " == " in formula.key
+
+
 def is_first(outcomes: Mapping[str, bool]) -> bool:
     """Whether it is the first rank, of whatever, for which tests come out so."""
     return any(outcome and key.startswith(_KEY) for key, outcome in outcomes.items())

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
-_TOKENIZER = re.compile(r"(\w+_)?(tokenizer|processor|processing_class)")
+#: also one of several: `tokenizer_2(texts)`, `tokenizers[0](texts)`
+_TOKENIZER = re.compile(r"(\w+_)?(tokenizers?|processors?|processing_class)(_\d|_one|_two|_three)?")
 _METHODS = frozenset({"pad", "batch_encode_plus", "apply_chat_template", "encode", "encode_plus"})
 _TO_LONGEST = ("True", "'longest'", '"longest"')
 _TO_SIZE = ("'max_length'", '"max_length"')
@@ -31,6 +32,7 @@ def call(frame: Frame, arguments: Arguments) -> Value | None:
     """The tokens of the texts that a call is given, if it says how long they are; None if it does not."""
     e = arguments.expr
     maker = e.func.base if type(e.func) is f.Attr and e.func.attr in _METHODS else e.func
+    maker = maker.base if type(maker) is f.Subscript else maker
     padding = next((v for k, v in e.keywords if k == "padding"), None)
     if not arguments.positional or _TOKENIZER.fullmatch(last_name(maker)) is None:
         return None

@@ -103,8 +103,10 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         expr = _counts(frame, expr)
     if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":
         return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
-    if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr == "items" and not expr.args:
-        return Value(items=(UNKNOWN, element_of(frame, iterable, expr.func.base)))
+    if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in ("items", "values") and not expr.args:
+        # the fields of a batch are no samples, which have lengths of their own
+        field = element_of(frame, iterable, expr.func.base)._replace(length=None)
+        return Value(items=(UNKNOWN, field)) if expr.func.attr == "items" else field
     if (
         type(expr) is f.Call
         and last_name(expr.func) == "zip"
@@ -143,7 +145,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         )
         if iterable.shape is not None:
             value = value._replace(shape=iterable.shape)
-    elif value.data is not None and not _PARTS.search(last_name(expr)):
+    elif value.data is not None and not value.data.sized and not _PARTS.search(last_name(expr)):
         # samples have lengths of their own
         value = value._replace(length=value.data.at_most(Confidence.MEDIUM))
     elif value.deps and not _PARTS.search(last_name(expr)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.trace import Choice, Exit, Term, ends, has_exit, weakened
-from ferrule_lint.semantics.walk import first_use, left_early, unreachable
+from ferrule_lint.semantics.walk import first_use, left_early, peers, unreachable
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -24,7 +24,7 @@ def execute(frame: Frame, body: f.Body) -> None:
             if made is None and first_use.is_made_after(frame, statement, body[place + 1 :]):
                 made = len(frame.terms)
             guard = _exit_guard(frame.terms[-1])
-            if guard is not None:
+            if guard is not None and peers.leaves_out(frame, statement, guard) is None:
                 frame.conditions.append(guard)
                 guards.append((guard, frame.clock))
                 if frame.loops and _breaks(frame.terms[-1]):

@@ -11,13 +11,13 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data import exchanged
 from ferrule_lint.semantics.data.layout import conflict
-from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, evaluate, implied, negate
+from ferrule_lint.semantics.domain.conditions import TRUE, Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
 from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.project import options
-from ferrule_lint.semantics.walk import counters, first_use, in_place, left_early
+from ferrule_lint.semantics.walk import counters, first_use, in_place, left_early, peers
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
@@ -52,7 +52,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
     saved, versions, begun = dict(frame.env), dict(frame.versions), frame.clock
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     yielded = frame.yielded_length
-    frame.conditions.append(formula)
+    own_round = peers.leaves_out(frame, s, formula)
+    frame.conditions.append(TRUE if own_round is False else formula)
     in_body = after_test(frame, implied(formula, True), narrow(frame, s.test, True))
     frame.of_one_size += about_sizes
     with frame.recording() as body_terms:
@@ -62,7 +63,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         left_early.by_arm(frame, formula, tuple(body_terms), frame.env, begun)
     body_env, frame.env = frame.env, dict(saved)
     in_body_versions, frame.versions = frame.versions, dict(versions)
-    frame.conditions[-1] = negate(formula)
+    frame.conditions[-1] = TRUE if own_round is True else negate(formula)
     middle = frame.clock
     in_else = after_test(frame, implied(formula, False), narrow(frame, s.test, False))
     with frame.recording() as else_terms:

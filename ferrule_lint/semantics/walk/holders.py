@@ -206,6 +206,8 @@ class Holders:
             value = UNKNOWN
         else:
             values = [self._global_value(variable.module, e) for e in expressions]
+            if any(v.rank[:1] == "#" for v in values):  # -1 is the rank of a process that has no others
+                values = [v for v in values if v.const != "-1"]
             value = join(values)._replace(deps=NO_DEPS)
             rebinders = variable.module.rebinders(variable.name)
             if len(values) > 1 or rebinders:

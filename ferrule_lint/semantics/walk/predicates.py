@@ -216,6 +216,8 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
                 return False
             if sign == "<" and other.const in ("1", "2"):
                 return False
+    if a.rank[:1] == "#" and b.const == "-1" and a.divergence and a.divergence.axes == WORLD:
+        return _OF_NO_RANK.get(op)
     if b.const == "None" and a.there and op in ("is", "is not", "==", "!="):
         return op in ("is not", "!=")
     if _is_function(a) and b.const is not None and op in ("==", "!=") and _WRITTEN.match(b.const):
@@ -236,6 +238,10 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
     if op in ("!=", "is not"):
         return a.const != b.const
     return None
+
+
+#: how a rank compares with -1, which says that nothing has been launched
+_OF_NO_RANK = {"==": False, "!=": True, ">": True, "<=": False}
 
 
 def _is_function(value: Value) -> bool:

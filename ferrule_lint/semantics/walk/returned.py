@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data import picked, sorts
+from ferrule_lint.semantics.domain.axes import NO_AXES
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import Value, worse
+from ferrule_lint.semantics.domain.trace import Event, every_term
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -41,7 +44,7 @@ def result_of(frame: Frame) -> Value:
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
-    result = apart(frame.returns, result)
+    result = _handed_out(frame, apart(frame.returns, result))
     if function is None or function.is_context_manager or not _comes_to_its_end(function.body):
         return result
     left = tuple(c for value, conditions in frame.returns if value.const != "None" for c in conditions)
@@ -49,6 +52,20 @@ def result_of(frame: Frame) -> Value:
         return result
     returned = [*_without_equal_arms(frame.returns), (Value(uniform=True, const="None"), left)]
     return _constants(returned, result)._replace(there=False)
+
+
+def _handed_out(frame: Frame, result: Value) -> Value:
+    """What a function broadcasts, as its name and its trace say, all ranks of the group get: the source hands back what
+    it has sent (`return data`), the others what they have received (`return pickle.loads(received)`)."""
+    if frame.function is None or "broadcast" not in frame.function.name:
+        return result
+    told = (divergence_of(c) for _, conditions in frame.returns for c in conditions)
+    if not any(d is not None and d.kind == "rank" for d in told):
+        return result
+    events = [term for term in every_term(tuple(frame.terms)) if type(term) is Event]
+    if not events or not all(event.op.startswith("broadcast") for event in events):
+        return result
+    return cleanse(result, NO_AXES.union(*(event.axes for event in events)))
 
 
 def _comes_to_its_end(body: f.Body) -> bool:

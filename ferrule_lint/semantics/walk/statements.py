@@ -107,6 +107,8 @@ def _by_signal(frame: Frame, target: f.Expr, value: Value) -> Value:
 def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
     joined = join2(old.plain(), new.plain())._replace(slots=None)
+    if joined.agreed and not all(v.agreed or v.uniform for v in (old, new)):
+        joined = joined._replace(agreed=False)  # `stop |= late()`, after a round at whose end the ranks agreed on it
     divergence = frame.path_divergence()
     if s.op == "Add":
         fuller = filling.with_added(frame, joined, s.value, place_name(s.target))
