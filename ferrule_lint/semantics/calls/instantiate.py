@@ -289,7 +289,10 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
             argument = bound.get(name)
             if argument is not None:
                 types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
-                value = join2(value, _through(argument, how))._replace(
+                came = _through(argument, how)
+                if value.there and came.presence is not None:
+                    came = came._replace(presence=None)  # what was worked out from it is no None for that
+                value = join2(value, came)._replace(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
                     apart=value.apart,
                 )  # fmt: skip
