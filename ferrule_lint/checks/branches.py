@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ferrule_lint.checks.build import confidence_of, event_steps
+from ferrule_lint.checks import far
+from ferrule_lint.checks.build import confidence_of
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.checks.overrides import is_version_of_inherited
 from ferrule_lint.findings import Confidence, Finding, Step
@@ -16,7 +17,6 @@ from ferrule_lint.semantics.divergence import agreed_under, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import can_run
-from ferrule_lint.semantics.domain.axes import overlap
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import (
@@ -29,9 +29,6 @@ from ferrule_lint.semantics.domain.trace import (
     every_term,
     has_exit,
 )
-
-#: an event behind as many calls is a guess
-_MOST_CALLS = 7
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
@@ -197,10 +194,6 @@ def _has_setting(formula: Formula) -> bool:
     return any(divergence_of(o) is None for o in formula.operands)
 
 
-def _is_far(occurrence: Occurrence) -> bool:
-    return all(s.role == "call" for s in event_steps(occurrence)[:_MOST_CALLS])
-
-
 def _all_had(choice: Choice, occurrences: Sequence[Occurrence]) -> bool:
     """Whether what some ranks leave stands before their way out, so that all have run it in the rounds before."""
     places = [o.call or o.event for o in occurrences]
@@ -218,25 +211,12 @@ def _hands_over(occurrences: Sequence[Occurrence]) -> bool:
     return len({half[1] for half in halves if half is not None}) == 2 and None not in halves
 
 
-def _nearer(found: Difference, divergence: Divergence, least: Confidence) -> Difference:
-    """The same with another event of the call, where the one that was found is far away."""
-    first = found.occurrences[0]
-    if first.call is None or not _is_far(first):
-        return found
-    for event in first.call.summary.events:
-        near = first._replace(event=event)
-        if event.confidence >= least and overlap(divergence.axes, event.axes) and not _is_far(near):
-            return found._replace(occurrences=(near, *found.occurrences[1:]))
-    return found
-
-
 def _finding(choice: Choice, divergence: Divergence, found: Difference, least: Confidence, function: str) -> Finding:
-    found = _nearer(found, divergence, least)
+    found = far.nearer(found, divergence, least)
     confidence = min(
         confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH
     )
-    if _is_far(found.occurrences[0]):
-        # on so long a way some call leads elsewhere, or has been made before
+    if far.is_guess(found.occurrences, divergence):
         confidence = Confidence.LOW
     if divergence.member and found.occurrences[0].call is not None:
         # ranks with parts of their own: what the others do instead is mostly in another program

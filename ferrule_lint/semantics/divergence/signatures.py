@@ -61,7 +61,7 @@ def size_of(signature: Signature) -> int:
 def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool:
     """Whether two ranks issue the same, whatever way of the choices they share they take."""
     before, x, y = _apart(x, y)
-    told = any(str(op).startswith("broadcast") for op, *_ in _events(before))
+    told = any(str(op).startswith("broadcast") for op, *_ in events_of(before))
     if x == y or _take_turns(x, y) or (by_presence and _same_modules(x, y)) or _in_lockstep(x, y):
         return True
     if _same_rounds(x, y):
@@ -100,19 +100,19 @@ def _arms(token: object) -> tuple[Signature, Signature]:
 
 def _same_modules(x: Signature, y: Signature) -> bool:
     """Whether what differs are forwards on either rank, and those of the same modules."""
-    left, right = _events(x), _events(y)
+    left, right = events_of(x), events_of(y)
     if (
         left != right
         or any(op != "forward" for op, *_ in left)
         or any(mentions(s, k) for s in (x, y) for k in ("return", "break"))
     ):
         return False
-    return bool(_events(x, surely=True) and _events(y, surely=True))
+    return bool(events_of(x, surely=True) and events_of(y, surely=True))
 
 
 def runs_the_same(x: Signature, y: Signature) -> bool:
     """Whether either way surely runs modules and nothing else, and those of the other way."""
-    return _same_modules(x, y) and _events(x, surely=True) == _events(y, surely=True)
+    return _same_modules(x, y) and events_of(x, surely=True) == events_of(y, surely=True)
 
 
 def _take_turns(x: Signature, y: Signature) -> bool:
@@ -121,11 +121,11 @@ def _take_turns(x: Signature, y: Signature) -> bool:
         return False
     if any(mentions(x, kind) for kind in ("return", "break")):
         return False
-    events = _events(x)
+    events = events_of(x)
     return len(events) == 1 and all(op in ALIKE for op, *_ in events)
 
 
-def _events(signature: Signature, surely: bool = False) -> set[tuple[object, ...]]:
+def events_of(signature: Signature, surely: bool = False) -> set[tuple[object, ...]]:
     """The different events of a signature; with `surely` not those that only one arm of a choice issues."""
     found: set[tuple[object, ...]] = set()
     stack: list[object] = [signature]
@@ -221,7 +221,7 @@ def _turned(signature: Signature) -> Signature:
                 told += 1
             word, work = body[:told], body[told:]
             rest = rest[told:]
-        if any(str(op).startswith("broadcast") for op, *_ in _events(word)):
+        if any(str(op).startswith("broadcast") for op, *_ in events_of(word)):
             out += [*word, ("loop", (*work, *word))]
         else:
             out += [token, *word]

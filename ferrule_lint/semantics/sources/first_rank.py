@@ -65,9 +65,12 @@ def of(formula: Formula) -> str:
 
 
 def is_of_one(formula: Formula) -> bool:
-    """Whether a test holds for one rank alone, of whatever: the first, or `rank == src`."""
-    if type(formula) is not Atom or formula.divergence is None or formula.divergence.kind != "rank":
+    """Whether a test holds for one rank alone, of the job or of a group that cannot be told: the first, `rank == src`.
+    On the first stage there may be more."""
+    divergence = formula.divergence if type(formula) is Atom else None
+    if divergence is None or divergence.kind != "rank" or divergence.axes.isdisjoint(("world", "?")):
         return False
+    assert type(formula) is Atom
     return is_test(formula.key) or " == " in formula.key
 
 

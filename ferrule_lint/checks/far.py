@@ -1,0 +1,56 @@
+"""Events that lie behind several calls.
+
+On a long way some call leads elsewhere, or has been made before. On a shorter one, it may come to the event under tests
+of its own only: of 65 findings as far away one was right (`docs/accuracy.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ferrule_lint.checks.build import event_steps
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.divergence.compare import Comparison, Difference, Occurrence
+from ferrule_lint.semantics.divergence.signatures import events_of
+from ferrule_lint.semantics.domain.axes import overlap
+from ferrule_lint.semantics.domain.lattice import Divergence
+
+#: an event behind as many calls is a guess
+_MOST_CALLS = 7
+#: ... behind as many, if some call comes to it under tests of its own only
+_MOST_UNDER_TESTS = 3
+
+
+def nearer(found: Difference, divergence: Divergence, least: Confidence) -> Difference:
+    """The same with another event of the call, where the one that was found is far away."""
+    first = found.occurrences[0]
+    if first.call is None or not _is_behind(first, _MOST_CALLS):
+        return found
+    for event in first.call.summary.events:
+        near = first._replace(event=event)
+        if event.confidence >= least and overlap(divergence.axes, event.axes) and not _is_behind(near, _MOST_CALLS):
+            return found._replace(occurrences=(near, *found.occurrences[1:]))
+    return found
+
+
+def is_guess(occurrences: Sequence[Occurrence], divergence: Divergence) -> bool:
+    """Whether events are so far away that it is a guess that ranks which differ come to them. Of a test for the rank of
+    the job the tests on the way are none of its business: these are settings, and what they let in is wrong."""
+    if _is_behind(occurrences[0], _MOST_CALLS):
+        return True
+    if divergence.kind == "rank" and "world" in divergence.axes:
+        return False
+    question = Comparison(divergence.axes, Confidence.MEDIUM, lenient=True)
+    return all(_is_behind(o, _MOST_UNDER_TESTS) and not _surely_issues(o, question) for o in occurrences)
+
+
+def _is_behind(occurrence: Occurrence, calls: int) -> bool:
+    steps = event_steps(occurrence)[:calls]
+    return len(steps) == calls and all(step.role == "call" for step in steps)
+
+
+def _surely_issues(occurrence: Occurrence, question: Comparison) -> bool:
+    if occurrence.call is None:
+        return True
+    surely = events_of(question.call_signature(occurrence.call.summary), surely=True)
+    return any(op == occurrence.event.op for op, *_ in surely)
