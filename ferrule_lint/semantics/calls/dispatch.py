@@ -223,6 +223,10 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     return named if named is not None else unknown_call(frame, arguments, None)
 
 
+#: methods of a group that make another one of the same ranks: `pp_group.make_sibling_group()`
+_MAKES_ANOTHER = re.compile(r"^(make|new|create|get|clone|copy)_(?!sub)\w*group$")
+
+
 # ---------------------------------------------------------------------- inside the project
 def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value:
     e = arguments.expr
@@ -250,6 +254,9 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     )  # fmt: skip
     if target.receiver is not None and (shared := iteration.by_name(frame, function.name, target.receiver, arguments)):
         value = value._replace(length=shared.length, multiple=shared.multiple)
+    if value.group in (None, UNKNOWN_GROUP) and _MAKES_ANOTHER.search(function.name) and type(e.func) is f.Attr:
+        receiver = target.receiver.group if target.receiver is not None else None
+        value = value._replace(group=receiver or frame.axes_in(render(e.func.base)) or value.group)
     own = value.divergence
     if own is not None and own.kind == "rank" and not own.axes.isdisjoint(WORLD | UNKNOWN_GROUP):
         # the name tells along which axis it asks: `is_first_pipeline_stage()`, whatever it is worked out from
