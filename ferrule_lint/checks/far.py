@@ -19,6 +19,8 @@ from ferrule_lint.semantics.domain.lattice import Divergence
 _MOST_CALLS = 7
 #: ... behind as many, if some call comes to it under tests of its own only
 _MOST_UNDER_TESTS = 3
+#: ... and the call issues no more kinds of collectives than these
+_MOST_KINDS = 2
 
 
 def nearer(found: Difference, divergence: Divergence, least: Confidence) -> Difference:
@@ -41,7 +43,7 @@ def is_guess(occurrences: Sequence[Occurrence], divergence: Divergence) -> bool:
     if divergence.kind == "rank" and "world" in divergence.axes:
         return False
     question = Comparison(divergence.axes, Confidence.MEDIUM, lenient=True)
-    return all(_is_behind(o, _MOST_UNDER_TESTS) and not _surely_issues(o, question) for o in occurrences)
+    return all(_is_behind(o, _MOST_UNDER_TESTS) and _may_be_none(o, question) for o in occurrences)
 
 
 def _is_behind(occurrence: Occurrence, calls: int) -> bool:
@@ -49,8 +51,12 @@ def _is_behind(occurrence: Occurrence, calls: int) -> bool:
     return len(steps) == calls and all(step.role == "call" for step in steps)
 
 
-def _surely_issues(occurrence: Occurrence, question: Comparison) -> bool:
+def _may_be_none(occurrence: Occurrence, question: Comparison) -> bool:
+    """Whether a call may well issue nothing: the little that it does is under tests. A step of training or evaluation,
+    with collectives of many kinds, issues some."""
     if occurrence.call is None:
-        return True
+        return False
+    if len({(e.op, e.axes) for e in occurrence.call.summary.events if question.counts(e)}) > _MOST_KINDS:
+        return False
     surely = events_of(question.call_signature(occurrence.call.summary), surely=True)
-    return any(op == occurrence.event.op for op, *_ in surely)
+    return all(op != occurrence.event.op for op, *_ in surely)

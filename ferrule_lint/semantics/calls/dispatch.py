@@ -224,7 +224,7 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
 
 
 #: methods of a group that make another one of the same ranks: `pp_group.make_sibling_group()`
-_MAKES_ANOTHER = re.compile(r"^(make|new|create|get|clone|copy)_(?!sub)\w*group$")
+_MAKES_ANOTHER = re.compile(r"^(make|new|create|clone|copy)_(?!sub)\w*group$")
 
 
 # ---------------------------------------------------------------------- inside the project
