@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ferrule_lint.semantics.divergence.compare import Occurrence
 from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, implied
-from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, choices_and_loops, every_term
+from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, every_event, every_term
 
 #: what a test of the rank asks, however the group is called (`get_pp_group().is_last_rank`, `pp.is_last_rank`), and
 #: the answer
@@ -51,8 +51,4 @@ def _answers(formula: Formula, value: bool) -> set[_Answer]:
 
 
 def _operations(trace: Trace) -> set[tuple[str, Axes]]:
-    found: set[tuple[str, Axes]] = set()
-    for term in every_term(trace):
-        events = (term,) if type(term) is Event else term.summary.events if type(term) is CallTerm else ()
-        found.update((event.op, event.axes) for event in events)
-    return found
+    return {(event.op, event.axes) for event in every_event(trace)}

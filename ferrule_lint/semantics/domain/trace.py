@@ -115,6 +115,15 @@ def every_term(trace: Trace) -> Iterator[Term]:
         stack.extend(reversed(parts(term)))
 
 
+def every_event(trace: Trace) -> Iterator[Event]:
+    """Every event of a trace, and those that its calls lead to."""
+    for term in every_term(trace):
+        if type(term) is Event:
+            yield term
+        elif type(term) is CallTerm:
+            yield from term.summary.events
+
+
 def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
     """Every choice and loop of a trace, outer ones first, calls not entered."""
     for term in every_term(trace):

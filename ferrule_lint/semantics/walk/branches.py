@@ -14,7 +14,15 @@ from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import TRUE, Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
-from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Term, Trace, ends, every_term, weakened
+from ferrule_lint.semantics.domain.trace import (
+    Choice,
+    Event,
+    Exit,
+    Trace,
+    ends,
+    every_event,
+    weakened,
+)
 from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.walk import counters, first_use, in_place, left_early, peers
@@ -149,12 +157,7 @@ def _hand_on_the_same(body: f.Body, orelse: f.Body) -> bool:
 
 def _tells(trace: Trace) -> bool:
     """Whether an arm broadcasts something."""
-    events = [e for t in every_term(trace) for e in ([t] if type(t) is Event else _events_of(t))]
-    return any(e.op.startswith("broadcast") for e in events)
-
-
-def _events_of(term: Term) -> tuple[Event, ...]:
-    return term.summary.events if type(term) is CallTerm else ()
+    return any(e.op.startswith("broadcast") for e in every_event(trace))
 
 
 def _buffers_of_arms(frame: Frame, formula: Formula, body: Trace, orelse: Trace) -> None:
