@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ferrule_lint.checks import far
+from ferrule_lint.checks import by_name, far
 from ferrule_lint.checks.build import confidence_of
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.checks.overrides import is_version_of_inherited
@@ -114,18 +114,21 @@ def _looked_at(
         if found is not None:
             if not can_run(root, choice):
                 return None
-            if found.open or _is_guess(root, choice, divergence, found.occurrences):
+            if found.open or _is_guess(root, choice, divergence, found, function):
                 least = Confidence.LOW
             finding = _finding(choice, divergence, found, least, function)
             return _Found(choice, finding, found.occurrences, own, divergence, least, surely)
     return None
 
 
-def _is_guess(root: Trace, choice: Choice, divergence: Divergence, occurrences: tuple[Occurrence, ...]) -> bool:
+def _is_guess(root: Trace, choice: Choice, divergence: Divergence, found: Difference, function: str) -> bool:
     """Whether something else in the function says that the ranks may well agree."""
     if divergence.kind == "rank":
-        return transfers.is_half(root, choice, occurrences)
-    return agreed_under.is_guess(root, choice, occurrences)
+        return transfers.is_half(root, choice, found.occurrences)
+    is_way_out = found.after_exit and choice.form != "exception"
+    if is_way_out and by_name.is_guess(root, function, divergence, found.occurrences):
+        return True
+    return agreed_under.is_guess(root, choice, found.occurrences)
 
 
 class _Found(NamedTuple):
@@ -259,6 +262,8 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         code = "FER103"
         kind = has_exit(choice.body) or has_exit(choice.orelse) or ("break" if choice.form == "loop else" else "return")
         message = f"`{op}`{reached} is skipped by ranks that {kind} earlier: `{choice.text}` {why}"
+        if far.is_out_of_reach(found.occurrences, divergence):
+            confidence = Confidence.LOW
     else:
         code = branch_code(found.occurrences, divergence.kind)
         form = _UNDER_DDP if all(is_of_buffers(o.event) for o in found.occurrences) else _BRANCH[code]

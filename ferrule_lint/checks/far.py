@@ -46,6 +46,12 @@ def is_guess(occurrences: Sequence[Occurrence], divergence: Divergence) -> bool:
     return all(_is_behind(o, _MOST_UNDER_TESTS) and _may_be_none(o, question) for o in occurrences)
 
 
+def is_out_of_reach(occurrences: Sequence[Occurrence], divergence: Divergence) -> bool:
+    """Whether what some ranks leave is far away from where they do, and data or the system decides: a way out of one
+    function has mostly no part in what another one does for it, three calls on."""
+    return divergence.kind != "rank" and all(_is_behind(o, _MOST_UNDER_TESTS) for o in occurrences)
+
+
 def _is_behind(occurrence: Occurrence, calls: int) -> bool:
     steps = event_steps(occurrence)[:calls]
     return len(steps) == calls and all(step.role == "call" for step in steps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ferrule_lint.checks import by_name
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
@@ -29,7 +30,8 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
             if not occurrences or not can_run(root, loop):
                 continue
             confidence = confidence_of(loop.trip, occurrences)
-            if least == Confidence.LOW or _two_guesses(loop, occurrences) or _of_some_ranks(root, loop):
+            named = by_name.is_guess(root, function, loop.trip, occurrences)
+            if least == Confidence.LOW or named or _two_guesses(loop, occurrences) or _of_some_ranks(root, loop):
                 confidence = Confidence.LOW
             op = occurrences[0].event.op
             message = f"`{op}` runs once a round, but the number of rounds of `{loop.text}` differs between ranks"
