@@ -17,9 +17,9 @@ from ferrule_lint.semantics.domain.lattice import Divergence
 
 #: an event behind as many calls is a guess
 _MOST_CALLS = 7
-#: ... behind as many, if some call comes to it under tests of its own only
-_MOST_UNDER_TESTS = 3
-#: ... and the call issues no more kinds of collectives than these
+#: ... behind as many, if some call comes to it under tests of its own only, or data decide who has left before
+_MANY_CALLS = 3
+#: ... and, under such tests, the call issues no more kinds of collectives than these
 _MOST_KINDS = 2
 
 
@@ -43,13 +43,13 @@ def is_guess(occurrences: Sequence[Occurrence], divergence: Divergence) -> bool:
     if divergence.kind == "rank" and "world" in divergence.axes:
         return False
     question = Comparison(divergence.axes, Confidence.MEDIUM, lenient=True)
-    return all(_is_behind(o, _MOST_UNDER_TESTS) and _may_be_none(o, question) for o in occurrences)
+    return all(_is_behind(o, _MANY_CALLS) and _may_be_none(o, question) for o in occurrences)
 
 
 def is_out_of_reach(occurrences: Sequence[Occurrence], divergence: Divergence) -> bool:
     """Whether what some ranks leave is far away from where they do, and data or the system decides: a way out of one
     function has mostly no part in what another one does for it, three calls on."""
-    return divergence.kind != "rank" and all(_is_behind(o, _MOST_UNDER_TESTS) for o in occurrences)
+    return divergence.kind != "rank" and all(_is_behind(o, _MANY_CALLS) for o in occurrences)
 
 
 def _is_behind(occurrence: Occurrence, calls: int) -> bool:

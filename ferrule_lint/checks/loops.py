@@ -11,6 +11,7 @@ from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, fi
 from ferrule_lint.semantics.divergence.reach import can_run, way_to
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops, not_the_last
 
 
@@ -30,14 +31,19 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
             if not occurrences or not can_run(root, loop):
                 continue
             confidence = confidence_of(loop.trip, occurrences)
-            named = by_name.is_guess(root, function, loop.trip, occurrences)
-            if least == Confidence.LOW or named or _two_guesses(loop, occurrences) or _of_some_ranks(root, loop):
+            if least == Confidence.LOW or _is_guess(root, loop, loop.trip, occurrences, function):
                 confidence = Confidence.LOW
             op = occurrences[0].event.op
             message = f"`{op}` runs once a round, but the number of rounds of `{loop.text}` differs between ranks"
             condition = Step("condition", loop.path, loop.pos[0], loop.pos[1], f"`{loop.text}` decides how many rounds")
             yield finding("FER104", message, loop.trip, occurrences, (condition,), function, confidence)
             break
+
+
+def _is_guess(root: Trace, loop: Loop, trip: Divergence, occurrences: list[Occurrence], function: str) -> bool:
+    if _two_guesses(loop, occurrences) or _of_some_ranks(root, loop):
+        return True
+    return by_name.is_guess(root, function, trip, occurrences)
 
 
 def _two_guesses(loop: Loop, occurrences: list[Occurrence]) -> bool:

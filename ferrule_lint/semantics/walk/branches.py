@@ -14,15 +14,7 @@ from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import TRUE, Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
-from ferrule_lint.semantics.domain.trace import (
-    Choice,
-    Event,
-    Exit,
-    Trace,
-    ends,
-    every_event,
-    weakened,
-)
+from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, every_event, weakened
 from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.walk import counters, first_use, in_place, left_early, peers
