@@ -86,6 +86,7 @@ WORKED_OUT: dict[str, _Question] = {
     "stacking": lambda analysis, path: _of_file(analysis, path, lambda m: collators.only_stacks(analysis, m)),
     "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
     "stored": lambda analysis, method: analysis.holders.stored(method),
+    "called under tests": lambda analysis, method: analysis.holders.called(method),
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
     "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
     "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],

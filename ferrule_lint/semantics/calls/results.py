@@ -60,8 +60,8 @@ def result_of(
         return seen._replace(length=receiver.shape) if model.name.endswith("tolist") else seen
     if model.observes:
         return observe(frame, computed(arguments.values), e.pos, render(e))
-    if model.returns == "true":
-        return Value(uniform=True, const="True")
+    if model.returns in ("true", "false"):
+        return Value(uniform=True, const=model.returns.capitalize())
     if model.returns == "uniform":
         if model.event is None:
             name = model.name.rpartition(".")[2]

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -38,6 +38,33 @@ def with_added(frame: Frame, value: Value, added: f.Expr, place: str) -> Value:
         if _lacks(frame, amount, place):
             return filled_up(value)
     return value
+
+
+def reckons_what_is_missing(frame: Frame, call: f.Call) -> bool:
+    """Whether a call stands under a test of how long the rank's own share is (`if n < most:`) in which it is reckoned
+    what that lacks to another length (`most - n`), of which nothing says that it differs between ranks. A number that
+    is read out of the data need not be the length of what is filled up."""
+    around = frame.path_divergence()
+    if around is None or around.kind != "rank":
+        return False
+    for test in statements(frame.function.body if frame.function is not None else ()):
+        asked = test.test if type(test) is f.If else None
+        if type(test) is not f.If or type(asked) is not f.Compare or len(asked.ops) != 1:
+            continue
+        short, long = asked.left, asked.rights[0]
+        if asked.ops[0] in (">", ">="):
+            short, long = long, short
+        elif asked.ops[0] not in ("<", "<="):
+            continue
+        missing, stands_there = (render(long), render(short)), False
+        reckoned = False
+        for node in walk(test.body):
+            stands_there = stands_there or (type(node) is f.Call and node.pos == call.pos)
+            if type(node) is f.Op and node.kind == "Sub":
+                reckoned = reckoned or tuple(map(render, node.operands)) == missing
+        if stands_there and reckoned and frame.eval(long).observed is None:
+            return True
+    return False
 
 
 def joined_to_multiple(frame: Frame, parts: f.Expr | None) -> bool:

@@ -201,7 +201,7 @@ def _rounds_up(expr: object) -> bool:
 def _up_to_length(frame: Frame, arguments: Arguments) -> bool:
     """Whether what is added is what the tensor itself lacks to a length: one that the ranks agreed on, or any, if its
     own size is what the amount is reckoned from. A test around that only asks if something is missing."""
-    if frame.path_divergence() is None:
+    if frame.path_divergence() is None or filling.reckons_what_is_missing(frame, arguments.expr):
         return True
     amounts = arguments.expr.args if arguments.expr.args else ()
     if any(v.agreed for value in arguments.positional for v in value.items or (value,)) or any(
@@ -272,7 +272,8 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     given = only(value.deps, ITERATED, FLOWS) if value.items is None else NO_DEPS
     by_number = value.length is not None or bool(given)  # how many are stacked is the first dimension, not theirs
     sized_by = value.shape_deps | _at_all(counted(value)) | parts.shape_deps | given
-    filled = several and parts.filled
+    missing = several and local is not None and filling.reckons_what_is_missing(frame, arguments.expr)
+    filled = several and (parts.filled or missing)
     if several and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):
         note = f"`{last_name(arguments.expr.func)}` makes it longer on some ranks only"
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, note)))

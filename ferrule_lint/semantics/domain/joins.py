@@ -163,6 +163,7 @@ _JOIN: dict[str, _Join] = {
     "of_some": _union,
     "apart": _either,
     "presence_deps": _union,
+    "counts": _same_or(()),
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)
 _ALL = range(len(_JOINS))

@@ -155,6 +155,9 @@ class Value(NamedTuple):
     apart: Apart | None = None
     #: parameters that decide whether it is there, by how they are asked: `if rows.max() < 0: return None`
     presence_deps: Deps = NO_DEPS
+    #: of a generator that always yields as many things side by side: which of them are nothing of the local data that
+    #: the others are (`yield step, batch`)
+    counts: tuple[bool, ...] = ()
 
     @property
     def observed(self) -> Divergence | None:

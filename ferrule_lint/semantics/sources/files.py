@@ -18,11 +18,11 @@ from ferrule_lint.semantics.domain.text import last_name, render
 
 #: calls that write files, by name
 _WRITES = frozenset(
-    "mkdir makedirs mkdirs write_text write_bytes touch dump save_pretrained to_parquet to_csv rename copyfile "
+    "mkdir makedirs mkdirs write_text write_bytes touch save_pretrained to_parquet to_csv rename copyfile "
     "copytree rmtree symlink snapshot_download hf_hub_download extractall".split()
 )
 #: calls whose names do not tell what is written: only the path that is looked for counts
-_WRITES_TO = frozenset("save savez save_file open write remove unlink replace move copy".split())
+_WRITES_TO = frozenset("save savez save_file open write dump remove unlink replace move copy".split())
 #: calls that save something, by their names
 _SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
 #: calls that take something up again, or only say where it lies or what it is

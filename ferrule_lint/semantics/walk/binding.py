@@ -150,6 +150,8 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         value = value._replace(length=value.data.at_most(Confidence.MEDIUM))
     elif value.deps and not _PARTS.search(last_name(expr)):
         value = value._replace(length_deps=selection.by_content(value))
+    if iterable.counts:
+        return Value(items=tuple([UNKNOWN if own else value for own in iterable.counts]))
     return value
 
 

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, weakened, without
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, has_exit, weakened, without
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
 from ferrule_lint.semantics.walk import handed_nothing, kept_tests, left_by_failing, left_early
@@ -65,6 +65,8 @@ def try_block(frame: Frame, s: f.Try) -> None:
         handled = tuple(terms)
         if alone is not None and ends(handled):
             left_early.by_arm(frame, alone, handled, frame.env, begun)
+        if alone is not None and has_exit(handled) == "continue":
+            after = left_by_failing.has_less(frame, s, handler, alone, before, after)
         handlers.append((handler.line, handled))
         if handled and not frame.light:
             cleanups.in_handler(frame, s, handler, tuple(inner), handled)
@@ -76,6 +78,7 @@ def try_block(frame: Frame, s: f.Try) -> None:
             raised = _raised_here(frame, s, handler, before, frame.env, attempt.alone.get(handler.line))
             if alone is not None:
                 raised = left_by_failing.told_apart(s, alone, (before, entered, after), raised)
+                raised = left_by_failing.has_less(frame, s, handler, alone, before, raised)
             tried, after = after, any_rounds(after, raised)
             if frame.gradients:
                 meeting.with_handler(frame, handler, before, tried, entered, after)

@@ -13,9 +13,9 @@ from ferrule_lint.semantics.domain.text import position
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, Trace, parts
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.walk.frame import Frame
+from ferrule_lint.semantics.walk.stored import is_empty
 
 _BEGINNINGS = frozenset({"__init__", "__new__", "__enter__", "__aenter__"})
-_MAKE_EMPTY = frozenset({"dict", "list", "set", "defaultdict", "OrderedDict", "deque"})
 
 
 def goes_over_nothing(frame: Frame, s: f.With, target: f.Expr | None, leave: FunctionInfo, ended: Trace) -> bool:
@@ -80,7 +80,7 @@ def _givers(frame: Frame, info: ClassInfo, leave: FunctionInfo, name: str) -> fr
             if method is leave or not method.parameters:
                 continue
             for value in _put(method, name):
-                if _is_empty(value):
+                if is_empty(value):
                     begins_empty = begins_empty or method.name in _BEGINNINGS
                 else:
                     found.add(method.name)
@@ -108,15 +108,6 @@ def _put(method: FunctionInfo, name: str) -> list[f.Expr | None]:
             if is_it(base) or (type(base) is f.Subscript and is_it(base.base)):
                 out.append(None)
     return out
-
-
-def _is_empty(value: f.Expr | None) -> bool:
-    if type(value) is f.DictDisplay:
-        return not value.keys
-    if type(value) is f.Sequence:
-        return not value.elements
-    name = value.func.id if type(value) is f.Call and type(value.func) is f.Name else ""
-    return name in _MAKE_EMPTY and type(value) is f.Call and (name == "defaultdict" or not value.args)
 
 
 def _called_on(body: f.Body, name: str) -> frozenset[str] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
@@ -45,6 +45,7 @@ class Holders:
         self._attributes: Memo[tuple[str, str, int], Value | None] = Memo(reads, _question)
         self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(reads, _question_of_method)
         self._stored: Asked[frozenset[str]] = Asked(reads, "stored")
+        self._called: Asked[frozenset[str]] = Asked(reads, "called under tests")
         self._globals: Memo[tuple[str, str], Value] = Memo(reads)
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
@@ -73,7 +74,7 @@ class Holders:
         found: list[Value] = []
         for c in self._analysis.names.mro(info):
             for method in c.methods.values():
-                if name in self._stored_in(method):
+                if name in self._stored_in(method) or name in self._set_by_own(method, c):
                     value = self._method_writes(method, c, layer).get(name)
                     if value is not None and self._analysis.signals.handles(method):
                         value = signals.set_by(value, method)
@@ -167,10 +168,26 @@ class Holders:
         them has both names (`state.found`)."""
         return self._stored.find(method.id, lambda: _stored_names(method), NOTHING)
 
+    def _set_by_own(self, method: FunctionInfo, info: ClassInfo) -> frozenset[str]:
+        """The same of methods of its own that it calls under some test: they may be called on some ranks only."""
+        names: set[str] = set()
+        for called in self._called_in(method):
+            own = self._analysis.names.method(info, called)
+            names |= self._stored_in(own) if own is not None and own is not method else NOTHING
+        return frozenset(names)
+
+    def _called_in(self, method: FunctionInfo) -> frozenset[str]:
+        return self._called.find(method.id, lambda: _called_under_tests(method), NOTHING)
+
     def stored(self, method: str) -> list[str]:
         """The names for the method with an id, in order."""
         found = self._analysis.names.function_of_id(method)
         return sorted(self._stored_in(found)) if found is not None else []
+
+    def called(self, method: str) -> list[str]:
+        """The own methods that the method with an id calls under a test, in order."""
+        found = self._analysis.names.function_of_id(method)
+        return sorted(self._called_in(found)) if found is not None else []
 
     def fixed(self, info: ClassInfo, writes: dict[str, Value]) -> tuple[tuple[str, Value], ...]:
         """Of what a constructor writes, the constants that no other method writes."""
@@ -235,6 +252,20 @@ def _question(key: tuple[str, str, int]) -> Input:
 def _question_of_method(key: tuple[str, int]) -> Input:
     method, layer = key
     return "writes", f"{layer} {method}"
+
+
+def _called_under_tests(method: FunctionInfo) -> frozenset[str]:
+    """The names of own methods that a method calls under a test, by statements of their own."""
+    own = method.parameters[0].name if method.parameters and not method.is_static else ""
+    found: set[str] = set()
+    for test in statements(method.body) if own else ():
+        if type(test) is not f.If:
+            continue
+        for s in statements((*test.body, *test.orelse)):
+            call = s.value if type(s) is f.ExprStmt else None
+            if type(call) is f.Call and type(call.func) is f.Attr and place_name(call.func.base) == own:
+                found.add(call.func.attr)
+    return frozenset(found)
 
 
 def _stored_names(method: FunctionInfo) -> frozenset[str]:

@@ -1,5 +1,5 @@
 """What tells a rank on which a `try` has failed from the others below it: an exception that is kept, in a list or by
-itself, and what was never set.
+itself, what was never set, and a list that has an item less.
 
 A handler that one rank can come to alone is an arm of a test that differs: what is None, or a list, in one arm only is
 there on some ranks. What the handler leaves alone is what it was in front of the `try`, unless the body has set it
@@ -11,9 +11,11 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.conditions import Atom
-from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.joins import join2
+from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.walk.arms import merge_arms
+from ferrule_lint.semantics.walk.frame import Frame
 
 Env = dict[str, Value]
 
@@ -32,6 +34,39 @@ def told_apart(s: f.Try, alone: Atom, around: tuple[Env, Env, Env], left: Env) -
             continue
         changed[place] = merge_arms(alone, own, other, before.get(place))
     return changed
+
+
+def has_less(frame: Frame, s: f.Try, handler: f.Handler, alone: Atom, before: Env, env: Env) -> Env:
+    """The same of what the body adds items to: who has failed has fewer, unless the handler adds one instead."""
+    added, instead = _added_to(s.body), _added_to(handler.body)
+    changed = dict(env)
+    for place in sorted(added):
+        value, own = env.get(place), place.startswith(f"{frame.self_name}.") and place.count(".") == 1
+        if value is None or value.layout is not None or not (value.container or own):
+            continue
+        if place in instead:
+            known = before.get(place)
+            changed[place] = value._replace(length=known.length if known is not None else None)
+            continue
+        if alone.divergence is None:
+            continue
+        pos = (handler.line, 1, handler.line, 1)
+        step = frame.step("flow", pos, f"`{place}` gets no item where this rank had the exception")
+        changed[place] = value._replace(length=worse(value.length, alone.divergence.then(step)), uniform=False)
+        name = place.partition(".")[2]
+        if own and name in frame.self_writes:
+            frame.self_writes[name] = join2(frame.self_writes[name], changed[place])
+    return changed
+
+
+def _added_to(body: f.Body) -> frozenset[str]:
+    """The places to which a block adds an item: `ok.append(x)`."""
+    found: set[str] = set()
+    for s in statements(body):
+        call = s.value if type(s) is f.ExprStmt else None
+        if type(call) is f.Call and type(call.func) is f.Attr and call.func.attr in ("append", "add", "appendleft"):
+            found.add(place_name(call.func.base))
+    return frozenset(found - {""})
 
 
 def _tells(one: Value, other: Value) -> bool:

@@ -1,6 +1,7 @@
 """What a test says of the places in it: where `x is not None` holds, `x` is there on every rank that runs it; where
 `isinstance(x, C)` does, `x` is an instance of that class of the project, if nothing better is known of it; where
-`isinstance(x, torch.Tensor)` does not, `x` has no shape. Of sizes `sizing` and `divisible` know more."""
+`isinstance(x, torch.Tensor)` does not, `x` has no shape; and what may be a list as well as one item holds the parts of
+a structure, which are as many on all ranks. Of sizes `sizing` and `divisible` know more."""
 
 from __future__ import annotations
 
@@ -82,7 +83,28 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
             shapeless = value._replace(shape=None, padded=None, uneven_last=False, layout=None)
             changed[place] = (changed[place][0] if place in changed else value, shapeless)
             frame.env[place] = shapeless
+    for place in _structures(test, outcome):
+        value = frame.env.get(place)
+        if value is not None and (value.length or value.length_deps) and not _holds_items(value):
+            structure = value._replace(length=None, length_deps=NO_DEPS)
+            changed[place] = (changed[place][0] if place in changed else value, structure)
+            frame.env[place] = structure
     return changed
+
+
+def _structures(test: f.Expr, outcome: bool) -> list[str]:
+    """The places that a test of their type says to be a list, a tuple or a mapping, where they might be one item."""
+    if type(test) is f.Not:
+        return _structures(test.operand, not outcome)
+    if type(test) is f.BoolOp and (test.op == "and") is outcome:
+        return [place for value in test.values for place in _structures(value, outcome)]
+    if not outcome or type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
+        return []
+    named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
+    return _named(test.args[0]) if all(last_name(c) in _CONTAINERS for c in named) else []
+
+
+_CONTAINERS = frozenset("list tuple List Tuple Sequence Iterable Collection dict Dict Mapping OrderedDict".split())
 
 
 def _no_tensors(test: f.Expr, outcome: bool) -> list[str]:

@@ -40,7 +40,7 @@ def result_of(frame: Frame) -> Value:
         return Value(
             element_types=result.types, data=result.data, unordered=frame.yielded_order,
             length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
-                (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module,
+                (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module, counts=_counts(values),
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
@@ -52,6 +52,22 @@ def result_of(frame: Frame) -> Value:
         return result
     returned = [*_without_equal_arms(frame.returns), (Value(uniform=True, const="None"), left)]
     return _constants(returned, result)._replace(there=False)
+
+
+def _counts(yielded: Sequence[Value]) -> tuple[bool, ...]:
+    """Of a generator that always yields as many things side by side, which of them hold nothing of the local data that
+    others hold: `yield step, batch`."""
+    together = [v.items for v in yielded if v.items]
+    left = sum(v.const == "None" for v in yielded)  # a bare `return`
+    if len(together) + left != len(yielded) or len({len(items) for items in together}) != 1:
+        return ()
+    own = tuple(all(_holds_nothing(part) for part in parts) for parts in zip(*together, strict=True))
+    return own if any(own) and not all(own) else ()
+
+
+def _holds_nothing(value: Value) -> bool:
+    facets = (value.divergence, value.data, value.shape, value.length, value.emptiness, value.presence)
+    return not value.deps and not value.types and all(facet is None for facet in facets)
 
 
 def _handed_out(frame: Frame, result: Value) -> Value:

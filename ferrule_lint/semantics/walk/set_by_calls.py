@@ -1,7 +1,9 @@
-"""Flags that a method sets which only some ranks call: `if rank == 0: self.stopper.update(loss)`.
+"""Flags that a method sets which only some ranks call, and what it fills: `if rank == 0: self.stopper.update(loss)`,
+`if tokens > 0: self.record("loss", loss)`.
 
 What a method leaves in its instance is otherwise followed where it differs by itself, or depends on what is passed. A
-flag that is set on every way, or by tests of which nothing is known, differs where only some ranks come by the call.
+flag that is set on every way, or by tests of which nothing is known, differs where only some ranks come by the call; so
+does how much there is in what the method adds to.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
+from ferrule_lint.semantics.domain.text import place_name, shown
+from ferrule_lint.semantics.walk.stored import is_empty
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
 #: how many calls of own methods below the one that only some ranks make flags are looked for
 DEEPEST = 2
+#: by which some ranks make the call and the others do not
+_KINDS = frozenset({"rank", "data", "host"})
 _FLAGS = frozenset({"True", "False"})
 
 
@@ -30,7 +35,7 @@ def after_call(frame: Frame, function: FunctionInfo, info: ClassInfo | None, cal
     if call is None or info is None or not frame.conditions or function.is_static or function.is_class_method:
         return
     guard = frame.path_divergence()
-    if guard is None or guard.kind != "rank" or guard.confidence <= Confidence.LOW:
+    if guard is None or guard.kind not in _KINDS or guard.confidence <= Confidence.LOW or guard.assumed:
         return
     base = _instance(function, call)
     owner = place_name(base) if base is not None else ""
@@ -42,8 +47,8 @@ def after_call(frame: Frame, function: FunctionInfo, info: ClassInfo | None, cal
         if before is None:
             with frame.recording():
                 before = frame.eval(f.Attr(base, name, call.pos))
-        if before.const == flag or before.divergence is not None:
-            continue
+        if before.const == flag or (before.divergence is not None and not frame.light):
+            continue  # in the second layer, the first may tell of this very call
         if _by_others(frame, call, owner, place, info, flag):
             if surely:
                 frame.env[place] = Value(uniform=True, const=flag)
@@ -53,6 +58,71 @@ def after_call(frame: Frame, function: FunctionInfo, info: ClassInfo | None, cal
         if not surely:
             set_here = frame.analysis.as_state(frame, place, Value(uniform=True, const=flag))
             frame.env[place] = join2(before, set_here)._replace(const=None, items=None, uniform=False)
+    if owner == frame.self_name:
+        _fill(frame, function, info, call, guard)
+
+
+def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, guard: Divergence) -> None:
+    """What a method of its own adds to, under a test: the others have an item less."""
+    first = call.args[0] if call.args else None
+    for name, keyed in _filled(function).items():
+        if not _begins_empty(frame, info, name) or _adds_elsewhere(frame, call, first if keyed else None):
+            continue
+        if guard.kind == "rank" and keyed:
+            continue  # an entry of its own, which loops over the others pass over
+        place = f"{frame.self_name}.{name}"
+        step = frame.step("flow", call.pos, f"`{place}` gets items on some ranks only")
+        more = guard.then(step).at_most(Confidence.MEDIUM)
+        known = frame.read(place) or UNKNOWN
+        frame.env[place] = filled = known._replace(length=worse(known.length, more), uniform=False, const=None)
+        frame.renew(place)
+        before = frame.self_writes.get(name)
+        frame.self_writes[name] = filled if before is None else join2(before, filled)
+
+
+def _filled(function: FunctionInfo) -> dict[str, bool]:
+    """The attributes that a method adds to, and whether it does so under a key that it is given first:
+    `self.seen.append(x)`, `self.metrics[name] = value`."""
+    own = function.parameters[0].name if function.parameters else ""
+    given = function.parameters[1].name if len(function.parameters) > 1 else ""
+    found: dict[str, bool] = {}
+    for s in statements(function.body):
+        target = s.targets[0] if type(s) is f.Assign else None
+        value = s.value if type(s) is f.ExprStmt else None
+        if type(target) is f.Subscript and given and type(target.index) is f.Name and target.index.id == given:
+            place, keyed = place_name(target.base), True
+        elif type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in _ADDS:
+            place, keyed = place_name(value.func.base), False
+        else:
+            continue
+        if place.startswith(f"{own}.") and place.count(".") == 1:
+            found[place.partition(".")[2]] = keyed
+    return found
+
+
+_ADDS = frozenset({"append", "appendleft"})
+
+
+def _begins_empty(frame: Frame, info: ClassInfo, name: str) -> bool:
+    """Whether the class makes an attribute a list or dict with nothing in it."""
+    for c in frame.analysis.names.mro(info):
+        for method in c.methods.values():
+            own = method.parameters[0].name if method.parameters else ""
+            for s in statements(method.body):
+                if type(s) is f.Assign and is_empty(s.value) and f"{own}.{name}" in map(place_name, s.targets):
+                    return True
+    return False
+
+
+def _adds_elsewhere(frame: Frame, call: f.Call, key: f.Expr | None) -> bool:
+    """Whether the function makes the same call at another place, under the same key if that tells entries apart."""
+    return any(
+        type(item) is f.Call
+        and item.pos != call.pos
+        and shown(item.func) == shown(call.func)
+        and (key is None or [shown(a) for a in item.args[:1]] == [shown(key)])
+        for item in walk(frame.function.body if frame.function is not None else ())
+    )
 
 
 def _instance(function: FunctionInfo, call: f.Call) -> f.Expr | None:

@@ -141,19 +141,21 @@ def _may_put(statement: object, place: str, key: f.Expr, at: f.Pos) -> bool:
         if type(t) is f.Subscript and place_name(t.base) == place and t.pos != at:
             if type(key) is not f.Const or type(t.index) is not f.Const or t.index.text == key.text:
                 return True
-        elif place_name(t) == place and not _is_empty(value):
+        elif place_name(t) == place and not is_empty(value):
             return True
     return False
 
 
-_DICTS = frozenset({"dict", "OrderedDict", "defaultdict"})
+_EMPTY = frozenset({"dict", "OrderedDict", "defaultdict", "list", "set", "deque"})
 
 
-def _is_empty(value: f.Expr | None) -> bool:
-    """Whether a dict is made with nothing in it: `{}`, `dict()`, `defaultdict(list)`."""
+def is_empty(value: f.Expr | None) -> bool:
+    """Whether a container is made with nothing in it: `{}`, `[]`, `dict()`, `defaultdict(list)`."""
     if type(value) is f.Call:
         name = last_name(value.func)
-        return name in _DICTS and not value.keywords and (name == "defaultdict" or not value.args)
+        return name in _EMPTY and not value.keywords and (name == "defaultdict" or not value.args)
+    if type(value) is f.Sequence:
+        return not value.elements
     return type(value) is f.DictDisplay and not value.keys
 
 
