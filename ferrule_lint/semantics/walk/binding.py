@@ -49,6 +49,9 @@ _SHOWS_PROGRESS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tq
 def _without_progress(expr: f.Expr) -> f.Expr:
     while type(expr) is f.Call and expr.args and last_name(expr.func) in _SHOWS_PROGRESS:
         expr = expr.args[0]
+    inner = expr.args[0] if type(expr) is f.Call and len(expr.args) == 1 else None
+    if type(expr) is f.Call and last_name(expr.func) in ("list", "tuple") and type(inner) is f.Call:
+        return inner if last_name(inner.func) in ("enumerate", "zip") else expr  # `list(enumerate(items))`
     return expr
 
 
