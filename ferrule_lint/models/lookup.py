@@ -89,6 +89,9 @@ class ModelSet:
         self.worked_on = frozenset(
             call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.returned
         )
+        #: classes of libraries of whose methods and attributes some model speaks
+        owners = {name.rpartition(".")[0] for name in (*self._calls, *self._attributes)}
+        self._owners = frozenset(name for name in owners if name.rpartition(".")[2][:1].isupper())
         self._libraries = frozenset(file.library.partition(".")[0] for file in self.files)
 
     def _canonical(self, dotted: str) -> str:
@@ -126,6 +129,11 @@ class ModelSet:
 
     def class_(self, dotted: str) -> ClassModel | None:
         return self._classes.get(self.canonical(dotted))
+
+    def known_class(self, dotted: str) -> str | None:
+        """The full name of a class of which models know methods or attributes; None if they know none."""
+        name = self.canonical(dotted)
+        return name if name in self._owners else None
 
     def knows_library(self, dotted: str) -> bool:
         """Whether some model speaks of the package that this dotted name starts with."""

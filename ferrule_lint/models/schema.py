@@ -24,6 +24,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "returns": ("uniform", "true", "false", "rank_and_size", "divergent", "data", "argument", "unknown"),
     "kind": ("", "rank", "data", "host", "structure"),
     "wraps": ("", "shards", "ddp"),
+    "results": ("", "module", "loader"),
     "context": ("", "enter", "exit", "both"),
     "confidence": ("high", "medium", "low"),
     "role": ("module", "sharded", "ddp", "loader", "group", "leaf"),
@@ -172,6 +173,8 @@ def _check_call(values: Mapping[str, Any]) -> None:
             raise ValueProblem(f"{key!r} speaks of an event, but there is no 'event'", key)
     if values.get("wrapped") and not values.get("wraps"):
         raise ValueProblem("'wrapped' needs 'wraps'", "wrapped")
+    if values.get("results") and not values.get("wraps"):
+        raise ValueProblem("'results' needs 'wraps'", "results")
     if values.get("configured") and values.get("wraps") != "shards" and not values.get("shards_by"):
         raise ValueProblem("'configured' needs wraps = \"shards\" or 'shards_by'", "configured")
     if values.get("launched") and not values.get("configured"):

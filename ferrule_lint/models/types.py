@@ -76,6 +76,8 @@ class CallModel:
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None
+    #: where the result is a tuple, what is in it: "module" is what was wrapped, "loader" a loader, "" anything else
+    results: tuple[str, ...] = ()
     #: whether that shards anything is decided by a configuration that the code does not show (a launcher's, a file's)
     configured: bool = False
     #: ... and by a launcher: in a program that speaks of no back end which shards, it wraps for DDP

@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.sources import environment, setting_names
-from ferrule_lint.semantics.walk import aliases, given
+from ferrule_lint.semantics.walk import aliases, given, removed
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -60,6 +60,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     name, receiver = target.name, target.receiver
     if name in ("append", "add", "extend", "insert", "update", "setdefault", "appendleft"):
         return _fill(frame, arguments, receiver)
+    if name in removed.METHODS:
+        removed.by_method(frame, arguments.expr, receiver)
     if name in _SAME_EVERYWHERE:
         return Value(uniform=receiver.uniform)
     if name in SET_METHODS and receiver.unordered is not None:

@@ -89,7 +89,9 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     initialized = frame.models.convention("initialized", dotted.rpartition(".")[2])
     if initialized is not None:
         return Value(uniform=True, const="True")
-    return unknown_call(frame, arguments, None, name=dotted.rpartition(".")[2], group=function.group)
+    result = unknown_call(frame, arguments, None, name=dotted.rpartition(".")[2], group=function.group)
+    made = frame.models.known_class(dotted)
+    return result if made is None else result._replace(external=made, there=True)
 
 
 #: who speaks of these may load models in shards

@@ -184,8 +184,12 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
-    made = "" if value.types else model.makes  # of a class of the project more is known than that it is wrapped
     wrapper = frame.models.canonical(model.name) if frame.models.class_(model.name) is not None else None
-    wrapper = wrapper or value.external or made or None
+    wrapper = wrapper or value.external or model.makes or None
     module = value.module or bool(value.types) or wrapper is not None
-    return value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper)
+    made = value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper)
+    if not model.results:
+        return made
+    return made._replace(
+        items=tuple([made if of == "module" else Value(loader=of == "loader") for of in model.results])
+    )

@@ -94,4 +94,5 @@ def _is_mask(expr: f.Expr, value: Value) -> bool:
         return True
     if type(expr) is f.Call:
         return last_name(expr.func) in MASKS
-    return "mask" in last_name(expr) and value.data is not None
+    key = expr.index.text if type(expr) is f.Subscript and type(expr.index) is f.Const else ""
+    return "mask" in (key or last_name(expr)) and value.data is not None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -50,8 +51,10 @@ class Signals:
                 names.reads.ask("of signals", "")
                 for module in names.modules.values():
                     if imported := of_signals(module):
+                        called = {*imported, "signal"}
+                        self._look(module, None, (n for n in walk(module.body) if type(n) is f.Call), called)
                         for owner in module.functions.values():
-                            self._look(module, owner, {*imported, "signal"})
+                            self._look(module, owner, owner.calls, called)
         return self._handlers
 
     def of_signals(self) -> list[str]:
@@ -59,20 +62,23 @@ class Signals:
         modules = self._analysis.names.modules.values()
         return [f"{module.path} {bound}" for module in modules if (bound := of_signals(module))]
 
-    def _look(self, module: ModuleInfo, owner: FunctionInfo, names: set[str]) -> None:
+    def _look(
+        self, module: ModuleInfo, owner: FunctionInfo | None, calls: Iterable[f.Call], names: Collection[str]
+    ) -> None:
         assert self._handlers is not None
-        for call in owner.calls:
+        for call in calls:
             if last_name(call.func) not in names:
                 continue
             entity = self._analysis.names.resolve(call.func, module)
             if not isinstance(entity, External) or entity.dotted != "signal.signal" or len(call.args) < 2:
                 continue
             handler = call.args[1]
-            if type(handler) is f.Attr and owner.owner is not None:
+            if type(handler) is f.Attr and owner is not None and owner.owner is not None:
                 info = module.classes.get(owner.owner)
                 found = self._analysis.names.method(info, handler.attr) if info is not None else None
             elif type(handler) is f.Name:
-                found = module.functions.get(f"{owner.qualname}.{handler.id}") or module.functions.get(handler.id)
+                inner = module.functions.get(f"{owner.qualname}.{handler.id}") if owner is not None else None
+                found = inner or module.functions.get(handler.id)
             else:
                 found = None
             if found is not None:

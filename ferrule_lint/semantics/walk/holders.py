@@ -15,7 +15,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.joins import join
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, is_member, member
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member, member, worse
 from ferrule_lint.semantics.domain.reach import reach_of
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import place_name
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: the analysis proper; attribute layers are 1 and 2
 FULL = 0
+#: functions that set a module's variable which are looked at for what they set it to
+_MOST_REBINDERS = 4
 
 
 class Holders:
@@ -225,15 +227,35 @@ class Holders:
             values = [self._global_value(variable.module, e) for e in expressions]
             if any(v.rank[:1] == "#" for v in values):  # -1 is the rank of a process that has no others
                 values = [v for v in values if v.const != "-1"]
-            value = join(values)._replace(deps=NO_DEPS)
+            value = begun = join(values)._replace(deps=NO_DEPS)
             rebinders = variable.module.rebinders(variable.name)
             if len(values) > 1 or rebinders:
                 value = value._replace(const=None, uniform=False)
             for function in rebinders:
                 if self._analysis.signals.handles(function):
                     value = signals.set_by(value, function)
+            for function in rebinders[:_MOST_REBINDERS]:
+                value = value._replace(
+                    divergence=worse(value.divergence, self._rebound(function, variable.name, begun))
+                )
             value = value._replace(container=False, emptiness=None, items=None)
         return value
+
+    def _rebound(self, function: FunctionInfo, name: str, begun: Value) -> Divergence | None:
+        """Why a module's variable differs after a function that declares it `global` (`MAIN = get_rank() == 0`), which
+        was what it was `begun` as."""
+        info = function.module.classes.get(function.owner or "")
+        frame = Frame(self._analysis, function.module, function, light=1)
+        enter(frame, function, info, {}, None)
+        frame.env[name] = begun
+        try:
+            execute(frame, function.body)
+        except RecursionError:
+            self._analysis.count("too deep for Python's stack")
+        divergence = frame.env.get(name, UNKNOWN).divergence
+        if divergence is None or divergence.assumed:
+            return None
+        return divergence.at_most(Confidence.MEDIUM)
 
     def _global_value(self, module: ModuleInfo, expr: f.Expr) -> Value:
         frame = Frame(self._analysis, module, light=1)

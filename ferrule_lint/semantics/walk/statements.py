@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import loss_entries, no_loss, participation, surgery
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import aliases, asserted, divisible, in_place, kept_tests, left_early, stored
+from ferrule_lint.semantics.walk import aliases, asserted, divisible, in_place, kept_tests, left_early, removed, stored
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -206,6 +206,7 @@ def _assert(frame: Frame, s: f.Assert) -> None:
 
 def _delete(frame: Frame, s: f.Delete) -> None:
     for target in s.targets:
+        removed.by_delete(frame, target)
         place = place_name(target)
         if place:
             frame.env.pop(place, None)
