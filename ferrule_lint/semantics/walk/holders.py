@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
@@ -18,13 +17,12 @@ from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member, member, worse
 from ferrule_lint.semantics.domain.reach import reach_of
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
-from ferrule_lint.semantics.walk import given
+from ferrule_lint.semantics.walk import given, own_names
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.parameter_values import parameter_value
@@ -168,7 +166,7 @@ class Holders:
     def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
         """Names of attributes that a method assigns on its first parameter, or fills in place; an attribute of one of
         them has both names (`state.found`)."""
-        return self._stored.find(method.id, lambda: _stored_names(method), NOTHING)
+        return self._stored.find(method.id, lambda: own_names.stored(method), NOTHING)
 
     def _set_by_own(self, method: FunctionInfo, info: ClassInfo) -> frozenset[str]:
         """The same of methods of its own that it calls under some test: they may be called on some ranks only."""
@@ -179,7 +177,7 @@ class Holders:
         return frozenset(names)
 
     def _called_in(self, method: FunctionInfo) -> frozenset[str]:
-        return self._called.find(method.id, lambda: _called_under_tests(method), NOTHING)
+        return self._called.find(method.id, lambda: own_names.called_under_tests(method), NOTHING)
 
     def stored(self, method: str) -> list[str]:
         """The names for the method with an id, in order."""
@@ -274,47 +272,6 @@ def _question(key: tuple[str, str, int]) -> Input:
 def _question_of_method(key: tuple[str, int]) -> Input:
     method, layer = key
     return "writes", f"{layer} {method}"
-
-
-def _called_under_tests(method: FunctionInfo) -> frozenset[str]:
-    """The names of own methods that a method calls under a test, by statements of their own."""
-    own = method.parameters[0].name if method.parameters and not method.is_static else ""
-    found: set[str] = set()
-    for test in statements(method.body) if own else ():
-        if type(test) is not f.If:
-            continue
-        for s in statements((*test.body, *test.orelse)):
-            call = s.value if type(s) is f.ExprStmt else None
-            if type(call) is f.Call and type(call.func) is f.Attr and place_name(call.func.base) == own:
-                found.add(call.func.attr)
-    return frozenset(found)
-
-
-def _stored_names(method: FunctionInfo) -> frozenset[str]:
-    out: set[str] = set()
-    self_name = method.parameters[0].name if method.parameters else ""
-    for item in walk(method.body) if self_name else ():
-        targets: tuple[f.Expr, ...] = ()
-        if type(item) is f.Assign:
-            targets = item.targets
-        elif type(item) is f.AugAssign:
-            targets = (item.target,)
-        if targets:
-            for target in targets:
-                for t in target.elements if type(target) is f.Sequence else (target,):
-                    if type(t) is f.Subscript:
-                        t = t.base
-                    if type(t) is f.Attr and type(t.base) is f.Name and t.base.id == self_name:
-                        out.add(t.attr)
-                    elif (place := place_name(t)).startswith(f"{self_name}.") and place.count(".") == 2:
-                        out.add(place.partition(".")[2])
-        elif type(item) is f.Call and type(item.func) is f.Attr:
-            base = item.func.base
-            if type(base) is f.Subscript:  # `self.sums[name].append(x)`
-                base = base.base
-            if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
-                out.add(base.attr)
-    return frozenset(out)
 
 
 def _told(frame: Frame, function: FunctionInfo, parameter: f.Parameter) -> Value:

@@ -1,0 +1,50 @@
+"""What the text of a method says of its own instance: the attributes that it sets, the methods that it calls."""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project.entities import FunctionInfo
+
+
+def called_under_tests(method: FunctionInfo) -> frozenset[str]:
+    """The names of own methods that a method calls under a test, by statements of their own."""
+    own = method.parameters[0].name if method.parameters and not method.is_static else ""
+    found: set[str] = set()
+    for test in statements(method.body) if own else ():
+        if type(test) is not f.If:
+            continue
+        for s in statements((*test.body, *test.orelse)):
+            call = s.value if type(s) is f.ExprStmt else None
+            if type(call) is f.Call and type(call.func) is f.Attr and place_name(call.func.base) == own:
+                found.add(call.func.attr)
+    return frozenset(found)
+
+
+def stored(method: FunctionInfo) -> frozenset[str]:
+    """Names of attributes that a method assigns on its first parameter, or fills in place."""
+    out: set[str] = set()
+    self_name = method.parameters[0].name if method.parameters else ""
+    for item in walk(method.body) if self_name else ():
+        targets: tuple[f.Expr, ...] = ()
+        if type(item) is f.Assign:
+            targets = item.targets
+        elif type(item) is f.AugAssign:
+            targets = (item.target,)
+        if targets:
+            for target in targets:
+                for t in target.elements if type(target) is f.Sequence else (target,):
+                    if type(t) is f.Subscript:
+                        t = t.base
+                    if type(t) is f.Attr and type(t.base) is f.Name and t.base.id == self_name:
+                        out.add(t.attr)
+                    elif (place := place_name(t)).startswith(f"{self_name}.") and place.count(".") == 2:
+                        out.add(place.partition(".")[2])
+        elif type(item) is f.Call and type(item.func) is f.Attr:
+            base = item.func.base
+            if type(base) is f.Subscript:  # `self.sums[name].append(x)`
+                base = base.base
+            if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
+                out.add(base.attr)
+    return frozenset(out)
