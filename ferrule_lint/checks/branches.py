@@ -13,7 +13,7 @@ from ferrule_lint.checks.overrides import is_version_of_inherited
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
-from ferrule_lint.semantics.divergence import agreed_under, transfers
+from ferrule_lint.semantics.divergence import agreed_under, farewells, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import can_run
@@ -124,7 +124,8 @@ def _looked_at(
 def _is_guess(root: Trace, choice: Choice, divergence: Divergence, found: Difference, function: str) -> bool:
     """Whether something else in the function says that the ranks may well agree."""
     if divergence.kind == "rank":
-        return transfers.is_half(root, choice, found.occurrences)
+        told = found.after_exit and farewells.is_said(root, choice, found.occurrences)
+        return told or transfers.is_half(root, choice, found.occurrences)
     is_way_out = found.after_exit and choice.form != "exception"
     if is_way_out and by_name.is_guess(root, function, divergence, found.occurrences):
         return True
