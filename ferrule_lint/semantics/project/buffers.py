@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
-from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.entities import ClassInfo
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
@@ -32,13 +32,42 @@ class Buffers:
 
     def _registers(self, info: ClassInfo, depth: int) -> bool:
         for c in self._analysis.names.mro(info):
-            for call in (call for m in c.methods.values() for call in m.calls):
+            for call in (call for m in c.methods.values() for call in m.calls if not self._is_for_older(c, m, call)):
                 part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
                 if _makes_buffer(call) or (type(part) is ClassInfo and self.has(part, depth + 1)):
                     return True
             if any(self.has(part, depth + 1) for part in self._parts_given(c)):
                 return True
         return False
+
+    def _is_for_older(self, info: ClassInfo, method: FunctionInfo, call: f.Call) -> bool:
+        """Whether a buffer is registered only where torch lacks a function (`if not self.flash`, after `self.flash =
+        hasattr(torch.nn.functional, "scaled_dot_product_attention")`), as every torch that is meant here has it."""
+        if last_name(call.func) != "register_buffer":
+            return False
+        asked = {
+            place_name(target)
+            for s in statements(method.body)
+            if type(s) is f.Assign and s.value is not None and self._asks_torch(s.value, info)
+            for target in s.targets
+        }
+        for s in statements(method.body):
+            if type(s) is not f.If:
+                continue
+            lacks = type(s.test) is f.Not
+            test = s.test.operand if type(s.test) is f.Not else s.test
+            if self._asks_torch(test, info) or (place_name(test) or "?") in asked:
+                older = s.body if lacks else s.orelse
+                if any(type(node) is f.Call and node.pos == call.pos for node in walk(older)):
+                    return True
+        return False
+
+    def _asks_torch(self, expr: f.Expr, info: ClassInfo) -> bool:
+        """`hasattr(torch.nn.functional, name)`"""
+        if type(expr) is not f.Call or last_name(expr.func) != "hasattr" or len(expr.args) != 2:
+            return False
+        asked = self._analysis.names.resolve(expr.args[0], info.module)
+        return isinstance(asked, External) and asked.dotted.partition(".")[0] == "torch"
 
     def _parts_given(self, info: ClassInfo) -> list[ClassInfo]:
         """The classes of modules that an instance is made with and keeps, by their annotations: `self.body = body`."""

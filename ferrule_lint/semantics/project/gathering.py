@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.parts import said
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
 from ferrule_lint.semantics.project import nearness, own_parts, own_wrapping, training, wrapping_names
@@ -91,7 +92,7 @@ class Gathering:
             if expr is not None
             else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
         )
-        modules = [expr for expr in exprs if not _is_no_module(expr)]
+        modules = [expr for expr in exprs if not (_is_no_module(expr) or _is_walked_by_key(owner, expr))]
         if exprs and not modules:
             return
         seen.data_parallel = seen.data_parallel or not serves
@@ -245,6 +246,31 @@ _BESIDE = re.compile(
 def _is_no_module(expr: f.Expr) -> bool:
     """`prepare(DataLoader(...))`, `prepare(loader)`, `prepare(model, optimizer)`"""
     return _BESIDE.fullmatch(called_name(expr)) is not None
+
+
+def _is_walked_by_key(owner: FunctionInfo | None, expr: f.Expr) -> bool:
+    """Whether the function goes through the keys of what is prepared (`for key in nets: nets[key].train()`): a dict of
+    modules, which is handed back as it is, or one that never runs as a whole."""
+    if type(expr) is not f.Name or owner is None:
+        return False
+    keys = {
+        node.target.id
+        for node in walk(owner.body)
+        if (type(node) is f.For or type(node) is f.Generator)
+        and _is_name(node.iterable, expr.id)
+        and type(node.target) is f.Name
+    }
+    return bool(keys) and any(
+        type(node) is f.Subscript
+        and _is_name(node.base, expr.id)
+        and type(node.index) is f.Name
+        and node.index.id in keys
+        for node in walk(owner.body)
+    )
+
+
+def _is_name(expr: f.Expr, name: str) -> bool:
+    return type(expr) is f.Name and expr.id == name
 
 
 #: a configuration of DeepSpeed that, by its name, leaves parameters whole
