@@ -18,11 +18,16 @@ from ferrule_lint.semantics.domain.text import last_name, render
 
 #: calls that write files, by name
 _WRITES = frozenset(
-    "mkdir makedirs mkdirs write_text write_bytes touch save_pretrained to_parquet to_csv rename copyfile "
+    "write_text write_bytes save_pretrained to_parquet to_csv rename copyfile "
     "copytree rmtree symlink snapshot_download hf_hub_download extractall".split()
 )
+#: calls that make one folder or one empty file, whose path they are given or called on
+_MAKES = frozenset("mkdir makedirs mkdirs touch unlink".split())
 #: calls whose names do not tell what is written: only the path that is looked for counts
-_WRITES_TO = frozenset("save savez save_file open write dump remove unlink replace move copy".split())
+_WRITES_TO = _MAKES | frozenset(
+    "save savez save_file open write dump remove replace move copy download download_url download_file "
+    "download_url_to_file urlretrieve".split()
+)
 #: calls that save something, by their names
 _SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
 #: calls that take something up again, or only say where it lies or what it is
@@ -100,7 +105,7 @@ class Files:
             return
         made = meaning(path)
         parts = (path, made, *(made.args if type(made) is f.Call else ()))
-        texts = frozenset(render(p) for p in parts if type(p) is not f.Const)
+        texts = frozenset(render(p) for p in parts if p is path or type(p) is not f.Const)
         known = key(path)
         if type(made) is not f.Call and _GIVEN.fullmatch(last_name(made)):
             self._given.update(source)
@@ -120,6 +125,8 @@ class Files:
             self._something, self._waited_for = True, False
         if name in _WRITES or name in _WRITES_TO:
             written = {render(a) for a in call.args}
+            if name in _MAKES and not call.args and type(call.func) is f.Attr:
+                written.add(render(call.func.base))
             self._write_to(written)
             if name in _WRITES:
                 self._raced.update(step for step in self._open if step not in self._given)
