@@ -56,7 +56,7 @@ def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
     writes = may_write(e)
     if writes and (path := frame.path_divergence()) is not None and path.kind == "rank":
-        frame.files.write(e)
+        frame.files.write(e, lambda argument: iteration.definition(frame, argument))
     else:
         if writes:
             frame.files.write_by_all(e)

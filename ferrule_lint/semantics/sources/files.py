@@ -118,13 +118,13 @@ class Files:
             self._keys[step] = known
             self._open[step] = texts
 
-    def write(self, call: f.Call) -> None:
-        """A call under a rank guard."""
+    def write(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
+        """A call under a rank guard; `meaning` tells what a name was last assigned."""
         name = last_name(call.func)
         if name in _WRITES:
             self._something, self._waited_for = True, False
         if name in _WRITES or name in _WRITES_TO:
-            written = {render(a) for a in call.args}
+            written = {render(e) for a in call.args for e in (a, meaning(a))}
             if name in _MAKES and not call.args and type(call.func) is f.Attr:
                 written.add(render(call.func.base))
             self._write_to(written)

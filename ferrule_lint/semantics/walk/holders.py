@@ -241,7 +241,7 @@ class Holders:
 
     def _rebound(self, function: FunctionInfo, name: str, begun: Value) -> Divergence | None:
         """Why a module's variable differs after a function that declares it `global` (`MAIN = get_rank() == 0`), which
-        was what it was `begun` as. A rank that it is given (`set_rank(rank)`) is its caller's, and may be any number."""
+        was what it was `begun` as. A rank that it is given (`set_rank(rank)`) is its caller's: any number."""
         info = function.module.classes.get(function.owner or "")
         frame = Frame(self._analysis, function.module, function, light=1)
         enter(frame, function, info, {}, None)
