@@ -41,7 +41,7 @@ def _taken_out(frame: Frame, place: str, known: Value, key: f.Expr | None, pos: 
     text = key.text if type(key) is f.Const else ""
     if known.slots is not None and text in known.slots:
         left = known._replace(slots=known.slots - {text})  # where the arms meet one sees which of them have it
-    elif (guard := frame.path_divergence()) is not None and _is_filled_here(known):
+    elif (guard := frame.path_divergence()) is not None and _is_filled_here(known, key):
         more = guard.then(frame.step("flow", pos, f"`{place}` loses items on some ranks only"))
         left = known._replace(length=worse(known.length, more.at_most(Confidence.MEDIUM)), slots=None, uniform=False)
     else:
@@ -55,6 +55,7 @@ def _taken_out(frame: Frame, place: str, known: Value, key: f.Expr | None, pos: 
         frame.self_writes[name] = left if before is None else join2(before, left)
 
 
-def _is_filled_here(value: Value) -> bool:
-    """Whether it is a list or dict of which the function has seen how it was made."""
-    return value.container or value.slots is not None or value.items is not None
+def _is_filled_here(value: Value, key: f.Expr | None) -> bool:
+    """Whether it is a list or dict of which the function has seen how it was made. Of a dict that somebody else may
+    have filled, an optional entry is taken out, which makes it neither empty nor another one for who walks it."""
+    return value.slots is not None or value.items is not None or (value.container and key is None)

@@ -31,7 +31,7 @@ _FLAGS = frozenset({"True", "False"})
 
 
 def after_call(frame: Frame, function: FunctionInfo, info: ClassInfo | None, call: f.Call | None) -> None:
-    """At a call of a method under a test of the rank: the flags of its instance that it sets."""
+    """At a call of a method that only some ranks make: what it does to its instance."""
     if call is None or info is None or not frame.conditions or function.is_static or function.is_class_method:
         return
     guard = frame.path_divergence()
