@@ -29,6 +29,23 @@ def walk(node: object) -> Iterator[object]:
             stack += [part for part in item if isinstance(part, tuple)]
 
 
+def stands_in(call: f.Call, body: f.Body) -> bool:
+    """Whether a call, told by where it stands, is somewhere in a block."""
+    return any(type(node) is f.Call and node.pos == call.pos for node in walk(body))
+
+
+def told_parts(test: f.Expr, outcome: bool) -> Iterator[tuple[f.Expr, bool]]:
+    """The tests that another one is made of whose outcome its own tells, each with that: both halves of an `and` that
+    holds, or of an `or` that does not, what is negated, and else the test itself."""
+    if type(test) is f.Not:
+        yield from told_parts(test.operand, not outcome)
+    elif type(test) is f.BoolOp and (test.op == "and") is outcome:
+        for value in test.values:
+            yield from told_parts(value, outcome)
+    else:
+        yield test, outcome
+
+
 def statements(body: f.Body) -> list[f.Stmt]:
     """The statements among what `walk` yields, in its order: each, those in the blocks of others included. Where no
     expression is looked for this takes a small part of the time."""

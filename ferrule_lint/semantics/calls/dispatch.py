@@ -5,6 +5,7 @@ project defines.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -54,13 +55,13 @@ _LOOKS = re.compile(
 
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
-    writes = may_write(e)
+    writes, meaning = may_write(e), partial(iteration.definition, frame)
     if writes and (path := frame.path_divergence()) is not None and path.kind == "rank":
-        frame.files.write(e, lambda argument: iteration.definition(frame, argument))
+        frame.files.write(e, meaning)
     else:
         if writes:
             frame.files.write_by_all(e)
-        frame.files.save(e, lambda argument: iteration.definition(frame, argument))
+        frame.files.save(e, meaning)
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     e = _spread(frame, e)

@@ -282,9 +282,7 @@ def _put_in(
         merged = filling.filled_up(merged)
     frame.env[place] = merged
     frame.renew(place)
-    if frame.self_name and place.startswith(frame.self_name + ".") and place.count(".") == 1:
-        name = place.partition(".")[2]
-        before = frame.self_writes.get(name)
+    if name := frame.own_attribute(place):
         guard = frame.path_divergence()
         if guard is not None and guard.kind == "rank" and (known.container or fills):
             # other methods see what is left of the guard: on the other ranks there is less of it
@@ -293,7 +291,7 @@ def _put_in(
             if not known.container:
                 guard = guard.at_most(Confidence.MEDIUM)  # made elsewhere
             merged = merged._replace(length=worse(merged.length, guard))
-        frame.self_writes[name] = merged if before is None else join([before, merged])
+        frame.also_left(name, merged)
 
 
 def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import stands_in, statements, walk
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
@@ -56,13 +56,9 @@ def reckons_what_is_missing(frame: Frame, call: f.Call) -> bool:
             short, long = long, short
         elif asked.ops[0] not in ("<", "<="):
             continue
-        missing, stands_there = (render(long), render(short)), False
-        reckoned = False
-        for node in walk(test.body):
-            stands_there = stands_there or (type(node) is f.Call and node.pos == call.pos)
-            if type(node) is f.Op and node.kind == "Sub":
-                reckoned = reckoned or tuple(map(render, node.operands)) == missing
-        if stands_there and reckoned and frame.eval(long).observed is None:
+        differences = (n.operands for n in walk(test.body) if type(n) is f.Op and n.kind == "Sub")
+        reckoned = [render(long), render(short)] in ([render(o) for o in operands] for operands in differences)
+        if reckoned and stands_in(call, test.body) and frame.eval(long).observed is None:
             return True
     return False
 

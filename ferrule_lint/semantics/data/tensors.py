@@ -201,7 +201,7 @@ def _rounds_up(expr: object) -> bool:
 def _up_to_length(frame: Frame, arguments: Arguments) -> bool:
     """Whether what is added is what the tensor itself lacks to a length: one that the ranks agreed on, or any, if its
     own size is what the amount is reckoned from. A test around that only asks if something is missing."""
-    if frame.path_divergence() is None or filling.reckons_what_is_missing(frame, arguments.expr):
+    if frame.path_divergence() is None:
         return True
     amounts = arguments.expr.args if arguments.expr.args else ()
     if any(v.agreed for value in arguments.positional for v in value.items or (value,)) or any(
@@ -274,7 +274,8 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     sized_by = value.shape_deps | _at_all(counted(value)) | parts.shape_deps | given
     missing = several and local is not None and filling.reckons_what_is_missing(frame, arguments.expr)
     filled = several and (parts.filled or missing)
-    if several and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):
+    even = missing or not several
+    if not even and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):
         note = f"`{last_name(arguments.expr.func)}` makes it longer on some ranks only"
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, note)))
     return Value(
@@ -291,7 +292,8 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
     source = arguments.positional[0] if arguments.positional else receiver or Value()
     padded = source.padded
     local = frame.path_divergence()
-    if local is not None and local.kind in _LOCAL and not _up_to_length(frame, arguments):
+    uneven = local is not None and local.kind in _LOCAL and not filling.reckons_what_is_missing(frame, arguments.expr)
+    if local is not None and uneven and not _up_to_length(frame, arguments):
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, "padded on some ranks only")))
     if _rounds_up(arguments.expr.args):
         return source._replace(padded=padded, const=None, items=None, presence=None)

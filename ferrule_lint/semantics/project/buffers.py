@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import stands_in, statements
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
@@ -32,9 +32,10 @@ class Buffers:
 
     def _registers(self, info: ClassInfo, depth: int) -> bool:
         for c in self._analysis.names.mro(info):
-            for call in (call for m in c.methods.values() for call in m.calls if not self._is_for_older(c, m, call)):
+            for method, call in ((m, call) for m in c.methods.values() for call in m.calls):
                 part = self._analysis.names.resolve(call.func, c.module) if last_name(call.func)[:1].isupper() else None
-                if _makes_buffer(call) or (type(part) is ClassInfo and self.has(part, depth + 1)):
+                buffer = _makes_buffer(call) and not self._is_for_older(c, method, call)
+                if buffer or (type(part) is ClassInfo and self.has(part, depth + 1)):
                     return True
             if any(self.has(part, depth + 1) for part in self._parts_given(c)):
                 return True
@@ -56,10 +57,9 @@ class Buffers:
                 continue
             lacks = type(s.test) is f.Not
             test = s.test.operand if type(s.test) is f.Not else s.test
-            if self._asks_torch(test, info) or (place_name(test) or "?") in asked:
-                older = s.body if lacks else s.orelse
-                if any(type(node) is f.Call and node.pos == call.pos for node in walk(older)):
-                    return True
+            is_asked = self._asks_torch(test, info) or place_name(test) in asked - {""}
+            if is_asked and stands_in(call, s.body if lacks else s.orelse):
+                return True
         return False
 
     def _asks_torch(self, expr: f.Expr, info: ClassInfo) -> bool:

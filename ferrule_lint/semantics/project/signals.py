@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -51,10 +51,8 @@ class Signals:
                 names.reads.ask("of signals", "")
                 for module in names.modules.values():
                     if imported := of_signals(module):
-                        called = {*imported, "signal"}
-                        self._look(module, None, (n for n in walk(module.body) if type(n) is f.Call), called)
-                        for owner in module.functions.values():
-                            self._look(module, owner, owner.calls, called)
+                        for owner, calls in module.calls():
+                            self._look(module, owner, calls, {*imported, "signal"})
         return self._handlers
 
     def of_signals(self) -> list[str]:

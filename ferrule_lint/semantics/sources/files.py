@@ -21,7 +21,7 @@ _WRITES = frozenset(
     "write_text write_bytes save_pretrained to_parquet to_csv rename copyfile "
     "copytree rmtree symlink snapshot_download hf_hub_download extractall".split()
 )
-#: calls that make one folder or one empty file, whose path they are given or called on
+#: calls that make or take away one folder or one file, whose path they are given or called on
 _MAKES = frozenset("mkdir makedirs mkdirs touch unlink".split())
 #: calls whose names do not tell what is written: only the path that is looked for counts
 _WRITES_TO = _MAKES | frozenset(

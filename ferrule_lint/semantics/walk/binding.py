@@ -46,12 +46,14 @@ def of_items(deps: Deps) -> Deps:
 _SHOWS_PROGRESS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
 
 
-def _without_progress(expr: f.Expr) -> f.Expr:
-    while type(expr) is f.Call and expr.args and last_name(expr.func) in _SHOWS_PROGRESS:
-        expr = expr.args[0]
-    inner = expr.args[0] if type(expr) is f.Call and len(expr.args) == 1 else None
-    if type(expr) is f.Call and last_name(expr.func) in ("list", "tuple") and type(inner) is f.Call:
-        return inner if last_name(inner.func) in ("enumerate", "zip") else expr  # `list(enumerate(items))`
+def _plainly(expr: f.Expr) -> f.Expr:
+    """What is walked, without what shows how far it is, and without the list that `list(enumerate(items))` makes."""
+    while type(expr) is f.Call and expr.args:
+        inner = expr.args[0]
+        counted = type(inner) is f.Call and last_name(inner.func) in ("enumerate", "zip") and len(expr.args) == 1
+        if last_name(expr.func) not in _SHOWS_PROGRESS and not (counted and last_name(expr.func) in ("list", "tuple")):
+            break
+        expr = inner
     return expr
 
 
@@ -61,7 +63,7 @@ def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
     if type(expr) is not f.Name or frame.function is None:
         return expr
     made = [
-        _without_progress(s.value)
+        _plainly(s.value)
         for s in statements(frame.function.body)
         if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
     ]
@@ -73,7 +75,7 @@ def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
 
 def is_numbered(frame: Frame, expr: f.Expr) -> bool:
     """Whether the first of what a loop binds is the number of the round: `enumerate(loader)`."""
-    expr = _counts(frame, _without_progress(expr))
+    expr = _counts(frame, _plainly(expr))
     return type(expr) is f.Call and last_name(expr.func) == "enumerate"
 
 
@@ -101,7 +103,7 @@ def _is_cut(expr: f.Expr) -> bool:
 
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
-    expr = _without_progress(expr)
+    expr = _plainly(expr)
     if iterable.loader or iterable.data is not None:
         expr = _counts(frame, expr)
     if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":

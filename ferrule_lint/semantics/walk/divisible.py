@@ -6,6 +6,7 @@ Dealt out, it leaves each rank as much: `items[rank::world_size]`.
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.walk.frame import Frame
@@ -15,10 +16,10 @@ _NOTHING = f.Const("0")
 
 def dealt_evenly(frame: Frame, test: f.Expr, outcome: bool) -> list[str]:
     """The places that hold a multiple of the number of ranks, or as many items, if `test` is `outcome`."""
-    if type(test) is f.Not:
-        return dealt_evenly(frame, test.operand, not outcome)
-    if type(test) is f.BoolOp and (test.op == "and") is outcome:
-        return [place for value in test.values for place in dealt_evenly(frame, value, outcome)]
+    return [place for part, holds in told_parts(test, outcome) for place in _evenly(frame, part, holds)]
+
+
+def _evenly(frame: Frame, test: f.Expr, outcome: bool) -> list[str]:
     if type(test) is f.Compare and len(test.ops) == 1:
         left, op, right = test.left, test.ops[0], test.rights[0]
         if right == _NOTHING and op in (("==",) if outcome else ("!=", ">")):

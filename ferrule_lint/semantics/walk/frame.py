@@ -290,8 +290,7 @@ class Frame:
             if f"\0{place}." in places or f"\0{place}[" in places:
                 for k in [k for k in self.env if k.startswith((place + ".", place + "["))]:
                     del self.env[k]
-        if self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 1:
-            name = place.partition(".")[2]
+        if name := self.own_attribute(place):
             known = None if self._set_again(name) else self.self_writes.get(name)
             value = value if remade else self.analysis.as_state(self, place, value)
             self.self_writes[name] = value if known is None else join2(known, value)
@@ -301,6 +300,17 @@ class Frame:
             self.part_writes[name] = join2(self.part_writes.get(name, value), value)
         elif self.given:
             self.leave(place, value)
+
+    def own_attribute(self, place: str) -> str:
+        """The attribute of the instance that a place is; "" if it is none."""
+        if not self.self_name or place.count(".") != 1 or not place.startswith(f"{self.self_name}."):
+            return ""
+        return place.partition(".")[2]
+
+    def also_left(self, name: str, value: Value) -> None:
+        """An attribute of the instance may hold this as well, once the method has run."""
+        known = self.self_writes.get(name)
+        self.self_writes[name] = value if known is None else join2(known, value)
 
     def renew(self, place: str) -> int:
         """From here on a place holds something else; the number of what it holds now."""

@@ -206,11 +206,14 @@ class Holders:
     def _written(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
         frame = Frame(self._analysis, method.module, method, light=layer)
         enter(frame, method, info, {}, None)
+        self._run(frame, method)
+        return {**frame.self_writes, **frame.part_writes}
+
+    def _run(self, frame: Frame, function: FunctionInfo) -> None:
         try:
-            execute(frame, method.body)
+            execute(frame, function.body)
         except RecursionError:
             self._analysis.count("too deep for Python's stack")
-        return {**frame.self_writes, **frame.part_writes}
 
     # ------------------------------------------------------------------ module level
     def global_variable(self, variable: GlobalName) -> Value:
@@ -250,10 +253,7 @@ class Holders:
             if given is not None and given.kind == "rank":
                 frame.env[parameter.name] = UNKNOWN
         frame.env[name] = begun
-        try:
-            execute(frame, function.body)
-        except RecursionError:
-            self._analysis.count("too deep for Python's stack")
+        self._run(frame, function)
         divergence = frame.env.get(name, UNKNOWN).divergence
         if divergence is None or divergence.assumed:
             return None

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.data.layout import Layout
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
-from ferrule_lint.semantics.domain.joins import join, join2
+from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.walk import aliases
@@ -79,8 +79,7 @@ def _put(frame: Frame, place: str, value: Value) -> None:
     name = place.partition(".")[2]
     differs = value.divergence is not None or value.data is not None
     if differs and frame.self_name and place == f"{frame.self_name}.{name}" and "." not in name:
-        known = frame.self_writes.get(name)
-        frame.self_writes[name] = value if known is None else join2(known, value)
+        frame.also_left(name, value)
 
 
 def handed_over(frame: Frame, call: f.Call) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.conditions import Atom
-from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.walk.arms import merge_arms
@@ -41,7 +40,7 @@ def has_less(frame: Frame, s: f.Try, handler: f.Handler, alone: Atom, before: En
     added, instead = _added_to(s.body), _added_to(handler.body)
     changed = dict(env)
     for place in sorted(added):
-        value, own = env.get(place), place.startswith(f"{frame.self_name}.") and place.count(".") == 1
+        value, own = env.get(place), frame.own_attribute(place)
         if value is None or value.layout is not None or not (value.container or own):
             continue
         if place in instead:
@@ -53,9 +52,8 @@ def has_less(frame: Frame, s: f.Try, handler: f.Handler, alone: Atom, before: En
         pos = (handler.line, 1, handler.line, 1)
         step = frame.step("flow", pos, f"`{place}` gets no item where this rank had the exception")
         changed[place] = value._replace(length=worse(value.length, alone.divergence.then(step)), uniform=False)
-        name = place.partition(".")[2]
-        if own and name in frame.self_writes:
-            frame.self_writes[name] = join2(frame.self_writes[name], changed[place])
+        if own in frame.self_writes:
+            frame.also_left(own, changed[place])
     return changed
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import NoneType
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.semantics.data import sorts
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
@@ -32,7 +33,14 @@ _MOST_CLASSES = 3
 def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
     """Let the environment know what `test` being `outcome` says; the result is for `widen`."""
     changed: Narrowed = {}
-    for place in _there(test, outcome):
+    told = tuple(told_parts(test, outcome))
+    tested = [expr for part, holds in told for expr in _tested(part, holds)]
+
+    def hold(place: str, before: Value | None, inside: Value) -> None:
+        changed[place] = (changed[place][0] if place in changed else before, inside)
+        frame.env[place] = inside
+
+    for place in map(place_name, tested):
         value = frame.env.get(place)
         if value is not None and not value.there and value.const != "None" and place not in changed:
             of_some = value.presence is not None and value.presence.kind == "rank"
@@ -46,18 +54,15 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
                 apart=sorts.where_there(value.apart),
                 presence_deps=NO_DEPS,
             )
-            changed[place] = (value, meeting.without_nothing(frame, there))
-            frame.env[place] = changed[place][1]
-    for expr in _tested(test, outcome):
+            hold(place, value, meeting.without_nothing(frame, there))
+    for expr in tested:
         place = place_name(expr)
         if place.count(".") == 1 and place not in changed and place not in frame.env and not frame.light:
             with frame.recording():
                 value = frame.eval(expr)
             if _is_of_one_setting(value):
-                inside = value._replace(types=value.of_some, there=True, presence=None, absent=SOMEWHERE)
-                changed[place] = (None, inside)
-                frame.env[place] = inside
-    for expr, classes in _instances(frame, test, outcome):
+                hold(place, None, value._replace(types=value.of_some, there=True, presence=None, absent=SOMEWHERE))
+    for expr, classes in [found for part, holds in told for found in _instances(frame, part, holds)]:
         place = place_name(expr)
         before = frame.env.get(place)
         with frame.recording():
@@ -65,39 +70,27 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         known = value.types or value.external is not None or type(value.target) not in (NoneType, MethodTarget)
         if known:  # an attribute of something unknown may be a method
             continue
-        instance = value._replace(types=classes, target=None)
-        changed[place] = (changed[place][0] if place in changed else before, instance)
-        frame.env[place] = changed[place][1]
+        hold(place, before, value._replace(types=classes, target=None))
     for place in sizing.as_long_as_agreed(frame, test, outcome):
         frame.sized.add(place)
         if (value := frame.env.get(place)) is not None:
-            changed[place] = (changed[place][0] if place in changed else value, sizing.of_one_size(value))
-            frame.env[place] = changed[place][1]
+            hold(place, value, sizing.of_one_size(value))
     for place in divisible.dealt_evenly(frame, test, outcome):
         if (value := frame.env.get(place)) is not None:
-            changed[place] = (changed[place][0] if place in changed else value, value._replace(multiple=True))
-            frame.env[place] = changed[place][1]
-    for place in _no_tensors(test, outcome):
+            hold(place, value, value._replace(multiple=True))
+    for place in [place for part, holds in told for place in _no_tensors(part, holds)]:
         value = frame.env.get(place)
         if value is not None and (value.shape or value.padded) and not _holds_items(value):
-            shapeless = value._replace(shape=None, padded=None, uneven_last=False, layout=None)
-            changed[place] = (changed[place][0] if place in changed else value, shapeless)
-            frame.env[place] = shapeless
-    for place in _structures(test, outcome):
+            hold(place, value, value._replace(shape=None, padded=None, uneven_last=False, layout=None))
+    for place in [place for part, holds in told for place in _structures(part, holds)]:
         value = frame.env.get(place)
         if value is not None and (value.length or value.length_deps) and not _holds_items(value):
-            structure = value._replace(length=None, length_deps=NO_DEPS)
-            changed[place] = (changed[place][0] if place in changed else value, structure)
-            frame.env[place] = structure
+            hold(place, value, value._replace(length=None, length_deps=NO_DEPS))
     return changed
 
 
 def _structures(test: f.Expr, outcome: bool) -> list[str]:
     """The places that a test of their type says to be a list, a tuple or a mapping, where they might be one item."""
-    if type(test) is f.Not:
-        return _structures(test.operand, not outcome)
-    if type(test) is f.BoolOp and (test.op == "and") is outcome:
-        return [place for value in test.values for place in _structures(value, outcome)]
     if not outcome or type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
         return []
     named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
@@ -109,10 +102,6 @@ _CONTAINERS = frozenset("list tuple List Tuple Sequence Iterable Collection dict
 
 def _no_tensors(test: f.Expr, outcome: bool) -> list[str]:
     """The places that hold no tensor if `test` is `outcome`."""
-    if type(test) is f.Not:
-        return _no_tensors(test.operand, not outcome)
-    if type(test) is f.BoolOp and (test.op == "and") is outcome:
-        return [place for value in test.values for place in _no_tensors(value, outcome)]
     if outcome or type(test) is not f.Call or not test.args:
         return []
     name = last_name(test.func)
@@ -149,10 +138,6 @@ def after_test(frame: Frame, outcomes: Mapping[str, bool], narrowed: Narrowed) -
 
 def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, frozenset[ClassInfo]]]:
     """What is an instance of classes of the project if `test` is `outcome`."""
-    if type(test) is f.Not:
-        return _instances(frame, test.operand, not outcome)
-    if type(test) is f.BoolOp and (test.op == "and") is outcome:
-        return [found for value in test.values for found in _instances(frame, value, outcome)]
     if outcome and type(test) is f.BoolOp and test.op == "or":
         return _one_of(frame, test.values)
     if not outcome or type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
@@ -169,7 +154,10 @@ def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, 
 
 def _one_of(frame: Frame, tests: tuple[f.Expr, ...]) -> list[tuple[f.Expr, frozenset[ClassInfo]]]:
     """`isinstance(x, A) or isinstance(x, B)` says of `x` what `isinstance(x, (A, B))` does."""
-    found = [_instances(frame, test, outcome=True) for test in tests]
+    found = [
+        [said for part, outcome in told_parts(test, True) for said in _instances(frame, part, outcome)]
+        for test in tests
+    ]
     if any(len(said) != 1 for said in found) or len({place_name(said[0][0]) for said in found}) != 1:
         return []
     classes = frozenset(info for ((_, infos),) in found for info in infos)
@@ -204,19 +192,8 @@ def widen(
             env[place] = before
 
 
-def _there(test: f.Expr, outcome: bool) -> list[str]:
-    """The places that are not None if `test` is `outcome`."""
-    return [place_name(expr) for expr in _tested(test, outcome)]
-
-
 def _tested(test: f.Expr, outcome: bool) -> list[f.Expr]:
-    """The same as they are written."""
-    if type(test) is f.Not:
-        return _tested(test.operand, not outcome)
-    if type(test) is f.BoolOp:
-        if (test.op == "and") is outcome:
-            return [expr for value in test.values for expr in _tested(value, outcome)]
-        return []
+    """The places, as they are written, that are not None if `test` is `outcome`."""
     if type(test) is f.Compare and len(test.ops) == 1:
         is_none = test.rights[0] == f.Const("None")
         if is_none and test.ops[0] in (("is not", "!=") if outcome else ("is", "==")):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
@@ -49,10 +48,8 @@ def _taken_out(frame: Frame, place: str, known: Value, key: f.Expr | None, pos: 
     left = left._replace(items=None, const=None, entries=tuple(e for e in left.entries if e[0] != text))
     frame.env[place] = left
     frame.renew(place)
-    if frame.self_name and place.startswith(f"{frame.self_name}.") and place.count(".") == 1:
-        name = place.partition(".")[2]
-        before = frame.self_writes.get(name)
-        frame.self_writes[name] = left if before is None else join2(before, left)
+    if name := frame.own_attribute(place):
+        frame.also_left(name, left)
 
 
 def _is_filled_here(value: Value, key: f.Expr | None) -> bool:

@@ -76,8 +76,7 @@ def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, g
         known = frame.read(place) or UNKNOWN
         frame.env[place] = filled = known._replace(length=worse(known.length, more), uniform=False, const=None)
         frame.renew(place)
-        before = frame.self_writes.get(name)
-        frame.self_writes[name] = filled if before is None else join2(before, filled)
+        frame.also_left(name, filled)
 
 
 def _filled(function: FunctionInfo) -> dict[str, bool]:
@@ -105,13 +104,8 @@ _ADDS = frozenset({"append", "appendleft"})
 
 def _begins_empty(frame: Frame, info: ClassInfo, name: str) -> bool:
     """Whether the class makes an attribute a list or dict with nothing in it."""
-    for c in frame.analysis.names.mro(info):
-        for method in c.methods.values():
-            own = method.parameters[0].name if method.parameters else ""
-            for s in statements(method.body):
-                if type(s) is f.Assign and is_empty(s.value) and f"{own}.{name}" in map(place_name, s.targets):
-                    return True
-    return False
+    methods = (method for c in frame.analysis.names.mro(info) for method in c.methods.values() if method.parameters)
+    return any(is_empty(value) for m in methods for value in _assigned(m, f"{m.parameters[0].name}.{name}"))
 
 
 def _adds_elsewhere(frame: Frame, call: f.Call, key: f.Expr | None) -> bool:

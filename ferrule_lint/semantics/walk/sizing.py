@@ -7,7 +7,7 @@ give it back in one size: also where it has too few dimensions to be filled up.
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import told_parts, walk
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS, SIZED, recast
 from ferrule_lint.semantics.domain.lattice import Value
@@ -23,10 +23,10 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 def as_long_as_agreed(frame: Frame, test: f.Expr, outcome: bool) -> list[str]:
     """The places that have the size which the ranks agreed on if `test` is `outcome`."""
-    if type(test) is f.Not:
-        return as_long_as_agreed(frame, test.operand, not outcome)
-    if type(test) is f.BoolOp and (test.op == "and") is outcome:
-        return [place for value in test.values for place in as_long_as_agreed(frame, value, outcome)]
+    return [place for part, holds in told_parts(test, outcome) for place in _as_long(frame, part, holds)]
+
+
+def _as_long(frame: Frame, test: f.Expr, outcome: bool) -> list[str]:
     if type(test) is not f.Compare or len(test.ops) != 1:
         return []
     op = test.ops[0]

@@ -161,7 +161,6 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
         frame.env[place] = merged
         frame.renew(place)
         if owner == frame.self_name:
-            before = frame.self_writes.get(name)
-            frame.self_writes[name] = merged if before is None else join2(before, merged)
+            frame.also_left(name, merged)
     for name, axes in summary.self_uniform.items():
         make_uniform(frame, f.Attr(base, name, call.pos), axes)

@@ -12,7 +12,6 @@ from ferrule_lint.semantics.data.ordering import stored_order
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
-from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
@@ -109,9 +108,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
         added = value._replace(length=more, length_deps=counted, unordered=order, element_types=value.types, items=None)
         frame.leave(f"{place}{given.ITEMS}", contained(added)._replace(divergence=None, const=None, target=None))
     if frame.self_name and place.startswith(frame.self_name + "."):
-        name = place.partition(".")[2]
-        known = frame.self_writes.get(name)
-        frame.self_writes[name] = merged if known is None else join2(known, merged)
+        frame.also_left(place.partition(".")[2], merged)
 
 
 def _is_new_in_instance(frame: Frame, target: f.Subscript, place: str, base: Value) -> bool:
