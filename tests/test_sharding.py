@@ -64,7 +64,7 @@ class Detector(nn.Module):
             loss = torch.tensor(0.0)
         return self.classes(features).mean() + loss
 """
-CONFIGURED = ("accelerate", "accelerator.prepare(model)")
+CONFIGURED = ("accelerate\nfrom accelerate import FullyShardedDataParallelPlugin", "accelerator.prepare(model)")
 GATHERED = ("deepspeed", "deepspeed.zero.GatheredParameters(model.parameters())")
 SHARDED = ("torch", "torch.distributed.fsdp.fully_shard(model)")
 

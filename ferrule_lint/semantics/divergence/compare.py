@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.signatures import (
     ALIKE,
+    ENDLESS,
     LONGEST_CALL_SIGNATURE,
     RAISES,
     Signature,
@@ -217,9 +218,7 @@ class Comparison:
 
     def _asks_what_is_given(self, term: Choice) -> bool:
         """Whether a test names something that the call is given: `if "zero3" in args.strategy`."""
-        return bool(self.given) and any(
-            not self.given.isdisjoint(_NAMES.findall(_QUOTED.sub("", atom.key))) for atom in atoms(term.formula)
-        )
+        return bool(self.given) and any(not self.given.isdisjoint(names_in(atom.key)) for atom in atoms(term.formula))
 
     def _grouped(self, term: Choice) -> Trace | None:
         """Of a callee's choice between a collective in a group and the same one over all ranks, by whether it is given
@@ -285,6 +284,8 @@ class Comparison:
             body = without_empty_rounds(body)
             if self.waits and not leaves(body) and not issues(body) and self._may_issue(term.body):
                 return RAISES
+        if term.text == "while True" and not leaves(body) and issues(body):
+            return (self._token("loop", body, ENDLESS),)
         exits = tokens_of(body, "return")
         # an exception gets no further than its handler: what follows the loop, or what the handler does
         handled = [self._handlers.get(t[1], (0, ()))[1] for t in exits if len(t) > 1 and t[2] == self._depth]
@@ -382,6 +383,11 @@ class Comparison:
 #: the names in a test that begin a place (`args` of `args.strategy`), and what is none
 _NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+def names_in(key: str) -> list[str]:
+    """The names with which the places in a test's key begin."""
+    return _NAMES.findall(_QUOTED.sub("", key))
 
 
 def _is_setting(choice: Choice, assignment: Mapping[str, bool]) -> bool:

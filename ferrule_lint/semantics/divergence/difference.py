@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence import ends
-from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference
+from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference, names_in
 from ferrule_lint.semantics.divergence.evidence import explain, meet_again
 from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues, may_be_alike, mentions
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
@@ -29,6 +30,9 @@ MOST_EFFORT = 300_000
 
 #: settings that several tests ask for, told apart when a difference is checked once more
 MOST_SETTINGS = 3
+
+#: settings that decide over several things which a rank that has left does not come to
+MOST_REPEATED = 2
 
 
 @dataclass(slots=True)
@@ -105,19 +109,15 @@ def _compared(
             return None
         if signature is not RAISES:
             outcomes.append((assignment, signature))
-    again = _asks_again(root, choice)
+    same_asked = [*_asked_again(root, choice)]
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
         if not (issues(x) or issues(y)) or any(a[k] != b[k] for k in keys if k not in own):
             continue
         same = alike(x, y, by_presence)
-        if same and not again:
-            continue
-        for settings in _settings(root, choice):
-            if same and not settings:
-                continue
+        for settings, surely in same_asked if same else _asked(root, choice):
             one, other = {**settings, **a}, {**settings, **b}
             # without settings that is what has been compared just now
-            if not settings or _differ(question, root, one, other, by_presence, surely=same):
+            if not settings or _differ(question, root, one, other, by_presence, surely=surely):
                 found = explain(root, choice, one, other, question.fresh())
                 if found is not None:
                     rejoined = may_be_alike(x, y) and meet_again(found, root, (one, other), question)
@@ -125,14 +125,43 @@ def _compared(
     return None
 
 
-def _asks_again(root: Trace, choice: Choice) -> bool:
-    """Whether a setting that a choice asks for decides elsewhere, too: both ranks have the same, which counts where
-    they may take other ways."""
+def _asked(root: Trace, choice: Choice) -> list[tuple[dict[str, bool], bool]]:
+    """The settings for which two ranks are compared, and whether what they do must not hang on any other."""
+    return [(settings, False) for settings in _settings(root, choice)]
+
+
+def _asked_again(root: Trace, choice: Choice) -> Iterator[tuple[dict[str, bool], bool]]:
+    """The same for two ranks that may issue the same by choices which each makes for itself. What both have alike
+    counts then: a setting that the choice asks for and that decides elsewhere, too; where one of them leaves, a setting
+    that decides over several things that the other goes on with; and that nothing fails, for a rank that leaves and one
+    on which something fails may go the same way."""
+    terms = [o for o in choices_and_loops(root) if type(o) is Choice and o is not choice]
     asked = _settings_of([choice])
-    return bool(asked) and any(
-        type(o) is Choice and o is not choice and not asked.isdisjoint(_settings_of([o]))
-        for o in choices_and_loops(root)
-    )
+    known = _settings(root, choice) if not asked.isdisjoint(_settings_of(terms)) else []
+    failing: dict[str, bool] = {}
+    if has_exit(choice.body + choice.orelse):
+        handlers = [o for o in terms if o.form == "except" and has_exit(o.body)]
+        failing = dict.fromkeys(sorted(_settings_of(handlers), key=in_order), False)
+        known = [*known, *_of_repeated([o for o in terms if o.form != "except"])]
+    if failing:
+        yield failing, False
+    for settings in known:
+        if settings:
+            yield {**failing, **settings}, not _stands_alone(root, settings)
+
+
+def _of_repeated(choices: Iterable[Choice]) -> list[dict[str, bool]]:
+    """The answers to the first tests, alike on all ranks, that decide over more than one thing."""
+    often = Counter(key for o in choices for key in _settings_of([o]))
+    keys = sorted((key for key, times in often.items() if times > 1), key=in_order)[:MOST_REPEATED]
+    return [dict(zip(keys, v, strict=True)) for v in itertools.product((True, False), repeat=len(keys)) if keys]
+
+
+def _stands_alone(root: Trace, settings: Mapping[str, bool]) -> bool:
+    """Whether no other test that ranks answer alike speaks of what these do: whatever it says goes with them."""
+    others = _settings_of(o for o in choices_and_loops(root) if type(o) is Choice) - settings.keys()
+    spoken = {name for key in settings for name in names_in(key)}
+    return all(spoken.isdisjoint(names_in(key)) for key in others)
 
 
 def _settings(root: Trace, choice: Choice) -> list[dict[str, bool]]:

@@ -22,6 +22,9 @@ RAISES: Signature = ("raises",)
 #: what has no order to mix up: any barrier pairs with any other
 ALIKE = ("barrier", "monitored_barrier")
 
+#: what marks a loop that nothing ends
+ENDLESS = "endless"
+
 
 def issues(signature: Signature) -> bool:
     """Whether an event is in a signature."""
@@ -64,7 +67,7 @@ def alike(x: Signature, y: Signature, by_presence: bool, depth: int = 0) -> bool
     told = any(str(op).startswith("broadcast") for op, *_ in events_of(before))
     if x == y or _take_turns(x, y) or (by_presence and _same_modules(x, y)) or _in_lockstep(x, y):
         return True
-    if _same_rounds(x, y):
+    if _same_rounds(x, y) or _serves(x, y) or _serves(y, x):
         return True
     if depth < MOST_NESTED and (arms := _one_arm_apart(x, y)) is not None:
         return alike(*arms, by_presence, depth + 1)
@@ -170,6 +173,12 @@ def _apart(x: Signature, y: Signature) -> tuple[Signature, Signature, Signature]
     while after < shorter - before and x[-1 - after] is y[-1 - after]:
         after += 1
     return x[:before], x[before : len(x) - after], y[before : len(y) - after]
+
+
+def _serves(x: Signature, y: Signature) -> bool:
+    """Whether one rank does in each round of a loop that nothing ends what the other does when it is called, so often
+    as it is."""
+    return len(x) == 1 and isinstance(x[0], tuple) and x[0][:1] == ("loop",) and x[0][2:] == (ENDLESS,) and x[0][1] == y
 
 
 def _same_rounds(x: Signature, y: Signature) -> bool:

@@ -39,6 +39,12 @@ class BackEnds:
         with self._analysis.names.reads.answering(question, path):
             return path in self._near.find(question, lambda: self._nearness(question))
 
+    def are_spoken_of(self) -> bool:
+        """Whether any file of the project speaks of sharded parameters: a library that does not may still be run so,
+        but to take its models for sharded would be a guess."""
+        self._analysis.names.reads.ask("speaks", "back end")
+        return bool(self.speaking("back end"))
+
     def _nearness(self, question: str) -> Nearness:
         self._analysis.names.reads.ask("speaks", question)
         return Nearness(self._analysis, self.speaking(question))

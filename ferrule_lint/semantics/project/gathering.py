@@ -17,6 +17,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, External, Functio
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite
+from ferrule_lint.semantics.project.zero_stages import keeps_parameters_whole
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -99,7 +100,7 @@ class Gathering:
         seen.wraps_in.add(module.path)
         if not serves:
             seen.sites.append(site)
-        if self._is_for_ddp(model, site):
+        if self._is_for_ddp(model, site) or (model.configured and keeps_parameters_whole(module, owner, call)):
             model = replace(model, wraps="ddp", configured=False)
         for wrapped in modules:
             self._wrapped(module, owner, wrapped, model, serves, site)
@@ -110,7 +111,8 @@ class Gathering:
 
     def _is_for_ddp(self, model: CallModel, site: WrapSite) -> bool:
         """Whether a launcher chooses the back end, and the program speaks of none that shards modules."""
-        return model.launched and not self._analysis.back_ends.may_shard(site.path)
+        back_ends = self._analysis.back_ends
+        return model.launched and not (back_ends.are_spoken_of() and back_ends.may_shard(site.path))
 
     def _any_module(self, site: WrapSite, serves: bool, configured: bool) -> None:
         seen = self._seen
@@ -222,8 +224,12 @@ def _settle(seen: Evidence, call: f.Call) -> None:
 def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
     """The calls in a file that tell of what it wraps, as texts, wherever they stand."""
     module = analysis.names.modules.get(path)
-    found = _calls_that_wrap(module, wrapping_names.names(analysis)) if module is not None else ()
-    return [f"{owner and owner.qualname} {number} {said([call])}" for owner, number, call in found]
+    if module is None:
+        return []
+    return [
+        f"{owner and owner.qualname} {number} {said([call])} {keeps_parameters_whole(module, owner, call)}"
+        for owner, number, call in _calls_that_wrap(module, wrapping_names.names(analysis))
+    ]
 
 
 def _calls_that_wrap(module: ModuleInfo, wrapping: frozenset[str]) -> Iterator[tuple[FunctionInfo | None, int, f.Call]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -93,6 +93,14 @@ def _sets(function: FunctionInfo, place: str) -> bool:
 def shared_names(function: FunctionInfo) -> set[str]:
     """The variables of the function around it that a nested function sets (`nonlocal stop`)."""
     return {name for s in statements(function.body) if type(s) is f.ScopeDecl for name in s.names}
+
+
+def shared_entries(function: FunctionInfo) -> Iterator[tuple[str, str]]:
+    """The entries of a dict around it that a function sets: names and keys of `state["stop"] = True`."""
+    for s in statements(function.body):
+        for target in s.targets if type(s) is f.Assign else ():
+            if type(target) is f.Subscript and type(target.base) is f.Name and type(target.index) is f.Const:
+                yield target.base.id, target.index.text
 
 
 def set_by(value: Value, handler: FunctionInfo) -> Value:

@@ -240,7 +240,19 @@ class Holders:
                     divergence=worse(value.divergence, self._rebound(function, variable.name, begun))
                 )
             value = value._replace(container=False, emptiness=None, items=None)
+            if value.entries:
+                value = self._with_entries_of_signals(variable, value)
         return value
+
+    def _with_entries_of_signals(self, variable: GlobalName, value: Value) -> Value:
+        """A dict some of whose entries a handler of signals sets."""
+        entries = dict(value.entries)
+        for function in variable.module.functions.values():
+            if self._analysis.signals.handles(function):
+                for name, key in signals.shared_entries(function):
+                    if name == variable.name and key in entries:
+                        entries[key] = signals.set_by(entries[key], function)
+        return value._replace(entries=tuple(entries.items()))
 
     def _rebound(self, function: FunctionInfo, name: str, begun: Value) -> Divergence | None:
         """Why a module's variable differs after a function that declares it `global` (`MAIN = get_rank() == 0`), which

@@ -15,10 +15,10 @@ from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import of_parameters
-from ferrule_lint.semantics.domain.axes import Axes
+from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import Value, worse
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 
 if TYPE_CHECKING:
@@ -133,6 +133,10 @@ def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
         for place, axes in frame.made_uniform.items()
         if frame.self_name and place.startswith(prefix) and place.count(".") == 1
     }
+    for name in frame.self_writes.keys() - written.keys():
+        value = frame.env.get(prefix + name, UNKNOWN)
+        if value.agreed and value.uniform and not value.tells:
+            agreed[name] = WORLD  # a meter's `all_reduce` assigns the sum over all ranks, whatever stood there
     return dict(list(written.items())[:MOST_ATTRIBUTES]), agreed
 
 

@@ -11,7 +11,7 @@ from ferrule_lint.semantics.data import exchanged, filling
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Exit
@@ -182,6 +182,9 @@ def _function(frame: Frame, s: f.FunctionDef) -> None:
             for name in signals.shared_names(function):
                 if name in frame.env:
                     frame.write(name, signals.set_by(frame.env[name], function))
+            for name, key in signals.shared_entries(function):
+                if name in frame.env:
+                    frame.write(f"{name}[{key}]", signals.set_by(UNKNOWN, function))
 
 
 def _class(frame: Frame, s: f.ClassDef) -> None:
