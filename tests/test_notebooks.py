@@ -124,6 +124,7 @@ def test_changed_notebooks(root: Path, capsys: pytest.CaptureFixture[str]) -> No
     ("cells", "place"),
     [
         (["!pip install torch\n%matplotlib inline", IMPORTS, BUG], "cell 6:3:9"),
+        (["pip install torch==2.4.0 'numpy<2'\ncd ..\nls", IMPORTS, BUG], "cell 6:3:9"),
         (["%%bash\nif [ x ]; then\n  echo y\nfi", IMPORTS, BUG], "cell 6:3:9"),
         (["%%time\n" + IMPORTS, "%%capture out\n" + BUG], "cell 4:4:9"),
         (["files = !ls \\\n  -l\nx = %env HOME\nlen?\n??len", IMPORTS, BUG], "cell 6:3:9"),

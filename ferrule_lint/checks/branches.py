@@ -121,8 +121,14 @@ def _looked_at(
     return None
 
 
+#: hooks that are called where somebody stops the job: all ranks end, and what one of them still does is its own
+_AT_ITS_END = ("on_keyboard_interrupt",)
+
+
 def _is_guess(root: Trace, choice: Choice, divergence: Divergence, found: Difference, function: str) -> bool:
     """Whether something else in the function says that the ranks may well agree."""
+    if function.rpartition(".")[2] in _AT_ITS_END:
+        return True
     if divergence.kind == "rank":
         told = found.after_exit and farewells.is_said(root, choice, found.occurrences)
         return told or transfers.is_half(root, choice, found.occurrences)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
+from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
 from ferrule_lint.checks.known import FileResult
 from ferrule_lint.checks.meant import as_it_is_meant
@@ -107,6 +108,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
             found = [_of_one_process(f) if _only_of_modules(f) else f for f in found]
         found = made_up_for(analysis, but_in_local_modes(analysis, found))
         found = without_those_who_left(analysis, among_others(analysis, found))
+        found = but_of_counted_rounds(analysis, found)
         found = [as_it_is_meant(analysis, finding) for finding in sent_to_workers(analysis, found)]
         found = [with_wraps(analysis, finding) for finding in found]
         # what is read says where things stand but for the lines: who shows one depends on the text

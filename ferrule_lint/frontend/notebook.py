@@ -20,6 +20,11 @@ SUFFIX = ".ipynb"
 #: cell magics whose cell is Python all the same
 _PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun", "%%debug", "%%python", "%%python3", "%%pypy")
 _MAGIC = re.compile(r"\s*(%|!|\?)")
+#: IPython takes these for magics without their sign, where they begin a line that is no Python
+_AUTOMAGIC = re.compile(
+    r"(pip3?|conda|mamba|uv|cd|ls|ll|pwd|mkdir|rmdir|rm|cp|mv|cat|less|more|man|env|matplotlib|run|load|time|timeit)"
+    r"(\s+[^\s=(\[,].*)?"
+)
 _ASSIGNED = re.compile(r"(?P<target>\s*[A-Za-z_][\w.,\s]*=\s*)[%!].*")
 #: stands for whatever a magic does
 _OPAQUE = "get_ipython()"
@@ -109,7 +114,11 @@ def _without_magics(lines: list[str]) -> Iterator[str]:
         assigned = _ASSIGNED.fullmatch(line)
         if continued:
             yield ""
-        elif _MAGIC.match(line) or (stripped.endswith("?") and not stripped.startswith("#")):
+        elif (
+            _MAGIC.match(line)
+            or _AUTOMAGIC.fullmatch(line.rstrip())
+            or (stripped.endswith("?") and not stripped.startswith("#"))
+        ):
             yield indent + _OPAQUE
         elif assigned:
             yield assigned["target"] + _OPAQUE

@@ -33,7 +33,7 @@ from ferrule_lint.semantics.domain.targets import (
 )
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice
-from ferrule_lint.semantics.gradients import gradient_order, participation
+from ferrule_lint.semantics.gradients import gradient_order, meeting, participation
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.entities import ClassInfo
@@ -91,7 +91,9 @@ def call(frame: Frame, e: f.Call) -> Value:
         gradient_order.of_call(frame, e)
     if frame.gradients:
         receiver = function.target.receiver if type(function.target) is MethodTarget else None
-        values = (function if receiver is None else receiver, *arguments.values)
+        values = [function if receiver is None else receiver, *arguments.values]
+        if len(values) > 1:
+            values[1] = meeting.joined(frame, e, values[1])
         if special is not None and type(special.target) is ExternalTarget:
             result = participation.of_super(frame, arguments, result)
         result = participation.after_call(frame, e, result, values)

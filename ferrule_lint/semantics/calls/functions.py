@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.dependences import root_of
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget
+from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.domain.trace import CallTerm
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
@@ -78,6 +79,8 @@ def call_function(
             and forwards.of_another_model(frame, info)
         ):
             best = Confidence.LOW
+        if _runs_once(function):
+            best = Confidence.LOW  # what has been asked for before issues nothing
         of_some = any(v.absent is not None for v in bound.values())
         if of_some and all(e.op == "forward" and e.hidden for e in summary.events):
             best = Confidence.LOW  # what only some ranks have is no model that the others have parts of
@@ -106,6 +109,12 @@ def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:
     if sharded_only.speaks_of_parts(frame.module) and not sharded_only.has_left(frame):
         return False
     return sharded_only.only_for_sharded(frame.analysis, summary)
+
+
+def _runs_once(function: FunctionInfo) -> bool:
+    """Whether a function is kept with its result, for what it was given or for an instance (`functools.cache`)."""
+    kept = {called_name(d) for d in function.decorators} if function.parameters else set()
+    return not kept.isdisjoint(("cache", "lru_cache", "cached_property"))
 
 
 def _handed_back(same: Value, summary: Summary) -> Value:

@@ -242,6 +242,8 @@ def of_parameters(frame: Frame, value: Value, summary: Summary, bound: Mapping[s
 
 def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     value = _with_arguments(frame, result, summary, bound, pos)
+    if result.counts:
+        value = value._replace(counts=result.counts)
     if result.reach is None and value.reach is None:
         return value
     reach = None

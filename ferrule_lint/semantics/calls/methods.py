@@ -168,7 +168,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     if not place:
         return UNKNOWN
     if last_name(e.func) == "setdefault" and base is not None and len(e.args) == 2:
-        _keyed(frame, f.Subscript(base, e.args[0], e.pos), arguments.positional[1])
+        _keyed(frame, f.Subscript(base, e.args[0], e.pos), arguments.positional[1], makes=True)
         return frame.read(place) or UNKNOWN
     known = frame.read(place) or receiver
     added = join(arguments.values)
@@ -294,10 +294,11 @@ def _put_in(
         frame.also_left(name, merged)
 
 
-def _keyed(frame: Frame, target: f.Subscript, value: Value) -> None:
+def _keyed(frame: Frame, target: f.Subscript, value: Value, makes: bool = False) -> None:
+    """`makes`: the entry if it is not there."""
     from ferrule_lint.semantics.walk.stored import store_item
 
-    store_item(frame, target, value, grouped=True)
+    store_item(frame, target, value, grouped=True, makes=makes)
 
 
 def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | None:

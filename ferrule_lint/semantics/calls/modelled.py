@@ -13,7 +13,7 @@ from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.data import exchanged, loaders
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.conditions import Atom, Connective, divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, Connective, Negation, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import position, render, shown
@@ -89,9 +89,9 @@ def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
     without = model.always_without
     if without is not None and not arguments.is_open and arguments.expression(without.name, without.position) is None:
         return True
-    asked = _asked_for(frame)
-    if all(any(word.search(key) for key in asked) for word in (_DEEPSPEED, _FSDP)):
-        return frame.module.mentions_like(_MEGATRON) or _counts_checkpoints(frame)
+    asked = [*_asked_for(frame), *_ruled_out(frame)]
+    if any(map(_FSDP.search, asked)) and (any(map(_DEEPSPEED.search, asked)) or not _speaks_of(frame, _DEEPSPEED)):
+        return _speaks_of(frame, _MEGATRON) or _counts_checkpoints(frame)
     return frame.analysis.back_ends.may_shard(frame.module.path, any(map(_DEEPSPEED.search, asked)))
 
 
@@ -105,6 +105,15 @@ def _asked_for(frame: Frame) -> list[str]:
         for term in formula.operands
         if type(term) is Atom and term.divergence is None
     ]
+
+
+def _ruled_out(frame: Frame) -> list[str]:
+    """The settings that are off here: `if self.fsdp: ...`, `else: accelerator.save_state(path)`."""
+    return [c.operand.key for c in frame.conditions if type(c) is Negation and type(c.operand) is Atom]
+
+
+def _speaks_of(frame: Frame, back_end: re.Pattern[str]) -> bool:
+    return frame.module.mentions_like(back_end)
 
 
 _DEEPSPEED, _FSDP = re.compile("deep_?speed", re.IGNORECASE), re.compile("fsdp|fully_?shard", re.IGNORECASE)

@@ -98,7 +98,7 @@ def _ways(body: f.Body) -> set[str]:
             return ways | {"raise"}
         if type(s) in (f.Return, f.Continue, f.Break):
             return ways | {"on"}
-        if type(s) is f.ExprStmt and type(s.value) is f.Call and last_name(s.value.func) in _ENDS:
+        if type(s) is f.ExprStmt and type(s.value) is f.Call and _ends(s.value):
             return ways | {"raise"}
         if type(s) is f.If:
             inner = _ways(s.body) | (set() if _of_several(s.test) else _ways(s.orelse))
@@ -106,6 +106,19 @@ def _ways(body: f.Body) -> set[str]:
             if "through" not in inner:
                 return ways
     return ways | {"through"}
+
+
+def _ends(call: f.Call) -> bool:
+    """Whether a call ends the process, or hands the text of the exception to the one that has started it
+    (`error_queue.put((rank, traceback.format_exc()))`), which ends all of them."""
+    name = last_name(call.func)
+    told = name in _TELLS and any(
+        type(node) is f.Call and called_name(node) == "format_exc" for node in walk(call.args)
+    )
+    return name in _ENDS or told
+
+
+_TELLS = frozenset(["put", "put_nowait", "send"])
 
 
 def _of_several(test: f.Expr) -> bool:

@@ -43,9 +43,14 @@ class Accumulators:
 
 def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     known: dict[str, f.Subscript] = {}
+    keyed: dict[str, bool] = {}
     for function in module.functions.values():
         terms: frozenset[str] | None = None
         for node in walk(function.body):
+            if type(node) is f.Assign:
+                for target in node.targets:
+                    if type(target) is f.Attr:
+                        keyed[target.attr] = keyed.get(target.attr, True) and has_keys(node.value)
             place = _filled(node)
             if place is None:
                 continue
@@ -53,7 +58,14 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
                 terms = _terms_of_losses(function)
             if terms.isdisjoint(variables(place.index)):
                 known.setdefault(last_name(place.base), place)
-    return known
+    return {name: place for name, place in known.items() if not keyed.get(name)}
+
+
+def has_keys(value: f.Expr | None) -> bool:
+    """Whether a dict is made with its keys, and fails where something is added to another entry: no `defaultdict`."""
+    return (type(value) is f.DictDisplay and bool(value.keys)) or (
+        type(value) is f.Comprehension and value.kind == "dict"
+    )
 
 
 #: dicts of losses by their names: their keys are the terms that the code has written

@@ -158,7 +158,9 @@ def dealt_in_turn(frame: Frame, parts: f.Expr, index: f.Op) -> bool:
         return False
     padded = definition(frame, whole)
     name = made.func.attr
-    return name == "tensor_split" or (name == "chunk" and type(padded) is f.Call and last_name(padded.func) == "pad")
+    return name in ("tensor_split", "array_split") or (
+        name == "chunk" and type(padded) is f.Call and last_name(padded.func) == "pad"
+    )
 
 
 def cut_alike(frame: Frame, index: f.Op) -> bool:

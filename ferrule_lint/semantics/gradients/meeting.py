@@ -17,8 +17,10 @@ from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negati
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, Partly, Reach, covered, reaching
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.gradients.participation import combined
+from ferrule_lint.semantics.groups.group_members import assignments
+from ferrule_lint.semantics.walk.stored import is_empty
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -178,6 +180,38 @@ def without_nothing(frame: Frame, value: Value) -> Value:
     partly = frozenset(p for p in value.reach.partly if (p.output, p.divergence) not in met_again) or NOTHING
     outputs = value.reach.outputs | {p.output for p in given}
     return value._replace(reach=value.reach._replace(outputs=outputs, partly=partly))
+
+
+#: what joins the items of a list, and fails where there are none
+_JOINS = frozenset("cat stack concat concatenate hstack vstack".split())
+
+
+def _reduces_each_use(frame: Frame) -> bool:
+    """Whether a module may be sharded here, each use of which has a backward of its own; under DDP all have one."""
+    if not frame.in_module or frame.self_class is None:
+        return True
+    confidence = frame.analysis.sharding.of_class(frame.self_class, bare=True)
+    return confidence is not None and confidence > Confidence.LOW
+
+
+def joined(frame: Frame, call: f.Call, joining: Value) -> Value:
+    """What a call that joins the items of a list is given: there is one, and so all that get here reach what each item
+    reaches which only some rounds add to a list that was begun empty (`torch.cat(better)`)."""
+    place = place_name(call.args[0]) if call.args and last_name(call.func) in _JOINS else ""
+    reach = joining.reach
+    if not place or reach is None or not reach.partly or frame.function is None or _reduces_each_use(frame):
+        return joining
+    if any(not o.startswith("=") for o in reach.outputs):
+        return joining  # there are other items
+    if not any(is_empty(made) for made, _ in assignments(frame.function.body, place, ())):
+        return joining
+    by_way: dict[object, set[str]] = {}
+    for p in reach.partly:
+        by_way.setdefault((p.divergence, p.deps, p.at), set()).add(p.output)
+    outputs = frozenset(p.output for p in reach.partly)
+    if any(found != outputs for found in by_way.values()):
+        return joining
+    return joining._replace(reach=Reach(reach.outputs | outputs))
 
 
 _NONE = f.Const("None")

@@ -55,6 +55,16 @@ class Signals:
                             self._look(module, owner, calls, {*imported, "signal"})
         return self._handlers
 
+    def _passed_to(self, registers: FunctionInfo, place: int) -> None:
+        """The functions that are passed to one that registers what it is given: `install_handler(on_signal)`."""
+        names = self._analysis.names
+        for module in names.mentioning(registers.name):
+            for owner, calls in module.calls():
+                for call in calls:
+                    named = last_name(call.func) == registers.name and place < len(call.args)
+                    if named and names.resolve(call.func, module) is registers:
+                        self._add(module, owner, call.args[place])
+
     def of_signals(self) -> list[str]:
         """The files that import the library of signals, and what they call it."""
         modules = self._analysis.names.modules.values()
@@ -71,16 +81,23 @@ class Signals:
             if not isinstance(entity, External) or entity.dotted != "signal.signal" or len(call.args) < 2:
                 continue
             handler = call.args[1]
-            if type(handler) is f.Attr and owner is not None and owner.owner is not None:
-                info = module.classes.get(owner.owner)
-                found = self._analysis.names.method(info, handler.attr) if info is not None else None
-            elif type(handler) is f.Name:
-                inner = module.functions.get(f"{owner.qualname}.{handler.id}") if owner is not None else None
-                found = inner or module.functions.get(handler.id)
+            given = [p.name for p in owner.parameters] if owner is not None and owner.owner is None else []
+            if owner is not None and type(handler) is f.Name and handler.id in given:
+                self._passed_to(owner, given.index(handler.id))
             else:
-                found = None
-            if found is not None:
-                self._handlers.add(found.id)
+                self._add(module, owner, handler)
+
+    def _add(self, module: ModuleInfo, owner: FunctionInfo | None, handler: f.Expr) -> None:
+        assert self._handlers is not None
+        found: FunctionInfo | None = None
+        if type(handler) is f.Attr and owner is not None and owner.owner is not None:
+            info = module.classes.get(owner.owner)
+            found = self._analysis.names.method(info, handler.attr) if info is not None else None
+        elif type(handler) is f.Name:
+            inner = module.functions.get(f"{owner.qualname}.{handler.id}") if owner is not None else None
+            found = inner or module.functions.get(handler.id)
+        if found is not None:
+            self._handlers.add(found.id)
 
 
 def _sets(function: FunctionInfo, place: str) -> bool:

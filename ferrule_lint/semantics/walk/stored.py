@@ -8,6 +8,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import grouping
+from ferrule_lint.semantics.data.accumulators import has_keys
 from ferrule_lint.semantics.data.ordering import stored_order
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.conditions import lets_others_in
@@ -15,23 +16,32 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.walk import aliases, given, in_place
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 
-def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False) -> None:
-    """`place[key] = value`; `grouped`: the entry is one that others are added to (`place[key] += value`)."""
+def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False, makes: bool = False) -> None:
+    """`place[key] = value`; `grouped`: the entry is one that others are added to (`place[key] += value`), and which
+    `makes` says to be made where it is missing (`place.setdefault(key, value)`)."""
     place = place_name(target.base)
+    there = grouped and not makes and _has_its_keys(frame, place)
 
     def by_name(base: f.Expr) -> None:
-        _store(frame, target._replace(base=base), value, grouped)
+        _store(frame, target._replace(base=base), value, grouped, there)
 
     aliases.shared(frame, place, by_name, lambda: by_name(target.base))
 
 
-def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> None:
+def _has_its_keys(frame: Frame, place: str) -> bool:
+    """Whether a dict is made with its keys in this function, and no `defaultdict`: to add to an entry makes none."""
+    made = [value for value, _ in assignments(frame.function.body, place, ())] if frame.function and place else []
+    return bool(made) and all(map(has_keys, made))
+
+
+def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there: bool) -> None:
     place = place_name(target.base)
     index, base = frame.eval(target.index), frame.eval(target.base)
     if not place:
@@ -49,7 +59,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
     more: Divergence | None = None
     if base.slots is not None and key is not None:
         slots = base.slots | {key}  # where the arms meet one sees which of them have it
-    grows = slots is None and not _is_list(frame, target)
+    grows = slots is None and not there and not _is_list(frame, target)
     own = grows and divergence is not None and _is_new_in_instance(frame, target, place, base)
     if grows and divergence is not None and (base.container or passed or own):
         note = f"`{place}` is filled on some ranks only"
@@ -77,7 +87,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool) -> No
         entries = (*((k, v) for k, v in entries if k != key), (key, entry))
     merged = base._replace(
         entries=entries if len(entries) <= MOST_ENTRIES else (),
-        unordered=base.unordered or stored_order(frame, target, place, base, index),
+        unordered=base.unordered or (None if there else stored_order(frame, target, place, base, index)),
         in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,
         data=worse(base.data, value.data),
