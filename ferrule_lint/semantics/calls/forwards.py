@@ -47,9 +47,9 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     modules = [c for c in function.types if analysis.is_module(c)]
     if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
         return result
-    if role == "ddp" and analysis.sharding.shares_buffers(modules):
+    if role == "ddp" and analysis.sharding.shares_buffers(modules, not modules and _has_statistics(frame)):
         note = f"the forward of `{render(arguments.expr.func)}` {_BUFFERS}"
-        emit(frame, arguments, Confidence.HIGH, note, modules[0].id)
+        emit(frame, arguments, Confidence.HIGH, note, modules[0].id if modules else "")
     # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
     accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
     if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
@@ -70,6 +70,13 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value)
 
 
+def _has_statistics(frame: Frame) -> bool:
+    """Whether a file has batch norms of its model do their statistics together: there are running ones, which are
+    buffers, whatever class the model is of."""
+    return frame.module.mentions_like(_CONVERTED)
+
+
+_CONVERTED = re.compile(r"convert_sync_?batchnorm", re.IGNORECASE)
 _BUFFERS = "broadcasts its buffers"
 _STATISTICS = "reduces the statistics of the batch"
 

@@ -112,7 +112,8 @@ def _in_callee(frame: Frame, attempt: OpenTry | None, e: f.Call, before: int) ->
 def _launches(frame: Frame, e: f.Call) -> bool:
     """Whether a call starts the processes of a job, or does their work in its own where one is enough: `mp.spawn(main,
     ...)` under one setting, `main(0)` under the other."""
-    calls = [e, *(node for node in walk(frame.function.body) if type(node) is f.Call)] if frame.function else [e]
+    body = frame.function.body if frame.function is not None else frame.module.body
+    calls = [e, *(node for node in walk(body) if type(node) is f.Call)]
     launching = (call for call in calls if _LAUNCHERS.search(failing.outer_name(frame.module, call.func)) is not None)
     return any(call is e or (call.args and dotted_name(call.args[0]) == dotted_name(e.func)) for call in launching)
 

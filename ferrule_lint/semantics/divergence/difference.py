@@ -109,12 +109,11 @@ def _compared(
             return None
         if signature is not RAISES:
             outcomes.append((assignment, signature))
-    same_asked = [*_asked_again(root, choice)]
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
         if not (issues(x) or issues(y)) or any(a[k] != b[k] for k in keys if k not in own):
             continue
         same = alike(x, y, by_presence)
-        for settings, surely in same_asked if same else _asked(root, choice):
+        for settings, surely in _asked_again(root, choice) if same else _asked(root, choice):
             one, other = {**settings, **a}, {**settings, **b}
             # without settings that is what has been compared just now
             if not settings or _differ(question, root, one, other, by_presence, surely=surely):
@@ -125,9 +124,9 @@ def _compared(
     return None
 
 
-def _asked(root: Trace, choice: Choice) -> list[tuple[dict[str, bool], bool]]:
+def _asked(root: Trace, choice: Choice) -> Iterator[tuple[dict[str, bool], bool]]:
     """The settings for which two ranks are compared, and whether what they do must not hang on any other."""
-    return [(settings, False) for settings in _settings(root, choice)]
+    return ((settings, False) for settings in _settings(root, choice))
 
 
 def _asked_again(root: Trace, choice: Choice) -> Iterator[tuple[dict[str, bool], bool]]:

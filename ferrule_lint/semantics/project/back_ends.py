@@ -31,6 +31,7 @@ class BackEnds:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._near: Memo[str, Nearness] = Memo(analysis.names.reads)
+        self._are_spoken_of: bool | None = None
 
     def may_shard(self, path: str, beside_deepspeed: bool = False) -> bool:
         """Whether a file may be run with parameters in parts, as far as the project tells; `beside_deepspeed`: where
@@ -43,7 +44,9 @@ class BackEnds:
         """Whether any file of the project speaks of sharded parameters: a library that does not may still be run so,
         but to take its models for sharded would be a guess."""
         self._analysis.names.reads.ask("speaks", "back end")
-        return bool(self.speaking("back end"))
+        if self._are_spoken_of is None:
+            self._are_spoken_of = bool(self.speaking("back end"))
+        return self._are_spoken_of
 
     def _nearness(self, question: str) -> Nearness:
         self._analysis.names.reads.ask("speaks", question)

@@ -85,14 +85,14 @@ class Sharding:
         seen, mro = self.gather(), self._mro(info)
         return self._setting == "auto" and seen.reduced.of(mro) is not None and seen.sharded.of(mro) is None
 
-    def shares_buffers(self, classes: Iterable[ClassInfo]) -> bool:
-        """Whether DDP's forward of an instance broadcasts buffers, in evaluation too: some class has them, and nobody
-        passes `broadcast_buffers=False`.
+    def shares_buffers(self, classes: Iterable[ClassInfo], certain: bool = False) -> bool:
+        """Whether DDP's forward of an instance broadcasts buffers, in evaluation too: some class has them, or it is
+        `certain` that there are some, and nobody passes `broadcast_buffers=False`.
 
         https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
         """
         seen = self.gather()
-        return not seen.keeps_buffers and any(self._buffers.has(info) for info in classes)
+        return not seen.keeps_buffers and (certain or any(self._buffers.has(info) for info in classes))
 
     @property
     def unknown(self) -> Confidence | None:

@@ -223,7 +223,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     if base.data is not None or (base.emptiness is not None and e.attr == "shape"):
         return _of_data(frame, e, base, method)
     return Value(
-        uniform=False,
+        uniform=e.attr == "shape" and base.agreed and base.uniform,
         target=method,
         deps=_of_field(e.attr, base.deps) if base.deps else NO_DEPS,
         module=base.module and not e.attr.startswith("_") and e.attr not in _NO_MODULES,

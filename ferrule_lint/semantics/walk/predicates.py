@@ -163,6 +163,9 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if positive == "==" and is_empty_display(right):
         formula, value = truthiness(frame, left, a)
         return result(negate(formula), value)
+    if positive in ("==", "is") and right in (_TRUE, _FALSE) and type(left) in (f.Name, f.Attr):
+        formula, value = truthiness(frame, left, a)
+        return result(formula if right == _TRUE else negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
     if positive == "==" and frame.rounds and iteration.asks_for_last_round(frame, left, right):
@@ -177,6 +180,9 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if value.divergence is None and read and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(atom_of(frame, key_expr, tested), value)
+
+
+_TRUE, _FALSE = f.Const("True"), f.Const("False")
 
 
 def _is_tensor_of_bool(expr: f.Expr, value: Value) -> bool:
