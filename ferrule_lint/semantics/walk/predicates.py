@@ -163,7 +163,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if positive == "==" and is_empty_display(right):
         formula, value = truthiness(frame, left, a)
         return result(negate(formula), value)
-    if positive in ("==", "is") and right in (_TRUE, _FALSE) and type(left) in (f.Name, f.Attr):
+    if positive == "==" and right in (_TRUE, _FALSE) and type(left) in (f.Name, f.Attr) and a.data is None:
         formula, value = truthiness(frame, left, a)
         return result(formula if right == _TRUE else negate(formula), value)
     if positive == "in":
