@@ -90,9 +90,10 @@ def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
     if without is not None and not arguments.is_open and arguments.expression(without.name, without.position) is None:
         return True
     asked = [*_asked_for(frame), *_ruled_out(frame)]
-    if any(map(_FSDP.search, asked)) and (any(map(_DEEPSPEED.search, asked)) or not _speaks_of(frame, _DEEPSPEED)):
-        return _speaks_of(frame, _MEGATRON) or _counts_checkpoints(frame)
-    return frame.analysis.back_ends.may_shard(frame.module.path, any(map(_DEEPSPEED.search, asked)))
+    deepspeed = any(map(_DEEPSPEED.search, asked))
+    if any(map(_FSDP.search, asked)) and (deepspeed or not frame.module.mentions_like(_DEEPSPEED)):
+        return frame.module.mentions_like(_MEGATRON) or _counts_checkpoints(frame)
+    return frame.analysis.back_ends.may_shard(frame.module.path, deepspeed)
 
 
 def _asked_for(frame: Frame) -> list[str]:
@@ -110,10 +111,6 @@ def _asked_for(frame: Frame) -> list[str]:
 def _ruled_out(frame: Frame) -> list[str]:
     """The settings that are off here: `if self.fsdp: ...`, `else: accelerator.save_state(path)`."""
     return [c.operand.key for c in frame.conditions if type(c) is Negation and type(c.operand) is Atom]
-
-
-def _speaks_of(frame: Frame, back_end: re.Pattern[str]) -> bool:
-    return frame.module.mentions_like(back_end)
 
 
 _DEEPSPEED, _FSDP = re.compile("deep_?speed", re.IGNORECASE), re.compile("fsdp|fully_?shard", re.IGNORECASE)

@@ -109,11 +109,15 @@ def _compared(
             return None
         if signature is not RAISES:
             outcomes.append((assignment, signature))
+    # for two ranks that may issue the same, and for two that do not; worked out where there are such
+    asked: dict[bool, list[tuple[dict[str, bool], bool]]] = {}
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
         if not (issues(x) or issues(y)) or any(a[k] != b[k] for k in keys if k not in own):
             continue
         same = alike(x, y, by_presence)
-        for settings, surely in _asked_again(root, choice) if same else _asked(root, choice):
+        if same not in asked:
+            asked[same] = [*(_asked_again if same else _asked)(root, choice)]
+        for settings, surely in asked[same]:
             one, other = {**settings, **a}, {**settings, **b}
             # without settings that is what has been compared just now
             if not settings or _differ(question, root, one, other, by_presence, surely=surely):

@@ -57,8 +57,8 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "_body", "_called_on", "_calls", "_decorators", "_line", "_number", "_returned_name", "_told_apart",
-        "decorator_names", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "_body", "_called_on", "_calls", "_decorators", "_line", "_number", "_returned_name", "_returns_numbers",
+        "_told_apart", "decorator_names", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
@@ -81,6 +81,7 @@ class FunctionInfo:
         self.id = f"{module.path}:{facts.qualname}"
         self._calls: tuple[f.Call, ...] | None = None
         self._returned_name: str | None = None
+        self._returns_numbers: bool | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self._called_on: frozenset[tuple[str, str]] | None = None
         #: parameters that are compared with a text or something that has a name, with a size, and with None, once asked
@@ -141,6 +142,17 @@ class FunctionInfo:
             plain = name and all(type(s) in _ASSIGN_NOTHING or s is last for s in statements(body))
             self._returned_name = name if plain else ""
         return self._returned_name
+
+    @property
+    def returns_numbers(self) -> bool:
+        """Whether it returns nothing but things with their numbers: `return enumerate(tqdm(loader))`."""
+        body = self.body
+        if self._returns_numbers is None:
+            returned = [s.value for s in statements(body) if type(s) is f.Return]
+            self._returns_numbers = bool(returned) and all(
+                type(e) is f.Call and called_name(e) == "enumerate" for e in returned
+            )
+        return self._returns_numbers
 
     def calls_on(self, name: str) -> Iterator[str]:
         """The methods that the function calls on what a name holds."""

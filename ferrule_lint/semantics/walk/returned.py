@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data import picked, sorts
@@ -19,7 +18,6 @@ from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import Value, worse
-from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.domain.trace import Event, every_term
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ def result_of(frame: Frame) -> Value:
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
     result = _handed_out(frame, apart(frame.returns, result))
-    if function is not None and _numbers(function.body):
+    if function is not None and function.returns_numbers:
         result = result._replace(counts=(True, False))
     if function is None or function.is_context_manager or not _comes_to_its_end(function.body):
         return result
@@ -67,12 +65,6 @@ def _counts(yielded: Sequence[Value]) -> tuple[bool, ...]:
         return ()
     own = tuple(all(_holds_nothing(part) for part in parts) for parts in zip(*together, strict=True))
     return own if any(own) and not all(own) else ()
-
-
-def _numbers(body: f.Body) -> bool:
-    """Whether a function returns nothing but things with their numbers: `return enumerate(tqdm(loader))`."""
-    returned = [s.value for s in statements(body) if type(s) is f.Return]
-    return bool(returned) and all(type(e) is f.Call and called_name(e) == "enumerate" for e in returned)
 
 
 def _holds_nothing(value: Value) -> bool:
@@ -105,7 +97,7 @@ def _comes_to_its_end(body: f.Body) -> bool:
 def handed_back(frame: Frame, passed: Sequence[tuple[str, Value | None]]) -> str:
     """The parameter that a function hands back as it was passed, on every way; "" if there is none."""
     function, values = frame.function, [value for value, _ in frame.returns]
-    if not values or function is None or function.is_generator or function.is_async or _numbers(function.body):
+    if not values or function is None or function.is_generator or function.is_async or function.returns_numbers:
         return ""
     for name, value in passed:
         if value is None or name == frame.self_name or any(root_of(place) == name for place in frame.left_in):
