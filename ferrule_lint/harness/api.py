@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ferrule_lint.harness.backend import Choice, Hardware, choose, hardware, in_the_way, ranks_per_host
+from ferrule_lint.harness.backend import Choice, Hardware, choose, hardware, in_the_way, needs_fresh, ranks_per_host
 from ferrule_lint.harness.errors import HarnessError
 from ferrule_lint.harness.explain import explain
+from ferrule_lint.harness.forks import keep_forks_able
 from ferrule_lint.harness.fresh import fresh_command, fresh_environment
 from ferrule_lint.harness.launch import LocalProcesses, fork_ranks, preload, spawn_ranks, torch_modules_in
 from ferrule_lint.harness.rank.body import Script, Setup, run_rank
@@ -64,9 +65,10 @@ def run(
     of ranks. `strict` (lockstep) holds asynchronous operations as well, whatever happens: opposite orders on two
     groups, which NCCL may hang on, show as a deadlock.
 
-    Ranks are forks of this process, unless it has started CUDA, or `fresh` asks for interpreters of their own;
-    `hash_seeds` (one a rank, implies `fresh`) makes the order of sets differ as it does between machines. `timeout` in
-    seconds ends the run; 0 never. `flow` records which lines the ranks ran. HarnessError if the run cannot be done.
+    Ranks are forks of this process, unless it has started CUDA (for NCCL: or asked for its devices), or `fresh` asks
+    for interpreters of their own; `hash_seeds` (one a rank, implies `fresh`) makes the order of sets differ as it does
+    between machines. `timeout` in seconds ends the run; 0 never. `flow` records which lines the ranks ran. HarnessError
+    if the run cannot be done.
     """
     if mode not in MODES:
         raise HarnessError(f"unknown mode {mode!r}: expected {', '.join(MODES)}")
@@ -75,6 +77,7 @@ def run(
     body = _target(target, args)
     if isinstance(body, Script) and (folder := body.folder()):
         treat_as_user(folder)
+    keep_forks_able()
     require_torch()
     if start_group is None:
         start_group = not isinstance(body, Script)
@@ -87,7 +90,7 @@ def run(
     found = hardware()
     choice = choose(backend, ranks, found)
     asked = fresh or hash_seeds is not None
-    fresh = asked or found.cuda_initialised
+    fresh = asked or needs_fresh(choice, found)
     if hash_seeds is not None and len(hash_seeds) != ranks:
         raise HarnessError(f"{len(hash_seeds)} hash seeds for {ranks} ranks")
     host = ranks_per_host(choice, ranks, found)
@@ -150,7 +153,7 @@ class _Plan:
         self._lockstep, self._flow, self._start_group, self._describe = lockstep, flow, start_group, describe
 
     def setups(self, address: str, token: str, port: int) -> list[Setup]:
-        backend = self._choice.backend if self._start_group else ""
+        backend = self._choice.default_group if self._start_group else ""
         return [
             Setup(
                 rank=rank,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ferrule_lint.harness.errors import HarnessError
+from ferrule_lint.harness.forks import forks_can_start_cuda
 
 BACKENDS = ("auto", "nccl", "gloo")
+#: what a default process group gets that the harness starts where nobody asked for NCCL: tensors of both kinds work
+MIXED = "cpu:gloo,cuda:nccl"
 #: the first NCCL that takes several ranks on one GPU
 SHARED_GPU = (2, 30)
 _SHARED_GPU_ENVIRONMENT = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MAX_CTAS": "2"}
+_HIDDEN_GPUS = {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}
 
 #: (setting, its value, what it does to a run, whether only with GPUs); torch's own words are in its documentation of
 #: environment variables of ProcessGroupNCCL
@@ -45,6 +50,8 @@ class Choice:
     backend: str
     why: str
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: for a default process group that the harness starts itself
+    default_group: str = "gloo"
 
 
 def hardware() -> Hardware:
@@ -56,11 +63,24 @@ def hardware() -> Hardware:
     started = torch.cuda.is_initialized()
     if not torch.cuda._is_compiled():
         return Hardware(cuda_initialised=started, gloo=gloo)
-    nccl = (0, 0)
-    if dist.is_nccl_available():
-        version = torch.cuda.nccl.version()
-        nccl = (version[0], version[1])
+    nccl = _nccl_version() if dist.is_nccl_available() else (0, 0)
     return Hardware(torch.cuda.device_count(), nccl, started, gloo)
+
+
+def _nccl_version() -> tuple[int, int]:
+    """Of the library that is loaded, which may be newer than the one that torch was built with."""
+    import torch
+
+    try:
+        loaded = ctypes.CDLL("libnccl.so.2", mode=os.RTLD_NOLOAD)
+        number = ctypes.c_int()
+        if loaded.ncclGetVersion(ctypes.byref(number)) == 0 and number.value >= 10000:
+            return number.value // 10000, number.value // 100 % 100
+    except (OSError, AttributeError):
+        # linked into torch
+        pass
+    version = torch.cuda.nccl.version()
+    return version[0], version[1]
 
 
 def choose(wanted: str, ranks: int, found: Hardware) -> Choice:
@@ -69,16 +89,16 @@ def choose(wanted: str, ranks: int, found: Hardware) -> Choice:
         raise HarnessError(f"unknown backend {wanted!r}: expected {', '.join(BACKENDS)}")
     if wanted == "gloo":
         return _gloo("gloo was asked for", found)
-    reason = ""
+    reason, group = "", "nccl" if wanted == "nccl" else MIXED
     if not found.gpus:
         reason = "there is no GPU, or torch was built without CUDA"
     elif found.nccl == (0, 0):
         reason = "this torch has no NCCL"
     elif found.gpus >= ranks:
-        return Choice("nccl", f"{found.gpus} GPUs for {ranks} ranks")
+        return Choice("nccl", f"{found.gpus} GPUs for {ranks} ranks", default_group=group)
     elif found.nccl >= SHARED_GPU:
         why = f"{ranks} ranks share {found.gpus} GPUs, which NCCL {_version(found.nccl)} allows"
-        return Choice("nccl", why, _SHARED_GPU_ENVIRONMENT)
+        return Choice("nccl", why, _SHARED_GPU_ENVIRONMENT, group)
     else:
         reason = f"{found.gpus} GPUs for {ranks} ranks, and NCCL {_version(found.nccl)} does not share one"
     if wanted == "nccl":
@@ -89,7 +109,13 @@ def choose(wanted: str, ranks: int, found: Hardware) -> Choice:
 def _gloo(why: str, found: Hardware) -> Choice:
     if not found.gloo:
         raise HarnessError("this torch has no gloo: only `simulate` runs ranks without communication")
-    return Choice("gloo", why)
+    # what asks for the device of its rank would find too few; a program that looks for GPUs takes the CPU
+    return Choice("gloo", why, _HIDDEN_GPUS if found.gpus else {})
+
+
+def needs_fresh(choice: Choice, found: Hardware) -> bool:
+    """Whether forks of this process could not run as ranks: it has started CUDA, or asked CUDA for its devices."""
+    return found.cuda_initialised or (choice.backend == "nccl" and not forks_can_start_cuda())
 
 
 def ranks_per_host(choice: Choice, ranks: int, found: Hardware) -> int:

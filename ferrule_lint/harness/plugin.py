@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ferrule_lint.harness.forks import keep_forks_able
+
 if TYPE_CHECKING:
     from ferrule_lint.harness.result import Result
     from ferrule_lint.harness.supervisor import Ending
@@ -40,6 +42,7 @@ _LINE = (
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _LINE)
+    keep_forks_able()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -89,12 +92,15 @@ def _run(item: pytest.Function, options: dict[str, Any]) -> Result:
 
 def _needs_fresh(options: dict[str, Any]) -> bool:
     from ferrule_lint.harness.api import require_torch
-    from ferrule_lint.harness.backend import hardware
+    from ferrule_lint.harness.backend import choose, hardware, needs_fresh
 
     if options.get("mode") == "simulate":
         return False
     require_torch()
-    return bool(options.get("fresh")) or options.get("hash_seeds") is not None or hardware().cuda_initialised
+    if options.get("fresh") or options.get("hash_seeds") is not None:
+        return True
+    found = hardware()
+    return needs_fresh(choose(options.get("backend", "auto"), options.get("ranks", 2), found), found)
 
 
 def body_of(item: pytest.Function) -> Callable[[], None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ferrule_lint.harness.api import rank_environment
-from ferrule_lint.harness.backend import Hardware, choose, in_the_way, ranks_per_host
+from ferrule_lint.harness.backend import Hardware, choose, in_the_way, needs_fresh, ranks_per_host
 from ferrule_lint.harness.errors import HarnessError
 
 
@@ -22,7 +22,7 @@ from ferrule_lint.harness.errors import HarnessError
 def test_auto(found: Hardware, backend: str, why: str) -> None:
     choice = choose("auto", 4, found)
     assert (choice.backend, choice.why) == (backend, why)
-    assert bool(choice.environment) == ("share" in why and backend == "nccl")
+    assert ("NCCL_MULTI_RANK_GPU_ENABLE" in choice.environment) == ("share" in why and backend == "nccl")
 
 
 def test_what_was_asked_for_is_not_replaced_silently() -> None:
@@ -45,6 +45,29 @@ def test_where_gpus_are_shared_each_set_of_them_passes_for_a_host() -> None:
     ]
     # on the CPU there is one host
     assert ranks_per_host(choose("gloo", 4, found), 4, found) == 4
+
+
+def test_on_gloo_there_is_no_gpu() -> None:
+    """Else `fully_shard` would look for a GPU of each rank's own."""
+    assert choose("auto", 2, Hardware(1, (2, 28))).environment["CUDA_VISIBLE_DEVICES"] == ""
+    assert not choose("auto", 2, Hardware()).environment
+
+
+def test_whoever_did_not_ask_for_nccl_can_reduce_on_both_devices() -> None:
+    assert choose("auto", 2, Hardware(2, (2, 30))).default_group == "cpu:gloo,cuda:nccl"
+    assert choose("nccl", 2, Hardware(2, (2, 30))).default_group == "nccl"
+    assert choose("auto", 2, Hardware()).default_group == "gloo"
+
+
+@pytest.mark.parametrize("spoiled", [False, True])
+def test_process_that_asked_cuda_for_its_devices(spoiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its forks cannot start CUDA: where they are to use it, ranks are interpreters of their own."""
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "_is_in_bad_fork", lambda: spoiled)
+    found = Hardware(2, (2, 30))
+    assert needs_fresh(choose("auto", 2, found), found) == spoiled
+    assert not needs_fresh(choose("gloo", 2, found), found)
 
 
 def test_without_gloo_there_is_only_simulation() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
+import functools
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +53,32 @@ def explicit() -> None:
     dist.all_to_all_single(torch.empty(sum(receives)), x, receives, sends)
     dist.barrier()
     dist.monitored_barrier()
+
+
+def from_a_thread_without_frames() -> None:
+    """As autograd's threads on a GPU: below the operation there is no frame of Python's."""
+    x = torch.ones(4)
+    call = functools.partial(dist.group.WORLD.allreduce, [x])
+    _thread.start_new_thread(call, ())
+    while x[0] != 2:  # the site
+        time.sleep(0.01)
+
+
+def test_thread_without_frames_is_told_of_where_the_main_thread_is() -> None:
+    (event,) = events_of(from_a_thread_without_frames)
+    assert event.op == "all_reduce"
+    assert event.site is not None and event.site.function == "from_a_thread_without_frames"
+
+
+def asking_for_nccl() -> None:
+    x = torch.ones(4)
+    dist.all_reduce(x, group=dist.new_group([0, 1], backend="nccl"))
+    dist.all_reduce(x, group=dist.new_group(backend="cpu:gloo,cuda:nccl"))
+
+
+@pytest.mark.skipif(dist.is_nccl_available(), reason="NCCL is there")
+def test_group_that_asks_for_nccl_gets_gloo() -> None:
+    assert [event.op for event in events_of(asking_for_nccl)] == ["new_group", "all_reduce"] * 2
 
 
 def test_explicit_collectives() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import pickle
 import sys
@@ -104,6 +105,7 @@ def _fake_start(rank: int, world: int, holders: Holders) -> None:
         return init_process_group
 
     def make_group(original: Any) -> Any:
+        @functools.wraps(original)
         def new_group(*arguments: Any, **named: Any) -> Any:
             # a group of another backend has no store to meet at
             return original(*arguments[:2], **{**named, "backend": "fake"})

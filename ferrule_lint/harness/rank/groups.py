@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import torch
 import torch.distributed as dist
 from torch.distributed import distributed_c10d as c10d
 
@@ -24,6 +25,8 @@ from ferrule_lint.harness.rank.recorder import START_GROUP, Recorder
 Holders = dict[str, list[Any]]
 
 _PATCHED = ("_new_group_with_tag", "split_group", "init_process_group")
+#: arguments that gloo refuses
+_OF_NCCL = ("device_id", "pg_options", "backend_options")
 
 
 def patch(
@@ -41,7 +44,7 @@ def patch(
     """
     known = find_holders(_PATCHED) if holders is None else holders
     makers = {
-        "_new_group_with_tag": _new_group(recorder),
+        "_new_group_with_tag": _new_group(recorder, gloo_only),
         "split_group": _split_group(recorder),
         "init_process_group": _init_process_group(recorder, gloo_only, own_store),
     }
@@ -82,20 +85,28 @@ def replace(name: str, make: Callable[[Any], Any], holders: Holders) -> Callable
     return restore
 
 
-def _new_group(recorder: Recorder) -> Callable[[Any], Any]:
+def _new_group(recorder: Recorder, gloo_only: bool) -> Callable[[Any], Any]:
     def make(original: Any) -> Any:
+        signature = inspect.signature(original)
+
         @functools.wraps(original)
-        def new_group(ranks: Any = None, *arguments: Any, **named: Any) -> Any:
+        def new_group(*arguments: Any, **named: Any) -> Any:
+            given = signature.bind(*arguments, **named).arguments
+            ranks = given.get("ranks")
             world = tuple(dist.get_process_group_ranks(c10d._get_default_group()))
             wanted = tuple(sorted(ranks)) if ranks is not None else world
             name = str(c10d._get_default_group().group_name)
             # with local synchronisation only the members call, and only they have to agree
-            if named.get("use_local_synchronization"):
+            if given.get("use_local_synchronization"):
                 if dist.get_rank() in wanted:
                     recorder.announce("new_group", "local new_group", wanted, f"ranks={list(wanted)}", sys._getframe(1))
             else:
                 recorder.announce("new_group", name, world, f"ranks={list(wanted)}", sys._getframe(1))
-            return original(ranks, *arguments, **named)
+            if gloo_only and "nccl" in str(given.get("backend", "")):
+                given["backend"] = "gloo"
+                for options in _OF_NCCL:
+                    given.pop(options, None)
+            return original(**given)
 
         return new_group
 
@@ -130,9 +141,11 @@ def _init_process_group(recorder: Recorder, gloo_only: bool, own_store: bool) ->
                 members = tuple(range(int(os.environ["WORLD_SIZE"])))
                 recorder.announce("init_process_group", START_GROUP, members, "", sys._getframe(1))
             if gloo_only:
-                if "nccl" in str(given.get("backend", "")):
+                asked = str(given.get("backend") or "")
+                if "nccl" in asked or (not asked and torch.cuda.is_available()):
                     given["backend"] = "gloo"
-                given.pop("device_id", None)
+                for options in _OF_NCCL:
+                    given.pop(options, None)
             if own_store and started and given.get("store") is None and given.get("init_method") in (None, "env://"):
                 given.pop("init_method", None)
                 given |= _another_start(started)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -92,11 +93,11 @@ class Recorder:
         return name, known[1]
 
     def _on_operation(self, name: str, arguments: Mapping[str, Any]) -> Callable[[], None]:
-        import sys
-
         known = _OPERATIONS.get(name) or _Operation(name.strip("_"))
         group, members = self.group_of(dispatcher.process_group(arguments))
-        frame = sys._getframe(2)
+        kernel = sys._getframe().f_back
+        # a thread of autograd's has no frame below the kernel's
+        frame = None if kernel is None else kernel.f_back
         call = call_of(frame)
         root = arguments.get(known.root, -1) if known.root else -1
         details: dict[str, Any] = {"tensors": tuple(_specs(arguments.get(known.tensors)))}

@@ -16,6 +16,7 @@ from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.nn.parallel import DistributedDataParallel
 
 from ferrule_lint.harness.server import Limits
+from programs.lane import DEVICE
 from programs.models import Captioner, sharded
 from programs.names import Replicate, Shard, distribute_tensor, fully_shard, init_device_mesh
 from programs.table import FSDP2, bug
@@ -141,7 +142,7 @@ def state_dict_on_rank_0():
 
 @bug("op")
 def fsdp1_state_dict_on_rank_0():
-    model = FullyShardedDataParallel(nn.Linear(8, 8), device_id=torch.device("cpu"))
+    model = FullyShardedDataParallel(nn.Linear(8, 8), device_id=torch.device(DEVICE))
     if dist.get_rank() == 0:  # cause
         model.state_dict()
     dist.barrier()
@@ -267,7 +268,7 @@ def functional_collective_on_rank_0():
 
 @bug("op")
 def redistribution_on_rank_0():
-    mesh = init_device_mesh("cpu", (2,))
+    mesh = init_device_mesh(DEVICE, (2,))
     tensor = distribute_tensor(torch.ones(4, 4), mesh, [Shard(0)])
     if dist.get_rank() == 0:  # cause
         tensor.redistribute(placements=[Replicate()]).to_local()

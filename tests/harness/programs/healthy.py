@@ -19,6 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
 from ferrule_lint.harness.server import Limits
+from programs.lane import DEVICE
 from programs.models import sharded
 from programs.names import fully_shard, init_device_mesh
 from programs.table import FSDP2, HYBRID, healthy
@@ -62,7 +63,7 @@ def asynchronous_before_a_send_that_the_peer_needs():
 
 @healthy(ranks=4, since=FSDP2)
 def hsdp_and_tensor_parallel():
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "tp"))
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8))
     parallelize_module(model, mesh["tp"], {"0": ColwiseParallel(), "2": RowwiseParallel()})
     fully_shard(model, mesh=mesh["dp"])
@@ -76,7 +77,7 @@ def hsdp_and_tensor_parallel():
 
 @healthy(ranks=4, since=HYBRID)
 def replicated_shards():
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("replicate", "shard"))
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("replicate", "shard"))
     model = fully_shard(nn.Linear(8, 8), mesh=mesh)
     model(torch.randn(4, 8)).sum().backward()
 
@@ -85,7 +86,7 @@ def replicated_shards():
 @healthy(since=HYBRID, broken_in=((2, 9),))
 def pipeline_1f1b():
     rank = dist.get_rank()
-    stage = PipelineStage(nn.Linear(8, 8), rank, 2, torch.device("cpu"))
+    stage = PipelineStage(nn.Linear(8, 8), rank, 2, torch.device(DEVICE))
     schedule = Schedule1F1B(stage, n_microbatches=4, loss_fn=nn.functional.mse_loss)
     for _ in range(2):
         if rank == 0:
@@ -239,7 +240,7 @@ def uneven_all_to_all():
 
 @healthy()
 def fsdp1_trains():
-    model = FullyShardedDataParallel(nn.Linear(8, 8), device_id=torch.device("cpu"))
+    model = FullyShardedDataParallel(nn.Linear(8, 8), device_id=torch.device(DEVICE))
     model(torch.randn(2, 8)).sum().backward()
     model.clip_grad_norm_(1.0)
     model.state_dict()

@@ -1,12 +1,12 @@
-"""Minimal stand-ins, so that examples run unchanged on CPUs: each does with gloo what the real thing does with NCCL.
+"""Minimal stand-ins, so that examples run unchanged without GPUs: each does with gloo what the real one does with NCCL.
 
 * `accelerate`: `Accelerator.gather`, `gather_for_metrics`, `pad_across_processes`, `num_processes` and
   `is_main_process` (the library is not installed)
 * `megatron.core.parallel_state`: tensor-parallel group and pipeline stage over a mesh of 3 stages x 2 ranks
 * `megatron.core.pipeline_parallel`: a schedule that is one all-reduce
-* devices: `"cuda"` in an example means the CPU
+* devices: `"cuda"` in an example means the CPU, unless the lane is NCCL's
 * a file system that lists files in another order on another machine (in the scene of `merge`)
-* FSDP1 without a GPU wants to be told `device_id=torch.device("cpu")`
+* FSDP1 without a GPU wants to be told its device
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from programs.lane import DEVICE
 from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.distributed.tensor import init_device_mesh
 
@@ -59,7 +60,7 @@ class Stages:
     """`megatron.core.parallel_state` for stages of two tensor-parallel ranks each."""
 
     def __init__(self) -> None:
-        self.mesh = init_device_mesh("cpu", (dist.get_world_size() // 2, 2), mesh_dim_names=("pp", "tp"))
+        self.mesh = init_device_mesh(DEVICE, (dist.get_world_size() // 2, 2), mesh_dim_names=("pp", "tp"))
 
     def get_tensor_model_parallel_group(self) -> dist.ProcessGroup:
         return self.mesh.get_group("tp")
@@ -131,10 +132,10 @@ def load(source: str, name: str) -> types.ModuleType:
     sys.modules[name] = module
     exec(compile(source, f"{name}.py", "exec"), module.__dict__)
     module.__dict__["SOURCE"] = source
-    if "torch.cuda." in source:
+    if "torch.cuda." in source and DEVICE == "cpu":
         module.torch = _OnCpu()
     if "init_device_mesh" in module.__dict__:
-        module.init_device_mesh = lambda device, *rest, **named: init_device_mesh("cpu", *rest, **named)
+        module.init_device_mesh = lambda device, *rest, **named: init_device_mesh(DEVICE, *rest, **named)
     if "FSDP" in module.__dict__:
-        module.FSDP = lambda net: FullyShardedDataParallel(net, device_id=torch.device("cpu"))
+        module.FSDP = lambda net: FullyShardedDataParallel(net, device_id=torch.device(DEVICE))
     return module

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from programs.lane import DEVICE
 from torch.distributed.tensor import init_device_mesh
 
 from proof.fixed import Data
@@ -31,7 +32,7 @@ def members_only(m: types.ModuleType, spread: bool) -> Any:
 
 @scene("fixes:global_rank/pass_on", ranks=4, by_rank=True, raises=True)
 def pass_on(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "cp"))
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "cp"))
     m.pass_on(torch.ones(2), mesh.get_group("cp"))
 
 
@@ -72,7 +73,7 @@ def texts_and_images(m: types.ModuleType, spread: bool) -> Any:
 
 @scene("fixes:local_group/twin", ranks=4, by_rank=True)
 def twin(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "tp"))
     dist.all_reduce(torch.ones(1), group=m.twin(mesh.get_group("tp")))
 
 

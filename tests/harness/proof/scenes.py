@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from programs.lane import DEVICE
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor, init_device_mesh
@@ -75,7 +76,7 @@ def pair() -> dist.ProcessGroup | None:
     """The group of this rank and its neighbour, of two such pairs; all ranks where there are fewer than four."""
     if dist.get_world_size() < 4:
         return dist.group.WORLD
-    return init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp")).get_group("tp")
+    return init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "tp")).get_group("tp")
 
 
 def gradients(model: nn.Module) -> dict[str, list[float]]:
@@ -262,7 +263,7 @@ def average(m: types.ModuleType, spread: bool) -> Any:
 
 @scene("Exporter", hash_seeds=True)
 def exporter(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (2,))
+    mesh = init_device_mesh(DEVICE, (2,))
     tensors = {name: torch.arange(2.0 + 2 * number) for number, name in enumerate(_NAMES)}
     state = {name: distribute_tensor(tensor, mesh, [Shard(0)]) for name, tensor in tensors.items()}
     return {name: full(tensor) for name, tensor in sorted(m.Exporter(_NAMES).export(state).items())}
@@ -412,7 +413,7 @@ def share_boundaries(m: types.ModuleType, spread: bool) -> Any:
 
 @scene("share_length", ranks=6, wrong_data=True)
 def share_length(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (3, 2), mesh_dim_names=("pp", "tp"))
+    mesh = init_device_mesh(DEVICE, (3, 2), mesh_dim_names=("pp", "tp"))
     length = torch.tensor(3 if mesh.get_local_rank("tp") == 0 else 0)
     return m.share_length(mesh, length, torch.ones(5)).size(0) == 3
 
@@ -421,7 +422,7 @@ def share_length(m: types.ModuleType, spread: bool) -> Any:
 
 
 def _pipeline() -> Any:
-    return init_device_mesh("cpu", (2, 2), mesh_dim_names=("pp", "dp"))
+    return init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("pp", "dp"))
 
 
 @scene("global_loss", ranks=4, wrong_data=True)
@@ -459,7 +460,7 @@ def node_group(m: types.ModuleType, spread: bool) -> Any:
 
 @scene("twin", ranks=4, by_rank=True)
 def twin(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "tp"))
     dist.all_reduce(torch.ones(1), group=m.twin(mesh.get_group("tp")))
 
 
@@ -470,20 +471,20 @@ def halves(m: types.ModuleType, spread: bool) -> Any:
 
 @scene("pass_on", ranks=4, by_rank=True, raises=True)
 def pass_on(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "cp"))
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "cp"))
     m.pass_on(torch.ones(2), mesh.get_group("cp"))
 
 
 @scene("FER402:share", ranks=16, by_rank=True, raises=True)
 def share_within_a_group(m: types.ModuleType, spread: bool) -> Any:
     # two hosts of eight
-    mesh = init_device_mesh("cpu", (2, 8), mesh_dim_names=("dp", "tp"))
+    mesh = init_device_mesh(DEVICE, (2, 8), mesh_dim_names=("dp", "tp"))
     m.share(torch.ones(2), mesh.get_group("tp"))
 
 
 @scene("spread_weights", ranks=4, by_rank=True, raises=True)
 def spread_weights(m: types.ModuleType, spread: bool) -> Any:
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "tp"))
     m.spread_weights(torch.ones(2), mesh.get_group("tp"))
 
 
@@ -561,7 +562,7 @@ def ring(m: types.ModuleType, spread: bool) -> Any:
 def encoder_tokens(m: types.ModuleType, spread: bool) -> Any:
     """Every rank's gradient has to be the sum over the replicas of its stage, divided by the tokens of all of them."""
     torch.manual_seed(0)
-    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("pp", "dp"))
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("pp", "dp"))
     encoder = nn.Linear(2, 1, bias=False)
     labels = torch.ones(8).long() if mesh.get_local_rank("pp") == 1 else torch.full((8,), -100)
 
