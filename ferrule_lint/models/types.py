@@ -109,6 +109,9 @@ class CallModel:
     #: a decorator after which only some ranks run the function, the others get None (`rank_zero_only`); `kind` and
     #: `axes` tell which
     guards: bool = False
+    #: starts the processes of a job, with the function they run as the first argument, and waits for them: when one
+    #: fails it ends them all, and says so
+    launches: bool = False
     confidence: str = "high"
     #: what the library does with the result of a class's own version of this method, unless that is None (`backward`)
     returned: str = ""

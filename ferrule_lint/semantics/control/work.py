@@ -6,7 +6,6 @@ the loader that its object holds.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -22,10 +21,6 @@ from ferrule_lint.semantics.project.entities import ClassInfo
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
-#: what starts the processes of a job and waits for them: when one fails it ends them all, and then says so
-_LAUNCHERS = re.compile(
-    r"(^|\.)(multiprocessing\.(spawn|start_processes)|notebook_launcher|elastic_launch|xmp\.spawn)$"
-)
 #: handlers of these expect anything that a whole function may bring
 _FOR_ALL = frozenset(["Exception", "BaseException", "RuntimeError"])
 
@@ -114,7 +109,8 @@ def _launches(frame: Frame, e: f.Call) -> bool:
     ...)` under one setting, `main(0)` under the other."""
     body = frame.function.body if frame.function is not None else frame.module.body
     calls = [e, *(node for node in walk(body) if type(node) is f.Call)]
-    launching = (call for call in calls if _LAUNCHERS.search(failing.outer_name(frame.module, call.func)) is not None)
+    known = ((call, frame.analysis.models.call(failing.outer_name(frame.module, call.func))) for call in calls)
+    launching = (call for call, model in known if model is not None and model.launches)
     return any(call is e or (call.args and dotted_name(call.args[0]) == dotted_name(e.func)) for call in launching)
 
 
