@@ -184,36 +184,55 @@ def definition(frame: Frame, expr: f.Expr) -> f.Expr:
     return expr
 
 
-def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
+def asks_for_last_round(frame: Frame, left: f.Expr, op: str, right: f.Expr) -> bool:
     """`i + 1 == len(items)`, `i == len(items) - 1` in a loop that counts its rounds over these items: true once on
-    every rank, whatever the number of items."""
-    if not frame.rounds:
+    every rank, whatever the number of items. `i < n - 1` asks for the others, in a loop of `n` rounds."""
+    if not frame.rounds or op not in ("==", "<"):
         return False
-    for counting, ending in ((left, right), (right, left)):
+    for counting, ending in ((left, right), (right, left)) if op == "==" else ((left, right),):
         names = variables(counting)
-        sized = {
-            render(node.args[0])
-            for part in walk(ending)
-            if type(part) is f.Call or type(part) is f.Name
-            for node in (definition(frame, part),)
-            if type(node) is f.Call and last_name(node.func) == "len" and len(node.args) == 1
-        }
-        if any(counter in names and text in sized for r in frame.rounds for counter, text in _counted(frame, r)):
+        if op == "<" and not _asks_for_next(counting, ending):
+            continue
+        numbers = set(_numbers(frame, ending))
+        if any(counter in names and text in numbers for r in frame.rounds for counter, text in _counted(frame, r)):
             return True
     return False
 
 
+def _asks_for_next(counting: f.Expr, ending: f.Expr) -> bool:
+    """`i < n - 1`, `i + 1 < n`"""
+    by_one = [x.kind for x in (counting, ending) if type(x) is f.Op and x.operands[-1] == f.Const("1")]
+    return by_one in (["Add"], ["Sub"]) and (by_one == ["Sub"]) is (type(ending) is f.Op)
+
+
+def _numbers(frame: Frame, ending: f.Expr) -> Iterator[str]:
+    """The text of `len(items)` wherever it stands in an expression, or a variable for it, and of other variables."""
+    for part in walk(ending):
+        if type(part) is f.Call or type(part) is f.Name:
+            node = definition(frame, part)
+            if type(node) is f.Call and last_name(node.func) == "len" and len(node.args) == 1:
+                yield render(node)
+        if type(part) is f.Name or type(part) is f.Attr:
+            yield render(part)
+
+
 def _counted(frame: Frame, round_: Round) -> Iterator[tuple[str, str]]:
-    """The counter of a loop and the text of what it goes through: `for i, x in enumerate(xs)`, or
-    `for i in range(len(xs))`."""
+    """The counter of a loop and the text of how many rounds it has: `for i, x in enumerate(xs)`, `for i in range(n)`,
+    and `n` again where `xs` is `chunks(x, n)`."""
     target, walked = round_.statement.target, round_.statement.iterable
     while type(walked) is f.Call and last_name(walked.func) in ("tqdm", "progress_bar", "trange") and walked.args:
         walked = walked.args[0]
     if type(walked) is not f.Call or len(walked.args) != 1:
         return
     if last_name(walked.func) == "enumerate" and type(target) is f.Sequence and type(target.elements[0]) is f.Name:
-        yield target.elements[0].id, render(walked.args[0])
+        items = walked.args[0]
+        yield target.elements[0].id, f"len({render(items)})"
+        made = definition(frame, items)
+        if type(made) is f.Call and len(made.args) > 1:
+            yield from ((target.elements[0].id, render(n)) for n in made.args[1:] if type(n) in (f.Name, f.Attr))
     if last_name(walked.func) == "range" and type(target) is f.Name:
         number = definition(frame, walked.args[0])
         if type(number) is f.Call and last_name(number.func) == "len" and len(number.args) == 1:
-            yield target.id, render(number.args[0])
+            yield target.id, render(number)
+        if type(walked.args[0]) in (f.Name, f.Attr):
+            yield target.id, render(walked.args[0])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import cutting, filling, layout
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.dependences import (
     COUNTED,
@@ -130,7 +131,7 @@ def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None)
         )
         return _filled_with(arguments, like) if name == "full_like" else like
     if name in _OF_CONTENT and receiver is None:
-        return _of_content(arguments)
+        return _of_content(frame, arguments)
     if name in _JOINED and receiver is None:
         return _joined(frame, name, arguments)
     if name == "pad":
@@ -167,10 +168,10 @@ def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
     divergence = next((v.divergence for v in sizes if v.divergence is not None), None)
     uniform = all(v.uniform for v in sizes) and not name.startswith("rand")
     by_name = [v for k, v in arguments.expr.keywords if k == "size"]
-    filled = any(_is_rest(a) for a in (*arguments.expr.args, *by_name))
-    if divergence is None:
-        return Value(uniform=uniform, filled=filled)
+    filled = any(_is_rest(frame, a) for a in (*arguments.expr.args, *by_name))
     agreed = any(v.agreed or any(i.agreed for i in v.items or ()) for v in sizes)
+    if divergence is None:
+        return Value(uniform=uniform, filled=filled, agreed=agreed)
     return Value(shape=_ragged(frame, arguments, divergence), filled=filled, agreed=agreed)
 
 
@@ -184,10 +185,11 @@ def _filled_with(arguments: Arguments, made: Value) -> Value:
     )  # fmt: skip
 
 
-def _is_rest(size: f.Expr) -> bool:
-    """Whether a size is what is missing to a length: `most - n`, or named `pad_len`."""
+def _is_rest(frame: Frame, size: f.Expr) -> bool:
+    """Whether a size is what is missing to a length: `most - n`, a variable set to that, or named `pad_len`."""
     if type(size) is f.Sequence:
-        return any(_is_rest(s) for s in size.elements)
+        return any(_is_rest(frame, s) for s in size.elements)
+    size = size if "pad" in last_name(size) else definition(frame, size)
     return ((type(size) is f.Op and size.kind == "Sub") or "pad" in last_name(size)) and not _rounds_up(size)
 
 
@@ -232,12 +234,12 @@ def _ragged(frame: Frame, arguments: Arguments, divergence: Divergence) -> Diver
     return divergence.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
 
 
-def _of_content(arguments: Arguments) -> Value:
+def _of_content(frame: Frame, arguments: Arguments) -> Value:
     if not arguments.positional:
         return Value()
     value = _flat(arguments.positional[0])
     display = arguments.expr.args[0] if arguments.expr.args else None
-    written = type(display) is f.Sequence and all(type(e) is not f.Starred for e in display.elements)
+    written = display is not None and _is_written_out(frame, display)
     return Value(
         uniform=value.uniform and not value.divergence,
         divergence=value.divergence,
@@ -247,6 +249,18 @@ def _of_content(arguments: Arguments) -> Value:
         shape_deps=NO_DEPS if written else value.shape_deps | counted(value),
         unordered=value.unordered,
     )
+
+
+def _is_written_out(frame: Frame, display: f.Expr) -> bool:
+    """Whether the text tells how many items there are: `[a, b]`, and `x.size()`, which has one for each dimension."""
+    display = definition(frame, display)
+    if type(display) is f.Call and last_name(display.func) in ("list", "tuple") and len(display.args) == 1:
+        display = definition(frame, display.args[0])
+    if type(display) is f.Sequence:
+        return all(type(e) is not f.Starred for e in display.elements)
+    if type(display) is f.Call:
+        return type(display.func) is f.Attr and display.func.attr == "size" and not display.args
+    return type(display) is f.Attr and display.attr == "shape"
 
 
 def counted(value: Value) -> Deps:

@@ -134,7 +134,8 @@ def _made_apart(joined: Value, a: Value, b: Value, formula: Formula, divergence:
         if divergence.kind in ("rank", "structure") and _is_empty(one) and not _is_empty(other) and other.const is None:
             at_most = Confidence.LOW if divergence.kind == "rank" and lets_others_in(filled) else Confidence.MEDIUM
             joined = joined._replace(length=worse(joined.length, divergence.at_most(at_most)))
-        if divergence.kind == "rank" and one.shape is not None and other.shape is None and other.uniform:
+        told = other.shape is None and (other.uniform or other.agreed)
+        if divergence.kind == "rank" and one.shape is not None and told:
             joined = joined._replace(shape=None)  # the receivers' buffer, of a size that they were told
     return joined
 

@@ -19,7 +19,7 @@ from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.hierarchy import says_nothing
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import divisible, sizing
+from ferrule_lint.semantics.walk import divisible, filled_lists, sizing
 from ferrule_lint.semantics.walk.arms import with_outcome
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -86,6 +86,10 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         value = frame.env.get(place)
         if value is not None and (value.length or value.length_deps) and not _holds_items(value):
             hold(place, value, value._replace(length=None, length_deps=NO_DEPS))
+    for place in filled_lists.filled_alike(frame, told):
+        value = frame.env.get(place)
+        if value is not None and value.length is not None:
+            hold(place, value, value._replace(length=None))
     return changed
 
 
