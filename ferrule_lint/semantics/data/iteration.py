@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
@@ -184,55 +184,78 @@ def definition(frame: Frame, expr: f.Expr) -> f.Expr:
     return expr
 
 
-def asks_for_last_round(frame: Frame, left: f.Expr, op: str, right: f.Expr) -> bool:
-    """`i + 1 == len(items)`, `i == len(items) - 1` in a loop that counts its rounds over these items: true once on
-    every rank, whatever the number of items. `i < n - 1` asks for the others, in a loop of `n` rounds."""
-    if not frame.rounds or op not in ("==", "<"):
+def last_round(frame: Frame, left: f.Expr, op: str, right: f.Expr) -> bool | None:
+    """Whether a comparison by `==`, `<` or `<=` holds in the last round of a loop alone (True), or in all the others
+    (False: `i < len(items) - 1`); None: it asks for something else. There is one last round on every rank, whatever
+    the number of rounds."""
+    if op == "==":
+        return asks_for_last_round(frame, left, right) or None
+    if op == "<" and _is_one_short(frame, left, right):
         return False
-    for counting, ending in ((left, right), (right, left)) if op == "==" else ((left, right),):
+    return True if op == "<=" and _is_one_short(frame, right, left) else None
+
+
+def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
+    """`i + 1 == len(items)`, `i == len(items) - 1` in a loop that counts its rounds over these items."""
+    for counting, ending in ((left, right), (right, left)) if frame.rounds else ():
         names = variables(counting)
-        if op == "<" and not _asks_for_next(counting, ending):
-            continue
-        numbers = set(_numbers(frame, ending))
-        if any(counter in names and text in numbers for r in frame.rounds for counter, text in _counted(frame, r)):
+        parts = (part for part in walk(ending) if isinstance(part, f.Name | f.Attr | f.Call))
+        numbers = {text for part in parts for text in _texts(frame, part)}
+        if any(r.counter in names and r.number in numbers for one in frame.rounds for r in _counted(frame, one)):
             return True
     return False
 
 
-def _asks_for_next(counting: f.Expr, ending: f.Expr) -> bool:
-    """`i < n - 1`, `i + 1 < n`"""
-    by_one = [x.kind for x in (counting, ending) if type(x) is f.Op and x.operands[-1] == f.Const("1")]
-    return by_one in (["Add"], ["Sub"]) and (by_one == ["Sub"]) is (type(ending) is f.Op)
+def _is_one_short(frame: Frame, low: f.Expr, high: f.Expr) -> bool:
+    """Whether the larger of two numbers is that of the last round of a loop, seen from its counter: `i` and
+    `len(items) - 1`, `i + 1` and a variable for as many, `i` and `n` in a loop over `range(n + 1)`."""
+    counter, more = _with_offset(definition(frame, low))
+    if type(counter) is not f.Name:
+        return False
+    counted = [r for one in frame.rounds for r in _counted(frame, one) if r.counter == counter.id]
+    for number, less in (_with_offset(high), _with_offset(definition(frame, high))) if counted else ():
+        texts = _texts(frame, number)
+        if any(r.number in texts and less - more == r.extra - 1 for r in counted):
+            return True
+    return False
 
 
-def _numbers(frame: Frame, ending: f.Expr) -> Iterator[str]:
-    """The text of `len(items)` wherever it stands in an expression, or a variable for it, and of other variables."""
-    for part in walk(ending):
-        if type(part) is f.Call or type(part) is f.Name:
-            node = definition(frame, part)
-            if type(node) is f.Call and last_name(node.func) == "len" and len(node.args) == 1:
-                yield render(node)
-        if type(part) is f.Name or type(part) is f.Attr:
-            yield render(part)
+def _texts(frame: Frame, number: f.Expr) -> tuple[str, str]:
+    """A number as it is written, and what a variable stands for."""
+    return render(number), render(definition(frame, number))
 
 
-def _counted(frame: Frame, round_: Round) -> Iterator[tuple[str, str]]:
-    """The counter of a loop and the text of how many rounds it has: `for i, x in enumerate(xs)`, `for i in range(n)`,
-    and `n` again where `xs` is `chunks(x, n)`."""
+def _with_offset(expr: f.Expr) -> tuple[f.Expr, int]:
+    """A number, and what is written out to be added to it."""
+    if type(expr) is f.Op and expr.kind in ("Add", "Sub") and type(expr.operands[1]) is f.Const:
+        text = expr.operands[1].text
+        if text.isdigit():
+            return expr.operands[0], int(text) if expr.kind == "Add" else -int(text)
+    return expr, 0
+
+
+class _Rounds(NamedTuple):
+    """A loop has `number + extra` rounds, which `counter` counts from 0."""
+
+    counter: str
+    number: str
+    extra: int = 0
+
+
+def _counted(frame: Frame, round_: Round) -> Iterator[_Rounds]:
+    """How many rounds a loop has: `for i, x in enumerate(xs)`, `n` where `xs` is `chunks(x, n)`, `for i in range(n)`."""
     target, walked = round_.statement.target, round_.statement.iterable
     while type(walked) is f.Call and last_name(walked.func) in ("tqdm", "progress_bar", "trange") and walked.args:
         walked = walked.args[0]
     if type(walked) is not f.Call or len(walked.args) != 1:
         return
     if last_name(walked.func) == "enumerate" and type(target) is f.Sequence and type(target.elements[0]) is f.Name:
-        items = walked.args[0]
-        yield target.elements[0].id, f"len({render(items)})"
+        counter, items = target.elements[0].id, walked.args[0]
+        yield _Rounds(counter, f"len({render(items)})")
         made = definition(frame, items)
-        if type(made) is f.Call and len(made.args) > 1:
-            yield from ((target.elements[0].id, render(n)) for n in made.args[1:] if type(n) in (f.Name, f.Attr))
+        given = made.args[1:] if type(made) is f.Call else ()
+        yield from (_Rounds(counter, render(n)) for n in given if type(n) is f.Name or type(n) is f.Attr)
     if last_name(walked.func) == "range" and type(target) is f.Name:
-        number = definition(frame, walked.args[0])
-        if type(number) is f.Call and last_name(number.func) == "len" and len(number.args) == 1:
-            yield target.id, render(number)
-        if type(walked.args[0]) in (f.Name, f.Attr):
-            yield target.id, render(walked.args[0])
+        number, extra = _with_offset(walked.args[0])
+        if isinstance(number, f.Name | f.Attr | f.Call):
+            yield from (_Rounds(target.id, text, extra) for text in _texts(frame, number))

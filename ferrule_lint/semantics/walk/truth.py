@@ -44,7 +44,7 @@ def _is_last_round(frame: Frame, expr: f.Expr) -> bool:
     named = definition(frame, expr) if type(expr) is f.Name and frame.rounds else None
     if type(named) is not f.Compare or named.ops != ("==",):
         return False
-    return asks_for_last_round(frame, named.left, "==", named.rights[0])
+    return asks_for_last_round(frame, named.left, named.rights[0])
 
 
 def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
