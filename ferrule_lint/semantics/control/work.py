@@ -71,9 +71,8 @@ def _comes_alone(
     frame: Frame, attempt: OpenTry, handler: f.Handler, divergence: Divergence, e: f.Call, before: int
 ) -> None:
     """Some rank comes to a handler by a call that only fails there."""
-    attempt.reached.add(handler.line)
     atom = emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
-    attempt.alone.setdefault(handler.line, atom)
+    attempt.come_to(handler.line, atom)
 
 
 def _told_by_failing(frame: Frame, divergence: Divergence, depth: int) -> None:
