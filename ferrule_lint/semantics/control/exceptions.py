@@ -51,6 +51,8 @@ LOCAL = frozenset(
     "ClientError ClientConnectorError ServerDisconnectedError RemoteDisconnected APIError APIConnectionError "
     "APITimeoutError RateLimitError InternalServerError HfHubHTTPError".split()
 )
+#: what work on the host raises where it fails; see `host_work`
+HOST_ERROR = "OSError"
 _ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
 
 
@@ -230,6 +232,8 @@ def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
         line = handler_of(frame, escape.name, escape.info)
         text = f"{escape.name} from {summary.display}"
         if line:
+            if _ends_with_program(frame, summary, escape, pos):
+                continue
             before = _before_events(frame, summary, escape)
             if before is not None:
                 divergence = divergence.at_most(Confidence.MEDIUM)
@@ -239,6 +243,16 @@ def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
         if escape.info is not None and _belongs_to_normal_operation(frame, escape):
             emit(frame, divergence, Exit("leaves", pos[0]), pos, text)
         frame.escapes[(escape.name, pos[0])] = escape._replace(divergence=divergence, depth=escape.depth + 1)
+
+
+def _ends_with_program(frame: Frame, summary: Summary, escape: Escape, pos: f.Pos) -> bool:
+    """Whether work on the host fails in a call that trains, or does more than that work, and nothing calls it again: at
+    the end of a program it is the program that ends. So it is with all processes that were started together."""
+    if escape.name != HOST_ERROR or not summary.events:
+        return False
+    if summary.function is not None and failing.launches(frame, pos, summary.function.name):
+        return True
+    return not frame.loop_depth and (escape.depth > 0 or any(event.hidden for event in summary.events))
 
 
 def _before_events(frame: Frame, summary: Summary, escape: Escape) -> int | None:

@@ -40,6 +40,10 @@ _OF_TORCH = re.compile(
     r"^torch\.(distributed\.|cuda\.|device$|tensor$|as_tensor$|zeros|ones|empty|full|is_tensor$|no_grad$|stack$|cat$|"
     r"sum$|mean$|div$|clone$)"
 )
+#: what starts the processes of a job and waits for them: when one fails it ends them all, and then says so
+_LAUNCHERS = re.compile(
+    r"(^|\.)(multiprocessing\.(spawn|start_processes)|notebook_launcher|elastic_launch|xmp\.spawn)$"
+)
 _ALLOCATES = frozenset("zeros ones empty full rand randn randint arange empty_like zeros_like ones_like".split())
 _DEEPEST = 2
 #: inputs that a program makes up, the same on every rank
@@ -111,6 +115,15 @@ def _speaks_of_made_up(expr: f.Expr, made: Sequence[f.Assign], depth: int) -> bo
         for s in made
         if not names.isdisjoint(variables(s.targets))
     )
+
+
+def launches(frame: Frame, pos: f.Pos, called: str) -> bool:
+    """Whether a call starts the processes of a job, or does their work in its own where one is enough: `mp.spawn(main,
+    ...)` under one setting, `main(0)` under the other. `called`: the dotted name of what it calls."""
+    body = frame.function.body if frame.function is not None else frame.module.body
+    calls = (node for node in walk(body) if type(node) is f.Call)
+    launching = (call for call in calls if _LAUNCHERS.search(outer_name(frame.module, call.func)) is not None)
+    return any(call.pos == pos or (call.args and dotted_name(call.args[0]) == called) for call in launching)
 
 
 # ---------------------------------------------------------------------- memory

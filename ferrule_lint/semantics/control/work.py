@@ -6,11 +6,9 @@ the loader that its object holds.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import failing, in_step
 from ferrule_lint.semantics.control.exceptions import DEEPEST, OpenTry, emit, is_broad, names_of
@@ -22,10 +20,6 @@ from ferrule_lint.semantics.project.entities import ClassInfo
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
-#: what starts the processes of a job and waits for them: when one fails it ends them all, and then says so
-_LAUNCHERS = re.compile(
-    r"(^|\.)(multiprocessing\.(spawn|start_processes)|notebook_launcher|elastic_launch|xmp\.spawn)$"
-)
 #: handlers of these expect anything that a whole function may bring
 _FOR_ALL = frozenset(["Exception", "BaseException", "RuntimeError"])
 
@@ -92,7 +86,7 @@ def _in_callee(frame: Frame, attempt: OpenTry | None, e: f.Call, before: int) ->
     """A call that issues collectives and works on local data which nobody has passed to it (`self.evaluate()`), in a
     `try` of a loop whose handler goes on with the next round, whatever has gone wrong."""
     called = next((t for t in frame.terms[before:] if type(t) is CallTerm and t.summary.fallible is not None), None)
-    if called is None or called.summary.fallible is None or _launches(frame, e):
+    if called is None or called.summary.fallible is None or failing.launches(frame, e.pos, dotted_name(e.func)):
         return
     divergence, depth = called.summary.fallible
     if depth >= DEEPEST:
@@ -106,15 +100,6 @@ def _in_callee(frame: Frame, attempt: OpenTry | None, e: f.Call, before: int) ->
             attempt.fallible = attempt.guessed = True
             _comes_alone(frame, attempt, handler, divergence, e, before)
             return
-
-
-def _launches(frame: Frame, e: f.Call) -> bool:
-    """Whether a call starts the processes of a job, or does their work in its own where one is enough: `mp.spawn(main,
-    ...)` under one setting, `main(0)` under the other."""
-    body = frame.function.body if frame.function is not None else frame.module.body
-    calls = [e, *(node for node in walk(body) if type(node) is f.Call)]
-    launching = (call for call in calls if _LAUNCHERS.search(failing.outer_name(frame.module, call.func)) is not None)
-    return any(call is e or (call.args and dotted_name(call.args[0]) == dotted_name(e.func)) for call in launching)
 
 
 def _expects_failure(frame: Frame, handler: f.Handler, call: f.Call) -> bool:
