@@ -56,7 +56,7 @@ def check(
     `trusted`: weak sources that count here (file-system tests in a function that also writes under a rank guard).
     `count` is told what a budget leaves out.
     """
-    seen: dict[frozenset[tuple[object, ...]], Confidence] = {}
+    seen: dict[tuple[bool, frozenset[tuple[object, ...]]], Confidence] = {}
     found_at: dict[int, _Found] = {}
     effort = Effort(count)
     for choice in choices_and_loops(root):
@@ -71,7 +71,8 @@ def check(
     for known in found_at.values():
         if any(known.goes_on_in(found_at.get(id(term))) for term in known.choice.orelse):
             continue  # all arms of a chain do this: the last of its tests tells who does not
-        key = frozenset(o.key for o in known.occurrences)
+        # what fails is one thing, who leaves out the same without a failure another
+        key = known.choice.form == "exception", frozenset(o.key for o in known.occurrences)
         if key not in seen or known.finding.confidence > seen[key]:
             seen[key] = known.finding.confidence
             yield known.finding

@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed, decorators, forwards, sharded_only
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed
 from ferrule_lint.semantics.calls.summaries import Context
-from ferrule_lint.semantics.control import exceptions
+from ferrule_lint.semantics.control import exceptions, host_work
 from ferrule_lint.semantics.divergence import latent
 from ferrule_lint.semantics.domain.dependences import root_of
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
@@ -90,6 +90,7 @@ def call_function(
     bound = constructed.bind(frame, summary, receiver, bound)
     bound = given.bind(frame, summary, call, receiver is not None, bound)
     exceptions.at_call(frame, summary, pos)
+    host_work.in_callee(frame, summary, pos)
     latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)
     if not function.is_context_manager:  # what one does on leaving comes after the block
         gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)

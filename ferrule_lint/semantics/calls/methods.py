@@ -240,8 +240,9 @@ def _put_in(
         note = f"`{place}` gets items on some ranks only"
         more = worse(more, divergence.then(frame.step("flow", pos, note)))
     data = added.data
-    if added.divergence is not None and added.divergence.kind == "data":
-        data = worse(data, added.divergence)
+    for item in (added, *(added.items or ())):  # what the host or the data says: `results.append((fine, path))`
+        if item.divergence is not None and item.divergence.kind in ("data", "host"):
+            data = worse(data, item.divergence)
     order = None
     if (known.container or passed) and not of_numbers:
         order = added.unordered or round_order(frame, pos, place)

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.control import end_of_data, failing, services
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, connect, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import called_name, last_name
@@ -51,6 +51,8 @@ LOCAL = frozenset(
     "ClientError ClientConnectorError ServerDisconnectedError RemoteDisconnected APIError APIConnectionError "
     "APITimeoutError RateLimitError InternalServerError HfHubHTTPError".split()
 )
+#: what work on the host raises where it fails; see `host_work`
+HOST_ERROR = "OSError"
 _ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
 
 
@@ -77,12 +79,21 @@ class OpenTry:
     #: whether a call on local data was seen, or one on data that a program makes up
     fallible: bool = False
     guessed: bool = False
-    #: line of a handler -> the condition that some rank comes to it by its own data
-    alone: dict[int, Atom] = field(default_factory=dict)
+    #: under how many conditions of the frame it stands
+    conditions: int = 0
+    #: line of a handler -> the condition under which a rank comes to it and others do not
+    alone: dict[int, Formula] = field(default_factory=dict)
+
+    def come_to(self, line: int, formula: Formula) -> None:
+        """Something in the body leads to a handler where a condition holds."""
+        self.reached.add(line)
+        known = self.alone.get(line)
+        self.alone[line] = formula if known is None else connect("or", [known, formula])
 
 
-def open_try(s: f.Try) -> OpenTry:
-    return OpenTry(s.handlers, frozenset(h.line for h in s.handlers if carries_on(h.body)), s.body)
+def open_try(frame: Frame, s: f.Try) -> OpenTry:
+    swallows = frozenset(h.line for h in s.handlers if carries_on(h.body))
+    return OpenTry(s.handlers, swallows, s.body, conditions=len(frame.conditions))
 
 
 def carries_on(body: f.Body) -> bool:
@@ -172,8 +183,10 @@ def of_raise(frame: Frame, s: f.Raise) -> Exit:
         return Exit("raise", s.line)
     entity = frame.analysis.names.resolve(expr, frame.module)
     info = entity if isinstance(entity, ClassInfo) else None
-    line = _handler(frame, name, info)
+    line = handler_of(frame, name, info)
     if line:
+        attempt = frame.attempts[-1]
+        attempt.come_to(line, connect("and", frame.conditions[attempt.conditions :]))
         return Exit("caught", line)
     if _found_by_one(frame):
         return Exit("alone", s.line)
@@ -198,14 +211,13 @@ def _found_by_one(frame: Frame) -> bool:
     )
 
 
-def _handler(frame: Frame, name: str, info: ClassInfo | None) -> int:
+def handler_of(frame: Frame, name: str, info: ClassInfo | None) -> int:
     """The line of the handler which catches an exception here and carries on, or 0."""
     for attempt in reversed(frame.attempts):
         for handler in attempt.handlers:
             if _matches(frame, handler, name, info):
                 if handler.line not in attempt.swallows or attempt is not frame.attempts[-1]:
                     return 0
-                attempt.reached.add(handler.line)
                 return handler.line
     return 0
 
@@ -217,17 +229,30 @@ def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
             continue
         step = frame.step("call", pos, f"`{summary.display}` raises `{escape.name}`")
         divergence = escape.divergence.then(step)
-        line = _handler(frame, escape.name, escape.info)
+        line = handler_of(frame, escape.name, escape.info)
         text = f"{escape.name} from {summary.display}"
         if line:
+            if _ends_with_program(frame, summary, escape, pos):
+                continue
             before = _before_events(frame, summary, escape)
             if before is not None:
                 divergence = divergence.at_most(Confidence.MEDIUM)
-            emit(frame, divergence, Exit("caught", line), pos, text, before)
+            atom = emit(frame, divergence, Exit("caught", line), pos, text, before)
+            frame.attempts[-1].come_to(line, atom)
             continue
         if escape.info is not None and _belongs_to_normal_operation(frame, escape):
             emit(frame, divergence, Exit("leaves", pos[0]), pos, text)
         frame.escapes[(escape.name, pos[0])] = escape._replace(divergence=divergence, depth=escape.depth + 1)
+
+
+def _ends_with_program(frame: Frame, summary: Summary, escape: Escape, pos: f.Pos) -> bool:
+    """Whether work on the host fails in a call that trains, or does more than that work, and nothing calls it again: at
+    the end of a program it is the program that ends. So it is with all processes that were started together."""
+    if escape.name != HOST_ERROR or not summary.events:
+        return False
+    if summary.function is not None and failing.launches(frame, pos, summary.function.name):
+        return True
+    return not frame.loop_depth and (escape.depth > 0 or any(event.hidden for event in summary.events))
 
 
 def _before_events(frame: Frame, summary: Summary, escape: Escape) -> int | None:
@@ -273,18 +298,21 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
         dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None
         divergence = dry.divergence if dry is not None else divergence
         if divergence is not None or (dry is not None and dry.deps):
-            attempt.reached.add(handler.line)
             pos = (handler.line, 1, handler.line, 1)
             text = end_of_data.RUN_DRY if dry is not None else "except " + ", ".join(names_of(handler))
             atom = _atom(frame, handler, divergence, dry.deps if dry is not None else NO_DEPS)
+            if dry is None:
+                attempt.come_to(handler.line, atom)
+            attempt.reached.add(handler.line)
             yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
 
 
-def had_alone(frame: Frame, attempt: OpenTry, handler: f.Handler) -> Atom | None:
+def had_alone(frame: Frame, attempt: OpenTry, handler: f.Handler) -> Formula | None:
     """The condition under which a handler runs, where what it catches, or what was tried, tells that one rank may have
     it alone."""
-    if handler.line in attempt.alone:
-        return attempt.alone[handler.line]
+    known = attempt.alone.get(handler.line)
+    if known is not None and divergence_of(known) is not None:
+        return known
     divergence = _by_name(frame, handler, attempt.body)
     return None if divergence is None else _atom(frame, handler, divergence)
 

@@ -113,6 +113,16 @@ def _speaks_of_made_up(expr: f.Expr, made: Sequence[f.Assign], depth: int) -> bo
     )
 
 
+def launches(frame: Frame, pos: f.Pos, called: str) -> bool:
+    """Whether a call starts the processes of a job, or does their work in its own where one is enough: `mp.spawn(main,
+    ...)` under one setting, `main(0)` under the other. `called`: the dotted name of what it calls."""
+    body = frame.function.body if frame.function is not None else frame.module.body
+    calls = (node for node in walk(body) if type(node) is f.Call)
+    known = ((call, frame.analysis.models.call(outer_name(frame.module, call.func))) for call in calls)
+    launching = (call for call, model in known if model is not None and model.launches)
+    return any(call.pos == pos or (call.args and dotted_name(call.args[0]) == called) for call in launching)
+
+
 # ---------------------------------------------------------------------- memory
 def allocates_alike(frame: Frame, body: f.Body) -> bool:
     """Whether a block makes room for tensors whose sizes do not hang on local data, and does nothing else that takes

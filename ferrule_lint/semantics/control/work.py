@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import failing, in_step
 from ferrule_lint.semantics.control.exceptions import DEEPEST, OpenTry, emit, is_broad, names_of
@@ -66,9 +65,8 @@ def _comes_alone(
     frame: Frame, attempt: OpenTry, handler: f.Handler, divergence: Divergence, e: f.Call, before: int
 ) -> None:
     """Some rank comes to a handler by a call that only fails there."""
-    attempt.reached.add(handler.line)
     atom = emit(frame, divergence, Exit("caught", handler.line), e.pos, shown(e.func), before)
-    attempt.alone.setdefault(handler.line, atom)
+    attempt.come_to(handler.line, atom)
 
 
 def _told_by_failing(frame: Frame, divergence: Divergence, depth: int) -> None:
@@ -88,7 +86,7 @@ def _in_callee(frame: Frame, attempt: OpenTry | None, e: f.Call, before: int) ->
     """A call that issues collectives and works on local data which nobody has passed to it (`self.evaluate()`), in a
     `try` of a loop whose handler goes on with the next round, whatever has gone wrong."""
     called = next((t for t in frame.terms[before:] if type(t) is CallTerm and t.summary.fallible is not None), None)
-    if called is None or called.summary.fallible is None or _launches(frame, e):
+    if called is None or called.summary.fallible is None or failing.launches(frame, e.pos, dotted_name(e.func)):
         return
     divergence, depth = called.summary.fallible
     if depth >= DEEPEST:
@@ -102,16 +100,6 @@ def _in_callee(frame: Frame, attempt: OpenTry | None, e: f.Call, before: int) ->
             attempt.fallible = attempt.guessed = True
             _comes_alone(frame, attempt, handler, divergence, e, before)
             return
-
-
-def _launches(frame: Frame, e: f.Call) -> bool:
-    """Whether a call starts the processes of a job, or does their work in its own where one is enough: `mp.spawn(main,
-    ...)` under one setting, `main(0)` under the other."""
-    body = frame.function.body if frame.function is not None else frame.module.body
-    calls = [e, *(node for node in walk(body) if type(node) is f.Call)]
-    known = ((call, frame.analysis.models.call(failing.outer_name(frame.module, call.func))) for call in calls)
-    launching = (call for call, model in known if model is not None and model.launches)
-    return any(call is e or (call.args and dotted_name(call.args[0]) == dotted_name(e.func)) for call in launching)
 
 
 def _expects_failure(frame: Frame, handler: f.Handler, call: f.Call) -> bool:

@@ -243,7 +243,7 @@ class _Rounds(NamedTuple):
 
 
 def _counted(frame: Frame, round_: Round) -> Iterator[_Rounds]:
-    """How many rounds a loop has: `for i, x in enumerate(xs)`, `n` where `xs` is `chunks(x, n)`, `for i in range(n)`."""
+    """How many rounds a loop has: `for i, x in enumerate(xs)`, `n` for `xs = chunks(x, n)`, `for i in range(n)`."""
     target, walked = round_.statement.target, round_.statement.iterable
     while type(walked) is f.Call and last_name(walked.func) in ("tqdm", "progress_bar", "trange") and walked.args:
         walked = walked.args[0]

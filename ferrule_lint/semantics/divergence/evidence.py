@@ -53,7 +53,8 @@ def explain(
             if surplus:
                 return Difference(tuple(surplus), True, comparison.axes)
         return Difference(tuple(unmatched or within), False, comparison.axes)
-    if not (has_exit(choice.body) or has_exit(choice.orelse)):
+    of_failure = choice.form == "exception"
+    if not (has_exit(choice.body, of_failure) or has_exit(choice.orelse, of_failure)):
         return None  # another choice on the same atom speaks of these
     if comparison.comes_back and not inside and _only_tries_again(root, choice, comparison):
         return None

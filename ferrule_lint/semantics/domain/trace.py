@@ -197,23 +197,23 @@ def without(trace: Trace, op: str) -> Trace:
     return tuple(out)
 
 
-def has_exit(trace: Trace) -> str:
+def has_exit(trace: Trace, failing: bool = True) -> str:
     """The kind of an exit that some way through the trace takes out of the enclosing block, or "".
 
-    An exception is no exit here: FER105 is about those.
+    An exception is no exit here: FER105 is about those. `failing`: nor is, without it, that something fails in there.
     """
     for term in trace:
         if type(term) is Exit:
             return "" if term.kind == "raise" else term.kind
-        if type(term) is Choice:
-            found = has_exit(term.body) or has_exit(term.orelse)
+        if type(term) is Choice and (failing or term.form != "exception"):
+            found = has_exit(term.body, failing) or has_exit(term.orelse, failing)
             if found:
                 return found
-        if type(term) is Loop and has_exit(term.body) == "return":
+        if type(term) is Loop and has_exit(term.body, failing) == "return":
             return "return"
         if type(term) is Attempt:
-            found = has_exit(term.body)
-            found = has_exit(parts(term)[len(term.body) :]) if found in ("", "caught") else found
+            found = has_exit(term.body, failing)
+            found = has_exit(parts(term)[len(term.body) :], failing) if found in ("", "caught") else found
             if found:
                 return found
     return ""

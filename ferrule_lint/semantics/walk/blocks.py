@@ -13,7 +13,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, turns
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, negate
+from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
@@ -36,7 +36,7 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 
 def try_block(frame: Frame, s: f.Try) -> None:
     before, entered_with = dict(frame.env), dict(frame.versions)
-    attempt = exceptions.open_try(s)
+    attempt = exceptions.open_try(frame, s)
     # what only tidies up lets an exception through to the handlers around it
     through = not s.handlers and not _may_communicate(frame, s.final)
     with frame.recording() as inner:
@@ -114,7 +114,7 @@ def _raised_here(
     handler: f.Handler,
     before: dict[str, Value],
     env: dict[str, Value],
-    alone: Atom | None,
+    alone: Formula | None,
 ) -> dict[str, Value]:
     """What a handler sets differs between ranks, if one can have the exception alone."""
     types = handler.type.elements if type(handler.type) is f.Sequence else (handler.type,)
@@ -129,8 +129,8 @@ def _raised_here(
     if name:
         least = Confidence.LOW if of_memory and failing.allocates_alike(frame, s.body) else Confidence.MEDIUM
         divergence = frame.source(WORLD, "host", here, f"{note}: {name}", least)
-    elif alone is not None and alone.divergence is not None:
-        divergence = alone.divergence.then(frame.step("flow", here, note))
+    elif alone is not None and (own := divergence_of(alone)) is not None:
+        divergence = own.then(frame.step("flow", here, note))
     else:
         return env
     changed = dict(env)

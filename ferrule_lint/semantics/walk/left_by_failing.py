@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
-from ferrule_lint.semantics.domain.conditions import Atom
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.walk.arms import merge_arms
@@ -19,11 +19,12 @@ from ferrule_lint.semantics.walk.frame import Frame
 Env = dict[str, Value]
 
 
-def told_apart(s: f.Try, alone: Atom, around: tuple[Env, Env, Env], left: Env) -> Env:
+def told_apart(s: f.Try, alone: Formula, around: tuple[Env, Env, Env], left: Env) -> Env:
     """What holds behind a handler which one rank comes to `alone`. `around`: what held in front of the `try`, on
     entering the handler, and without an exception; `left`: behind the handler, as far as that tells nothing apart."""
     before, entered, tried = around
-    changed, failed_at = dict(left), alone.divergence.why[-1].line if alone.divergence is not None else 0
+    changed, divergence = dict(left), divergence_of(alone)
+    failed_at = divergence.why[-1].line if divergence is not None else 0
     for place, value in left.items():
         other = tried.get(place)
         own = value if value is not entered.get(place) else before.get(place)
@@ -35,7 +36,7 @@ def told_apart(s: f.Try, alone: Atom, around: tuple[Env, Env, Env], left: Env) -
     return changed
 
 
-def has_less(frame: Frame, s: f.Try, handler: f.Handler, alone: Atom, before: Env, env: Env) -> Env:
+def has_less(frame: Frame, s: f.Try, handler: f.Handler, alone: Formula, before: Env, env: Env) -> Env:
     """The same of what the body adds items to: who has failed has fewer, unless the handler adds one instead."""
     added, instead = _added_to(s.body), _added_to(handler.body)
     changed = dict(env)
@@ -47,11 +48,12 @@ def has_less(frame: Frame, s: f.Try, handler: f.Handler, alone: Atom, before: En
             known = before.get(place)
             changed[place] = value._replace(length=known.length if known is not None else None)
             continue
-        if alone.divergence is None:
+        divergence = divergence_of(alone)
+        if divergence is None:
             continue
         pos = (handler.line, 1, handler.line, 1)
         step = frame.step("flow", pos, f"`{place}` gets no item where this rank had the exception")
-        changed[place] = value._replace(length=worse(value.length, alone.divergence.then(step)), uniform=False)
+        changed[place] = value._replace(length=worse(value.length, divergence.then(step)), uniform=False)
         if own in frame.self_writes:
             frame.also_left(own, changed[place])
     return changed

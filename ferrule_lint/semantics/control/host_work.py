@@ -1,0 +1,104 @@
+"""Work on the host that only some ranks do (`if rank == 0: torch.save(...)`): it may fail there, and nowhere else.
+
+A disk that is full, a process that ends with an error, a service that does not answer: where a handler goes on for it,
+these ranks alone come to it. That is an exception like one which they raise themselves, here or in what they call.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import exceptions
+from ferrule_lint.semantics.control.exceptions import HOST_ERROR, Escape
+from ferrule_lint.semantics.control.failing import outer_name
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.text import shown
+from ferrule_lint.semantics.domain.trace import Exit
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.domain.summary import Summary
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: functions that write, move or take away files, start processes or ask services, by their dotted names
+_FUNCTIONS = re.compile(
+    r"^(open|torch\.save|os\.(remove|unlink|rename|replace|rmdir|removedirs|symlink)|"
+    r"shutil\.(copy\w*|move|rmtree|make_archive|unpack_archive)|(json|pickle|yaml|joblib|dill|cloudpickle)\.\w*dump|"
+    r"numpy\.save\w*|safetensors\.torch\.save\w+|subprocess\.(run|call|check_\w+)|wandb\.(init|login)|"
+    r"(requests|httpx)\.(get|post|put|head|request|patch|delete)|urllib\.request\.(urlopen|urlretrieve)|"
+    r"huggingface_hub\.(\w+\.)*(snapshot_download|hf_hub_download|upload_\w+|create_repo))$"
+)
+#: methods that do so, by their names
+_METHODS = frozenset(
+    "save_pretrained push_to_hub upload_file upload_folder upload_fileobj download_file write_text write_bytes savefig "
+    "to_csv to_parquet rmtree extractall".split()
+)
+#: calls through which such work is looked for
+_DEEPEST = 2
+
+
+def at_call(frame: Frame, e: f.Call, before: int) -> None:
+    """A call of a library's function. `before`: the number of terms in front of it."""
+    if not frame.light and _is_work(frame.module, e):
+        _failing(frame, e.pos, shown(e.func), before)
+
+
+def in_callee(frame: Frame, summary: Summary, pos: f.Pos) -> None:
+    """A call of a function of the project that does such work itself, on whatever rank it is called."""
+    function = summary.function
+    if frame.light or function is None or function.is_generator or summary.escapes or not _guarded(frame):
+        return
+    if _works(frame, function, _DEEPEST):
+        _failing(frame, pos, function.name, len(frame.terms))
+
+
+def _guarded(frame: Frame) -> bool:
+    """Whether a test of the rank lets only some ranks come here, of those that have entered the `try` around it."""
+    since = frame.attempts[-1].conditions if frame.attempts else 0
+    tests = (divergence_of(c) for c in frame.conditions[since:])
+    return any(d is not None and d.kind == "rank" and not d.member and d.confidence > Confidence.LOW for d in tests)
+
+
+def _failing(frame: Frame, pos: f.Pos, text: str, at: int) -> None:
+    if not _guarded(frame):
+        return
+    note = f"`{text}` works on files, processes or services of some ranks only, and may fail there"
+    divergence = frame.source(WORLD, "host", pos, note, Confidence.MEDIUM)
+    line = exceptions.handler_of(frame, HOST_ERROR, None)
+    if line:
+        atom = exceptions.emit(frame, divergence, Exit("caught", line), pos, text, at)
+        frame.attempts[-1].come_to(line, atom)
+    else:
+        frame.escapes.setdefault((HOST_ERROR, 0), Escape(HOST_ERROR, None, divergence, 0))
+
+
+def _is_work(module: ModuleInfo, e: f.Call) -> bool:
+    if type(e.func) is f.Attr and e.func.attr in _METHODS:
+        return True
+    return _FUNCTIONS.search(outer_name(module, e.func)) is not None
+
+
+def _works(frame: Frame, function: FunctionInfo, depth: int) -> bool:
+    """Whether a function does such work, and nothing in it survives that it fails."""
+    body = function.body
+    survived = {
+        call.pos
+        for s in statements(body)
+        if type(s) is f.Try and any(exceptions.carries_on(h.body) for h in s.handlers)
+        for call in walk(s.body)
+        if type(call) is f.Call
+    }
+    for call in walk(body):
+        if type(call) is not f.Call or call.pos in survived:
+            continue
+        if _is_work(function.module, call):
+            return True
+        entity = frame.analysis.names.resolve(call.func, function.module) if depth > 1 else None
+        if isinstance(entity, FunctionInfo) and _works(frame, entity, depth - 1):
+            return True
+    return False
