@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.reach import Reach
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.data.layout import Layout
+    from ferrule_lint.semantics.data.number_types import Number
     from ferrule_lint.semantics.data.sorts import Apart
     from ferrule_lint.semantics.domain.targets import Target
     from ferrule_lint.semantics.project.entities import ClassInfo
@@ -158,6 +159,8 @@ class Value(NamedTuple):
     #: of a generator that always yields as many things side by side: which of them are nothing of the local data that
     #: the others are (`yield step, batch`)
     counts: tuple[bool, ...] = ()
+    #: the element type that torch gives it, or why that is another one on some ranks: see `number_types`
+    number: Number | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -172,7 +175,7 @@ class Value(NamedTuple):
         """Without constant, callable and tuple structure: what survives a computation."""
         if not (
             self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
-            or self.entries or self.given or self.multiple or self.apart
+            or self.entries or self.given or self.multiple or self.apart or self.number
         ):  # fmt: skip
             return self
         return self._replace(
@@ -185,6 +188,7 @@ class Value(NamedTuple):
             given=(),
             multiple=False,
             apart=None,
+            number=None,
         )
 
     @property
