@@ -61,6 +61,8 @@ class Divergence(NamedTuple):
     group: str = ""
     #: of a tensor whose size is the same on all ranks, as what is reduced has to be
     sized: bool = False
+    #: of an entry that some ranks alone put into a dict: loops over the entries may pass over it, who takes all has it
+    own_entry: bool = False
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""

@@ -44,8 +44,12 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
     if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
         filled = divergence
         entered = formula if a.slots > b.slots else negate(formula)
-        if divergence.kind == "rank" and (any(s[:1] in "'\"" for s in a.slots ^ b.slots) or lets_others_in(entered)):
-            filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
+        others = lets_others_in(entered)
+        if divergence.kind == "rank" and (any(s[:1] in "'\"" for s in a.slots ^ b.slots) or others):
+            # entries of its own, which loops over the others pass over
+            there = before.slots if before is not None and before.slots is not None else frozenset[str]()
+            own = divergence.confidence > Confidence.LOW and not others and there.isdisjoint(a.slots ^ b.slots)
+            filled = divergence.at_most(Confidence.LOW)._replace(own_entry=own)
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is not None:
         joined = picked.of_arms(_made_apart(joined, a, b, formula, divergence), a, b, divergence)

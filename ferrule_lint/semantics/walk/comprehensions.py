@@ -82,6 +82,8 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         unordered = None if numbers(e) else no_order(frame, e.pos)
     length = next((d for i in iterables if (d := rounds_of(i)) is not None), None)
     length = worse(filtered, length)  # what is left out says more than how many there were
+    if conditions and length is not None and length.own_entry:
+        length = length._replace(own_entry=False)  # that entry may be what they leave out
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
