@@ -160,6 +160,11 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     return value
 
 
+def as_key(item: Value) -> Value:
+    """A key of a dict, where a test asks for it: no data."""
+    return Value(uniform=item.uniform, agreed=item.agreed, there=True)
+
+
 def _beside_others(item: Value) -> Value:
     """An item of one of several things that are walked side by side: that it has a length of its own is left to what is
     known to be local, and not just called so."""
