@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data import number_types
+from ferrule_lint.semantics.domain.targets import ExternalTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, dotted_name, last_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Divergence, Value
+    from ferrule_lint.semantics.domain.targets import Target
 
 #: names of element types -> what torch calls them
 _TYPES = {
@@ -67,6 +69,23 @@ def of_call(name: str, e: f.Call, values: tuple[Value, ...], method: bool) -> La
         known = values[0].layout
         return known if named is None else Layout(known.sizes if known is not None else None, named)
     return None
+
+
+#: functions whose tensors hold places of items, or numbers of them; of arrays, none but these are asked along a `dim`
+_PLACES = frozenset("randperm randint argmax argmin argsort multinomial bincount nonzero count_nonzero".split())
+
+
+def of_places(e: f.Call, target: Target | None, known: Layout | None) -> Layout | None:
+    """The layout of what a function of torch, or a method of a tensor, hands back: whole numbers where it is places."""
+    name = last_name(e.func)
+    if known is not None or name not in _PLACES:
+        return known
+    keywords = dict(e.keywords)
+    if type(target) is ExternalTarget and target.dotted == f"torch.{name}":
+        if "as_tuple" in keywords:
+            return None
+        return Layout(None, _named_type(keywords["dtype"]) if "dtype" in keywords else number_types.WHOLE)
+    return Layout(None, number_types.WHOLE) if type(target) is MethodTarget and "dim" in keywords else None
 
 
 def after(layout: Layout | None, name: str, e: f.Call) -> Layout | None:
