@@ -16,6 +16,7 @@ from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.calls.light import LightResult
 from ferrule_lint.semantics.control.exceptions import Escape
 from ferrule_lint.semantics.data.layout import Layout
+from ferrule_lint.semantics.data.number_types import Number
 from ferrule_lint.semantics.data.sorts import Apart
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Known, Negation
 from ferrule_lint.semantics.domain.dependences import NOTHING
@@ -38,7 +39,7 @@ _RECORDS: dict[str, Any] = {
     for kind in (
         Apart, Atom, Attempt, CallTerm, Choice, ClassTarget, Connective, Divergence, Escape, Event, Exit,
         ExternalTarget, FunctionTarget, Known, Latent, Layout, LightResult, Loop, MethodTarget, ModuleTarget, Negation,
-        PartialTarget, Partly, Reach, SeveralTarget, Step,
+        Number, PartialTarget, Partly, Reach, SeveralTarget, Step,
     )
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import filtered
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters, grouping, iteration, picked, shares, sorts
+from ferrule_lint.semantics.data import filters, grouping, iteration, picked, put_together, shares, sorts
 from ferrule_lint.semantics.data.module_outputs import parts_of_one_input
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
@@ -187,6 +187,7 @@ def _pass_on(values: tuple[Value, ...]) -> Value:
 def _dict(arguments: Arguments) -> Value:
     """`dict(a=x, b=y)`"""
     made = _pass_on(arguments.values)._replace(unordered=None, in_order=False)
+    made = made._replace(slots=put_together.by_keywords(arguments))
     if arguments.positional or arguments.is_open:
         return made
     return made._replace(entries=entries_of({repr(name): value for name, value in arguments.keywords.items()}))

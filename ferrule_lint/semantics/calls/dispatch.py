@@ -16,7 +16,7 @@ from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.calls.outside import model_of_method, of_library, of_method, rank_by_name, unknown_call
 from ferrule_lint.semantics.control import host_work, work
-from ferrule_lint.semantics.data import exchanged, iteration
+from ferrule_lint.semantics.data import exchanged, iteration, layout, number_types
 from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.conditions import Atom
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
@@ -81,7 +81,9 @@ def call(frame: Frame, e: f.Call) -> Value:
         for _, expr in e.keywords:
             seen_by_others(frame, expr)
     before, marks = len(frame.terms), len(frame.gradient_marks)
-    result = dispatch(frame, function, arguments)
+    result = number_types.after_call(e, function, dispatch(frame, function, arguments))
+    if (made := layout.of_places(e, function.target, result.layout)) is not result.layout:
+        result = result._replace(layout=made)
     if _meets_outside(e):
         result = result._replace(group=PRIVATE)
     if len(frame.terms) > before and any(type(t) is CallTerm and _meets(t.summary) for t in frame.terms[before:]):

@@ -296,7 +296,7 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                     came = came._replace(presence=None)  # what was worked out from it is no None for that
                 value = join2(value, came)._replace(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
-                    apart=value.apart,
+                    apart=value.apart, number=value.number,
                 )  # fmt: skip
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)

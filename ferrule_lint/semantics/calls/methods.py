@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
-from ferrule_lint.semantics.data import batch_fields, filling, filters, layout
+from ferrule_lint.semantics.data import batch_fields, filling, filters, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
@@ -174,7 +174,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     added = join(arguments.values)
     whole = last_name(e.func) in ("extend", "update")
     of_rank = whole and added.length is not None and added.length.kind == "rank"
-    if of_rank:
+    if of_rank or (whole and put_together.is_filled_here(known, added)):
         known = known._replace(length=worse(known.length, added.length))
     added = added._replace(
         length=added.length if of_rank else None,
@@ -309,9 +309,9 @@ def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | No
         return None
     if name in ("append", "appendleft", "insert"):
         return known.slots | {str(len(known.slots))}
+    if name == "update" and (given_keys := put_together.by_keywords(arguments)) is not None:
+        return known.slots | given_keys
     added = arguments.positional[0].slots if len(arguments.positional) == 1 else None
-    if name == "update" and added is not None and not arguments.keywords:
-        return known.slots | added
     if name == "extend" and added is not None:
         return known.slots | {str(len(known.slots) + i) for i in range(len(added))}
     if name == "setdefault" and e.args and type(e.args[0]) is f.Const:

@@ -10,7 +10,7 @@ from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data import buffers, exchanged
 from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, OBSERVED
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, NO_DEPS, OBSERVED, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
@@ -64,7 +64,7 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
             if divergence.assumed and event.op in _FROM_ONE:
                 continue  # what one rank has is what all get
             if meets(part, divergence, event.axes):
-                message = shape_message(code, event.op, divergence)
+                message = shape_message(code, event.op, divergence, is_of_type(part, divergence))
                 frame.issues.append(CallIssue(code, arguments.expr.pos, divergence, event, message))
                 break
         else:
@@ -73,7 +73,7 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
             if own is not None:
                 message = shape_message("FER201", event.op, own)
                 frame.issues.append(CallIssue("FER201", arguments.expr.pos, own, event, message))
-            elif direct:
+            elif direct := direct | _held(value):
                 frame.latents.append(
                     Latent(
                         "FER201",
@@ -83,6 +83,7 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                         arguments.expr.pos,
                         render(arguments.expr.func),
                         event,
+                        typed=_typed(frame, expr, value),
                     )
                 )
 
@@ -123,7 +124,26 @@ def shape_problems(value: Value) -> list[tuple[str, Divergence]]:
         return [("FER202", value.padded)]
     if value.shape is not None:
         return [("FER201", value.shape)]
-    return []
+    apart = value.layout.apart if value.layout is not None else None
+    return [] if apart is None else [("FER201", apart)]
+
+
+def is_of_type(value: Value, divergence: Divergence) -> bool:
+    """Whether what differs is the type of a tensor's elements, and not its size."""
+    return value.layout is not None and value.layout.apart is divergence
+
+
+def _typed(frame: Frame, expr: f.Expr | None, value: Value) -> str:
+    """Whose element type a parameter that a collective depends on decides: it is the tensor, or the number in it."""
+    if value.layout is not None:
+        return "number" if value.layout.of_numbers else ""
+    return "tensor" if type(expr) is f.Name and not frame.version(expr.id) else ""
+
+
+def _held(value: Value) -> Deps:
+    """The parameter in a tensor of one number, `torch.tensor([x])`, whose type is that number's."""
+    of_numbers = value.layout is not None and value.layout.of_numbers
+    return frozenset(d for d in value.deps if d[1] == CONTAINED) if of_numbers else NO_DEPS
 
 
 def meets(value: Value, divergence: Divergence, axes: Axes) -> bool:
@@ -134,9 +154,11 @@ def meets(value: Value, divergence: Divergence, axes: Axes) -> bool:
     return "world" in axes or bool(divergence.axes & axes)
 
 
-def shape_message(code: str, op: str, divergence: Divergence) -> str:
+def shape_message(code: str, op: str, divergence: Divergence, typed: bool = False) -> str:
     if divergence.kind == "rank":
         return f"ranks bring tensors of another size or type to `{op}`, which needs the same on every rank"
     if code == "FER202":
         return f"this tensor is padded on some ranks only before `{op}`, which needs the same shape on every rank"
+    if typed:
+        return f"the type of this tensor depends on the rank's own data, but `{op}` needs the same on every rank"
     return f"this tensor's size depends on the rank's own data, but `{op}` needs the same shape on every rank"

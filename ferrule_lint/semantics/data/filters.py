@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+#: what is written in quotes names nothing
+_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
-def decided_by(conditions: Sequence[Formula], walked: Value, target: f.Expr) -> Deps:
+def decided_by(conditions: Sequence[Formula], walked: Value, target: f.Expr | None) -> Deps:
     """The parameters that decide how many items of `walked` pass: one that is walked by its content."""
     items = {p for p, how in walked.deps if how in (FLOWS, ITEM)}
     found: set[tuple[str, str]] = set()
@@ -44,7 +46,7 @@ def left_out(
     frame: Frame,
     conditions: Sequence[Formula],
     walked: Value,
-    target: f.Expr,
+    target: f.Expr | None,
     env: Mapping[str, Value],
     pos: f.Pos | None,
 ) -> Divergence | None:
@@ -64,7 +66,10 @@ def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
     if not frame.rounds:
         return None
     loop, walked, start = frame.rounds[-1]
-    divergence = left_out(frame, frame.conditions[start:], walked, loop.target, frame.env, pos)
+    env = frame.env
+    if (target := item(loop.target, loop.iterable, loop.body)) is None:
+        env = {place: value for place, value in env.items() if place != place_name(loop.target)}
+    divergence = left_out(frame, frame.conditions[start:], walked, target, env, pos)
     return divergence if divergence is not None and not _filled_elsewhere(loop.body, place, pos) else None
 
 
@@ -73,7 +78,7 @@ def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
     if not frame.rounds:
         return NO_DEPS
     loop, walked, start = frame.rounds[-1]
-    deps = decided_by(frame.conditions[start:], walked, loop.target)
+    deps = decided_by(frame.conditions[start:], walked, item(loop.target, loop.iterable, loop.body))
     return deps if deps and not _filled_elsewhere(loop.body, place, pos) else NO_DEPS
 
 
@@ -110,6 +115,28 @@ def _fills(body: f.Body, place: str) -> set[f.Pos]:
     }
 
 
+def item(target: f.Expr, walked: f.Expr, body: tuple[object, ...]) -> f.Expr | None:
+    """What a loop or comprehension binds, where that is an item of what is walked; nothing where it is a key."""
+    return None if walks_keys(target, walked, body) else target
+
+
+def walks_keys(target: f.Expr, walked: f.Expr, body: tuple[object, ...]) -> bool:
+    """Whether it is the keys of a dict that are walked, in which no data is: `for key in sorted(found)`, where
+    `found[key]` is what is worked with."""
+    while type(walked) is f.Call and type(walked.func) is f.Name and walked.func.id in _ORDERS and walked.args:
+        walked = walked.args[0]
+    if type(walked) is f.Call:
+        return type(walked.func) is f.Attr and walked.func.attr == "keys" and not walked.args
+    place, name = place_name(walked), place_name(target)
+    return bool(place and name) and any(
+        type(node) is f.Subscript and place_name(node.index) == name and place_name(node.base) == place
+        for node in walk(body)
+    )
+
+
+_ORDERS = frozenset("sorted list tuple reversed".split())
+
+
 def of_all(frame: Frame, walked: Value, pos: f.Pos) -> tuple[Divergence | None, Deps]:
     """The same for a test of which nothing is known (`filter(test, items)`)."""
     item = Atom("item", None, NO_DEPS)
@@ -124,10 +151,10 @@ def _undecided(conditions: Sequence[Formula]) -> list[Atom]:
 
 
 def _names(atom: Atom) -> set[str]:
-    return set(_NAME.findall(atom.key))
+    return set(_NAME.findall(_TEXT.sub("", atom.key)))
 
 
-def _bound(target: f.Expr) -> set[str]:
+def _bound(target: f.Expr | None) -> set[str]:
     """The name that a loop gives to an item; of several at once (`for i, x in enumerate(items)`) it is not known which
     of them is the item."""
     return {target.id} if type(target) is f.Name else set()

@@ -11,10 +11,13 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.data import number_types
+from ferrule_lint.semantics.domain.targets import ExternalTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, dotted_name, last_name
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.domain.lattice import Value
+    from ferrule_lint.semantics.domain.lattice import Divergence, Value
+    from ferrule_lint.semantics.domain.targets import Target
 
 #: names of element types -> what torch calls them
 _TYPES = {
@@ -41,11 +44,14 @@ _DEVICE = re.compile(r"(?i)device|cuda|cpu|gpu|rank|npu|xpu")
 
 class Layout(NamedTuple):
     """`sizes`: of each dimension, "" where it is not known; None: not even how many there are. `dtype`: "" likewise.
-    `empty`: it has no rows, however many dimensions there are."""
+    `empty`: it has no rows, however many dimensions there are. `apart`: why the type is another one on some ranks.
+    `of_numbers`: its type is that of the numbers it was made of."""
 
     sizes: tuple[str, ...] | None
     dtype: str
     empty: bool = False
+    apart: Divergence | None = None
+    of_numbers: bool = False
 
 
 def of_call(name: str, e: f.Call, values: tuple[Value, ...], method: bool) -> Layout | None:
@@ -65,6 +71,23 @@ def of_call(name: str, e: f.Call, values: tuple[Value, ...], method: bool) -> La
     return None
 
 
+#: functions whose tensors hold places of items, or numbers of them; of arrays, none but these are asked along a `dim`
+_PLACES = frozenset("randperm randint argmax argmin argsort multinomial bincount nonzero count_nonzero".split())
+
+
+def of_places(e: f.Call, target: Target | None, known: Layout | None) -> Layout | None:
+    """The layout of what a function of torch, or a method of a tensor, hands back: whole numbers where it is places."""
+    name = last_name(e.func)
+    if known is not None or name not in _PLACES:
+        return known
+    keywords = dict(e.keywords)
+    if type(target) is ExternalTarget and target.dotted == f"torch.{name}":
+        if "as_tuple" in keywords:
+            return None
+        return Layout(None, _named_type(keywords["dtype"]) if "dtype" in keywords else number_types.WHOLE)
+    return Layout(None, number_types.WHOLE) if type(target) is MethodTarget and "dim" in keywords else None
+
+
 def after(layout: Layout | None, name: str, e: f.Call) -> Layout | None:
     """A tensor's layout after one of its methods."""
     if name in _CASTING and not e.args:
@@ -75,8 +98,8 @@ def after(layout: Layout | None, name: str, e: f.Call) -> Layout | None:
         given = [*e.args, *(v for k, v in e.keywords if k in ("device", "dtype"))]
         kinds = [_named_type(a) for a in given if type(a) is not f.Const or a.text[:1] in "'\""]
         if any(kinds):
-            return layout._replace(dtype=next(k for k in kinds if k))
-        return layout if all(_is_device(a) for a in given) else layout._replace(dtype="")
+            return Layout(layout.sizes, next(k for k in kinds if k), layout.empty)
+        return layout if all(_is_device(a) for a in given) else Layout(layout.sizes, "", layout.empty)
     return None
 
 
@@ -84,8 +107,14 @@ def conflict(a: Layout | None, b: Layout | None) -> str:
     """What two layouts certainly disagree about, in words; nothing if they may be the same."""
     if a is None or b is None:
         return ""
-    if a.dtype and b.dtype and a.dtype != b.dtype:
-        return f"elements of {a.dtype} against {b.dtype}"
+    return types_conflict(a, b) or sizes_conflict(a, b)
+
+
+def types_conflict(a: Layout, b: Layout) -> str:
+    return number_types.conflict(a.dtype, b.dtype)
+
+
+def sizes_conflict(a: Layout, b: Layout) -> str:
     if a.sizes is None or b.sizes is None:
         return ""
     if len(a.sizes) != len(b.sizes):
@@ -137,6 +166,16 @@ def _number(expr: f.Expr, const: str | None) -> str:
 def _of_content(name: str, expr: f.Expr, value: Value | None, named: str | None) -> Layout:
     if name in _OF_CLASS:
         named = _OF_CLASS[name]
+    number = number_types.of_content(value.items or (value,)) if named is None and value is not None else None
+    known = _of_written(expr, value, named)
+    if number is None or known.dtype:
+        alone = expr.elements if type(expr) is f.Sequence else (expr,)  # a float beside it would make it one
+        return known._replace(of_numbers=named is None and not known.dtype and [type(x) for x in alone] == [f.Name])
+    return known._replace(dtype=number.dtype, apart=number.apart)
+
+
+def _of_written(expr: f.Expr, value: Value | None, named: str | None) -> Layout:
+    """The same as far as the text tells."""
     if type(expr) is f.Sequence:
         nested = any(type(x) in (f.Sequence, f.Starred, f.Comprehension) or _is_shape(x) for x in expr.elements)
         kinds = {_type_of(x) for x in expr.elements}

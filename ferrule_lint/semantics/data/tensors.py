@@ -244,7 +244,7 @@ def _of_content(frame: Frame, arguments: Arguments) -> Value:
         uniform=value.uniform and not value.divergence,
         divergence=value.divergence,
         data=value.data,
-        shape=None if written else worse(value.shape, value.length),
+        shape=None if written else worse(value.shape, _of_all(value.length)),
         deps=_of_known_length(value.deps) if written else value.deps,
         shape_deps=NO_DEPS if written else value.shape_deps | counted(value),
         unordered=value.unordered,
@@ -253,14 +253,22 @@ def _of_content(frame: Frame, arguments: Arguments) -> Value:
 
 def _is_written_out(frame: Frame, display: f.Expr) -> bool:
     """Whether the text tells how many items there are: `[a, b]`, and `x.size()`, which has one for each dimension."""
+    if type(display) is f.Sequence:
+        return all(type(e) is not f.Starred for e in display.elements)
     display = definition(frame, display)
     if type(display) is f.Call and last_name(display.func) in ("list", "tuple") and len(display.args) == 1:
         display = definition(frame, display.args[0])
-    if type(display) is f.Sequence:
-        return all(type(e) is not f.Starred for e in display.elements)
     if type(display) is f.Call:
         return type(display.func) is f.Attr and display.func.attr == "size" and not display.args
     return type(display) is f.Attr and display.attr == "shape"
+
+
+def _of_all(length: Divergence | None) -> Divergence | None:
+    """Why as many items as there are differ in number, where a tensor is made of all: also of an entry of a dict that
+    only some ranks have."""
+    if length is None or not length.own_entry:
+        return length
+    return length._replace(confidence=Confidence.MEDIUM, own_entry=False)
 
 
 def counted(value: Value) -> Deps:
@@ -295,7 +303,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     return Value(
         uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
         deps=_of_known_length(value.deps) if filled else value.deps | parts.deps,
-        shape=None if padded or filled else worse(worse(value.shape, value.length), parts.shape),
+        shape=None if padded or filled else worse(worse(value.shape, _of_all(value.length)), parts.shape),
         shape_deps=NO_DEPS if padded or filled else sized_by,
         agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or (name == "stack" and not by_number),
         unordered=value.unordered, multiple=filling.joined_to_multiple(frame, arguments.expression("tensors", 0)),

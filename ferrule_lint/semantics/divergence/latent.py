@@ -13,7 +13,14 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.forwards import is_of_buffers
 from ferrule_lint.semantics.calls.instantiate import divergence_through
-from ferrule_lint.semantics.calls.shapes import meets, selected_by_content, shape_message, shape_problems, told_by_rank
+from ferrule_lint.semantics.calls.shapes import (
+    is_of_type,
+    meets,
+    selected_by_content,
+    shape_message,
+    shape_problems,
+    told_by_rank,
+)
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
@@ -21,7 +28,16 @@ from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD, overlap
 from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of, negate
-from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITEM, ITERATED, NO_DEPS, PRESENT, recast
+from ferrule_lint.semantics.domain.dependences import (
+    CONTAINED,
+    COUNTED,
+    FLOWS,
+    ITEM,
+    ITERATED,
+    NO_DEPS,
+    PRESENT,
+    recast,
+)
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
@@ -235,7 +251,14 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
     """`how` the parameter decides the shape: it has it, or its content or number of items makes it."""
     if frame.of_one_size:
         return
+    typed = _apart_in_type(latent, value)
+    if how == CONTAINED:
+        value, how = Value(number=value.number), FLOWS  # a number that is put into a tensor tells its type only
     problems = shape_problems(value)
+    if problems and is_of_type(value, problems[0][1]) and typed is None:
+        problems = []  # whether it is brought to one type in there is not known
+    if how == FLOWS and not problems and typed is not None:
+        problems = [("FER201", typed)]
     if how == FLOWS and not problems and (own := selected_by_content(frame, value, latent.event, pos)) is not None:
         problems = [("FER201", own)]
     if how != FLOWS:
@@ -244,7 +267,7 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
         value = value._replace(uneven_last=False)
     for code, divergence in problems:
         if meets(value, divergence, latent.event.axes) and not told_by_rank(frame, divergence, latent.event):
-            message = shape_message(code, latent.event.op, divergence)
+            message = shape_message(code, latent.event.op, divergence, divergence is typed)
             frame.issues.append(CallIssue(code, pos, divergence, latent.event, message, latent))
     direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
     if how == COUNTED:
@@ -252,4 +275,11 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
     elif how != FLOWS:
         direct = frozenset((p, how) for p, h in value.deps if h in (FLOWS, ITEM))
     if not problems and direct and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
-        frame.latents.append(replace(latent, deps=direct, depth=latent.depth + 1))
+        frame.latents.append(replace(latent, deps=direct, depth=latent.depth + 1, typed=""))
+
+
+def _apart_in_type(latent: Latent, value: Value) -> Divergence | None:
+    """Why an argument's element type is another one on some ranks, where the function brings it as it is."""
+    if latent.typed == "number":
+        return value.number.apart if value.number is not None else None
+    return value.layout.apart if latent.typed and value.layout is not None else None

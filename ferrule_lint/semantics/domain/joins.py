@@ -118,6 +118,11 @@ def _one_group(a: Value, b: Value) -> Axes | None:
     return b.group if a.const == "None" else None
 
 
+def _one_number(x: Any, y: Any) -> Any:
+    """What is left of two element types, which are not the same: that ranks have different ones, where it is known."""
+    return next((number for number in (x, y) if number is not None and number.apart is not None), None)
+
+
 #: how two values are joined, facet by facet: given both facets, which are not the same object, and both values
 _JOIN: dict[str, _Join] = {
     "uniform": _both,
@@ -164,6 +169,7 @@ _JOIN: dict[str, _Join] = {
     "apart": _either,
     "presence_deps": _union,
     "counts": _same_or(()),
+    "number": lambda x, y, a, b: _one_number(x, y),
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)
 _ALL = range(len(_JOINS))

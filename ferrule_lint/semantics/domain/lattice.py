@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.reach import Reach
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.data.layout import Layout
+    from ferrule_lint.semantics.data.number_types import Number
     from ferrule_lint.semantics.data.sorts import Apart
     from ferrule_lint.semantics.domain.targets import Target
     from ferrule_lint.semantics.project.entities import ClassInfo
@@ -60,6 +61,8 @@ class Divergence(NamedTuple):
     group: str = ""
     #: of a tensor whose size is the same on all ranks, as what is reduced has to be
     sized: bool = False
+    #: of an entry that some ranks alone put into a dict: loops over the entries may pass over it, who takes all has it
+    own_entry: bool = False
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""
@@ -158,6 +161,8 @@ class Value(NamedTuple):
     #: of a generator that always yields as many things side by side: which of them are nothing of the local data that
     #: the others are (`yield step, batch`)
     counts: tuple[bool, ...] = ()
+    #: the element type that torch gives it, or why that is another one on some ranks: see `number_types`
+    number: Number | None = None
 
     @property
     def observed(self) -> Divergence | None:
@@ -172,7 +177,7 @@ class Value(NamedTuple):
         """Without constant, callable and tuple structure: what survives a computation."""
         if not (
             self.const is not None or self.target is not None or self.items is not None or self.world_size or self.rank
-            or self.entries or self.given or self.multiple or self.apart
+            or self.entries or self.given or self.multiple or self.apart or self.number
         ):  # fmt: skip
             return self
         return self._replace(
@@ -185,6 +190,7 @@ class Value(NamedTuple):
             given=(),
             multiple=False,
             apart=None,
+            number=None,
         )
 
     @property

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import layout, picked, sorts
+from ferrule_lint.semantics.data import layout, number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, read, recast
@@ -25,7 +24,7 @@ def merge_arms(formula: Formula, a: Value, b: Value, before: Value | None = None
     `before`: what it held in front of the test."""
     if a is b:
         return a
-    merged, divergence = _merged(formula, a, b, before), divergence_of(formula)
+    merged, divergence = number_types.of_arms(formula, a, b, _merged(formula, a, b, before)), divergence_of(formula)
     if divergence is not None and (parted := sorts.apart(a, b, divergence)) is not None:
         return merged._replace(apart=parted)
     return merged
@@ -45,8 +44,12 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
     if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
         filled = divergence
         entered = formula if a.slots > b.slots else negate(formula)
-        if divergence.kind == "rank" and (any(s[:1] in "'\"" for s in a.slots ^ b.slots) or lets_others_in(entered)):
-            filled = divergence.at_most(Confidence.LOW)  # entries of its own, which loops over the others pass over
+        others = lets_others_in(entered)
+        if divergence.kind == "rank" and (any(s[:1] in "'\"" for s in a.slots ^ b.slots) or others):
+            # entries of its own, which loops over the others pass over
+            there = before.slots if before is not None and before.slots is not None else frozenset[str]()
+            own = divergence.confidence > Confidence.LOW and not others and there.isdisjoint(a.slots ^ b.slots)
+            filled = divergence.at_most(Confidence.LOW)._replace(own_entry=own)
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is not None:
         joined = picked.of_arms(_made_apart(joined, a, b, formula, divergence), a, b, divergence)
@@ -123,11 +126,15 @@ def _told(formula: Formula, a: Value, b: Value, before: Value | None) -> Value |
 
 def _made_apart(joined: Value, a: Value, b: Value, formula: Formula, divergence: Divergence) -> Value:
     """What two arms of a divergent test make, each for its own ranks: of one size, or not."""
-    words = layout.conflict(a.layout, b.layout)
-    if words:
-        last = divergence.why[-1]
-        step = replace(last, role="flow", note=f"the ranks make it differently: {words}")
-        return joined._replace(shape=divergence.then(step).at_most(Confidence.MEDIUM), uneven_last=False)
+    if a.layout is not None and b.layout is not None:
+        sizes, types = layout.sizes_conflict(a.layout, b.layout), layout.types_conflict(a.layout, b.layout)
+        if types:
+            apart = number_types.made_apart(divergence, types)
+            joined = joined._replace(layout=layout.Layout(None if sizes else a.layout.sizes, "", apart=apart))
+        if sizes:
+            joined = joined._replace(shape=number_types.made_apart(divergence, sizes), uneven_last=False)
+        if sizes or types:
+            return joined
     if a.shape is not None and b.shape is not None and surgery.both(a.shape, b.shape, divergence):
         return joined._replace(shape=None)
     for one, other, filled in ((a, b, negate(formula)), (b, a, formula)):

@@ -8,7 +8,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import accumulators, batch_fields, loaders, met_keys, selection, single
+from ferrule_lint.semantics.data import accumulators, batch_fields, loaders, met_keys, number_types, selection, single
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
@@ -160,6 +160,11 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     return value
 
 
+def as_key(item: Value) -> Value:
+    """A key of a dict, where a test asks for it: no data."""
+    return Value(uniform=item.uniform, agreed=item.agreed, there=True)
+
+
 def _beside_others(item: Value) -> Value:
     """An item of one of several things that are walked side by side: that it has a length of its own is left to what is
     known to be local, and not just called so."""
@@ -182,8 +187,9 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             else:
                 types = value.types | value.element_types
                 part = value._replace(
-                    items=None, const=None, target=None, types=types, length=None, there=False, layout=None, apart=None
-                )
+                    items=None, const=None, target=None, types=types, length=None, there=False, layout=None, apart=None,
+                    number=None,
+                )  # fmt: skip
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))
                 bind(frame, element, part, source)
@@ -200,7 +206,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             value = rank_names.of_target(frame, target, source, value)
             value = admissions.of_target(frame, target, source, value)
             value = loss_names.of_target(frame, target, source, value)
-            value = batch_names.of_target(frame, target, source, value)
+            value = number_types.of_name(target, source, batch_names.of_target(frame, target, source, value))
         frame.write(place, value, source is not None and value.const is None and _made_of(place, source))
 
 

@@ -12,7 +12,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, 
 from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.walk.binding import bind, element_of, loop_term
+from ferrule_lint.semantics.walk.binding import as_key, bind, element_of, loop_term
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.predicates import condition
 
@@ -51,15 +51,20 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         for generator in e.generators:
             iterable = outer if generator is e.generators[0] else frame.eval(generator.iterable)
             iterables.append(iterable)
-            bind(frame, generator.target, element_of(frame, iterable, generator.iterable))
+            element = element_of(frame, iterable, generator.iterable)
+            asks = e.elements + generator.conditions if generator.conditions else ()
+            target = filters.item(generator.target, generator.iterable, asks)
+            bind(frame, generator.target, element if target is not None else as_key(element))
             for test in generator.conditions:
                 formula, value = condition(frame, test)
                 conditions.append(formula)
                 if not (iterable.multiple and value.observed is not None and value.observed.kind == "rank"):
                     filtered = worse(filtered, value.observed)
                 asked = (formula,)
-                chosen |= filters.decided_by(asked, iterable, generator.target)
-                filtered = filtered or filters.left_out(frame, asked, iterable, generator.target, {}, position(test))
+                chosen |= filters.decided_by(asked, iterable, target)
+                filtered = filtered or filters.left_out(frame, asked, iterable, target, {}, position(test))
+            if target is None:
+                bind(frame, generator.target, element)
     formula = connect("and", conditions)
     frame.conditions.append(formula)
     with frame.recording() as body_terms:
@@ -82,6 +87,8 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         unordered = None if numbers(e) else no_order(frame, e.pos)
     length = next((d for i in iterables if (d := rounds_of(i)) is not None), None)
     length = worse(filtered, length)  # what is left out says more than how many there were
+    if conditions and length is not None and length.own_entry:
+        length = length._replace(own_entry=False)  # that entry may be what they leave out
     joined = contained(join(values)).plain()
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),

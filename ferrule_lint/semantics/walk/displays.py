@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.data import put_together
 from ferrule_lint.semantics.data.ordering import made_set
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
@@ -26,8 +27,10 @@ def sequence(frame: Frame, e: f.Sequence) -> Value:
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
     if items is not None and not _few_items(values):
         items = None
+    slots, longer = put_together.of_list(e, values)
     return _holding(frame, values, joined)._replace(
         items=items,
+        length=longer,
         group=joined.group,
         unordered=_spread(e, values),
         # a tuple is a record: what is uneven in one field is not in the others
@@ -35,7 +38,7 @@ def sequence(frame: Frame, e: f.Sequence) -> Value:
         uneven_last=joined.shape is not None,
         padded=joined.padded if e.kind == "list" else None,
         container=e.kind == "list",
-        slots=frozenset(map(str, range(len(values)))) if items is not None else None,
+        slots=slots if len(values) <= 12 else None,
         shape_deps=joined.shape_deps if e.kind == "list" else NO_DEPS,
     )
 
@@ -95,11 +98,12 @@ def dict_display(frame: Frame, e: f.DictDisplay) -> Value:
     if not values:
         return Value(uniform=True, container=True, there=True, slots=NOTHING)
     joined = contained(join(values)).plain()
-    names = [k.text for k in e.keys if type(k) is f.Const]
+    slots, longer = put_together.of_dict(e, values)
     entries: tuple[tuple[str, Value], ...] = ()
     if len(values) <= MOST_ENTRIES and (any(v.tells or v.is_flag for v in values) or is_table(values)):
         entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
     return _holding(frame, values, joined)._replace(
-        slots=frozenset(names) if len(names) == len(e.keys) else None,
+        slots=slots,
+        length=longer,
         entries=entries,
     )

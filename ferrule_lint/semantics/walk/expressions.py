@@ -10,7 +10,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
-from ferrule_lint.semantics.data import filling, iteration, shares, yields
+from ferrule_lint.semantics.data import filling, iteration, number_types, put_together, shares, yields
 from ferrule_lint.semantics.data.ordering import length_deps, of_operator, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
@@ -159,6 +159,10 @@ def _op(frame: Frame, e: f.Op) -> Value:
         rank = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
         return Value(uniform=all(v.uniform for v in values), divergence=rank)
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
+    if e.kind in ("Add", "BitOr") and (slots := put_together.of_operator(e.kind, values)) is not None:
+        value = value._replace(slots=slots)
+    if (number := number_types.of_operation(e.kind, values)) is not None:
+        value = value._replace(number=number)
     if frame.gradients:
         value = value._replace(reach=participation.of_operation(frame, e.kind, values))
     if e.kind == "Add" and any(type(o) is f.Sequence for o in e.operands):

@@ -392,8 +392,13 @@ class Frame:
 
     def round_divergence(self) -> Divergence | None:
         """Why the number of rounds of an enclosing loop differs."""
-        found = next((d for r in self.rounds if (d := rounds_of(r.walked)) is not None), None)
-        return found or (self.waits[0].at_most(Confidence.MEDIUM) if self.waits else None)
+        for r in self.rounds:
+            found = rounds_of(r.walked)
+            if found is not None and found.own_entry and len(self.conditions) > r.conditions:
+                return found._replace(own_entry=False)  # in rounds with a test, that entry may be what is left out
+            if found is not None:
+                return found
+        return self.waits[0].at_most(Confidence.MEDIUM) if self.waits else None
 
     def round_deps(self) -> Deps:
         """The parameters that decide the number of rounds of the enclosing loops."""

@@ -108,7 +108,8 @@ class Holders:
         target = None if type(value.target) is MethodTarget else value.target
         return value._replace(
             length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None, apart=None,
-            target=target, deps=NO_DEPS, const=const, uniform=value.uniform and len(values) == 1, presence=presence,
+            number=None, target=target, deps=NO_DEPS, const=const, presence=presence,
+            uniform=value.uniform and len(values) == 1,
             divergence=divergence, items=None, container=False, emptiness=None, data=None,
             length=length, shape=value.shape if value.container else None,
             there=False, unwrapped=False,

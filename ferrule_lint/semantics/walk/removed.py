@@ -38,6 +38,9 @@ def by_delete(frame: Frame, target: f.Expr) -> None:
 
 def _taken_out(frame: Frame, place: str, known: Value, key: f.Expr | None, pos: f.Pos) -> None:
     text = key.text if type(key) is f.Const else ""
+    if known.length is not None and known.length.own_entry:
+        # the entry that only some ranks have may be this one
+        frame.env[place] = known = known._replace(length=known.length._replace(own_entry=False))
     if known.slots is not None and text in known.slots:
         left = known._replace(slots=known.slots - {text})  # where the arms meet one sees which of them have it
     elif (guard := frame.path_divergence()) is not None and _is_filled_here(known, key):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.agreement import cleanse
-from ferrule_lint.semantics.data import picked, sorts
+from ferrule_lint.semantics.data import number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import NO_AXES
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
@@ -119,7 +119,7 @@ def apart(returned: Returned, result: Value) -> Value:
         return result
     if (parted := sorts.of_returns(returned)) is not None:
         result = result._replace(apart=parted)
-    result = picked.of_returns(returned, result)
+    result = number_types.of_returns(returned, picked.of_returns(returned, result))
     if len({v.const for v, _ in returned}) > 1:
         result = _constants(returned, result)
     elif result.items is not None:
