@@ -203,6 +203,37 @@ def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
     return False
 
 
+def last_round(frame: Frame, left: f.Expr, op: str, right: f.Expr) -> bool | None:
+    """Whether a comparison by `==`, `<` or `<=` holds in the last round of a loop alone (True) or in all the others
+    (False: `i < len(items) - 1`); None: it asks for something else."""
+    if op == "==":
+        return asks_for_last_round(frame, left, right) or None
+    if op == "<" and _is_one_short(frame, left, right):
+        return False
+    return True if op == "<=" and _is_one_short(frame, right, left) else None
+
+
+def _is_one_short(frame: Frame, low: f.Expr, high: f.Expr) -> bool:
+    """Whether the larger of two numbers is one less than the items of a loop, seen from its counter: `i` and
+    `len(items) - 1`, `i + 1` and `number` of as many."""
+    counter, more = _with_offset(definition(frame, low))
+    total, less = _with_offset(definition(frame, high))
+    size = definition(frame, total)
+    if more - less != 1 or type(counter) is not f.Name or type(size) is not f.Call or last_name(size.func) != "len":
+        return False
+    counted = (counter.id, render(size.args[0])) if len(size.args) == 1 else None
+    return any(counted == found for r in frame.rounds for found in _counted(frame, r))
+
+
+def _with_offset(expr: f.Expr) -> tuple[f.Expr, int]:
+    """A number, and what is written out to be added to it."""
+    if type(expr) is f.Op and expr.kind in ("Add", "Sub") and type(expr.operands[1]) is f.Const:
+        text = expr.operands[1].text
+        if text.isdigit():
+            return expr.operands[0], int(text) if expr.kind == "Add" else -int(text)
+    return expr, 0
+
+
 def _counted(frame: Frame, round_: Round) -> Iterator[tuple[str, str]]:
     """The counter of a loop and the text of what it goes through: `for i, x in enumerate(xs)`, or
     `for i in range(len(xs))`."""

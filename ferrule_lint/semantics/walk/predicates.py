@@ -168,8 +168,9 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
         return result(formula if right == _TRUE else negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
-    if positive == "==" and frame.rounds and iteration.asks_for_last_round(frame, left, right):
-        return result(Atom(LAST_ROUND + frame.key(key_expr), None, NO_DEPS), UNKNOWN)
+    if frame.rounds and (last := iteration.last_round(frame, left, positive, right)) is not None:
+        at_end = Atom(LAST_ROUND + frame.key(key_expr._replace(ops=("==",))), None, NO_DEPS)
+        return result(at_end if last else negate(at_end), UNKNOWN)
     value = _compared(frame, e, left, a, right, b)
     asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
     if asked is not None:
