@@ -33,7 +33,7 @@ OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
     ),
     "imports library": imports,
     "imports": lambda analysis, module, name: (True, sorted(module.bound.items()), module.starred),
-    "renamed": lambda analysis, module, name: wrapping_names.renamed(module),
+    "renamed": lambda analysis, module, name: [*wrapping_names.renamed(module), *wrapping_names.inherited(module)],
     "may wrap": lambda analysis, module, name: wrapping_names.speaks_of(module, wrapping_names.names(analysis)),
     "many classes": lambda analysis, module, name: len(module.outline.classes),
     "trains": lambda analysis, module, name: training.file_trains(module),

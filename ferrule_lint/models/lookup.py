@@ -74,6 +74,9 @@ class ModelSet:
         self.wrapping = frozenset(
             call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.wraps or call.shards_by
         )
+        #: those of them that are classes, from which a project's own may inherit
+        wrappers = (call.name for file in self.files for call in file.calls if call.wraps)
+        self.wrapping_classes = frozenset(n for name in wrappers if (n := name.rpartition(".")[2])[:1].isupper())
         #: operation -> the mode in which it is none, for those whose calls all have the same
         self.local_within = {
             call.event: call.local_within

@@ -255,8 +255,16 @@ def generated(frame: Frame, name: str, arguments: Arguments) -> Value:
     return Value(data=data, shape=shape, uneven_last=True)
 
 
-def backward(frame: Frame, loss: Value, arguments: Arguments) -> None:
-    """`loss.backward()` of a loss that this rank computed from its own data, in a project that wraps modules."""
+#: what scales a loss that it is given, and runs the backward pass of it, by its name
+_TAKES_LOSS = re.compile(r"(?:^|_)optim(?:izer)?$")
+
+
+def backward(frame: Frame, receiver: Value, arguments: Arguments) -> None:
+    """`loss.backward()` of a loss that this rank computed from its own data, or `optimizer.backward(loss)`, in a
+    project that wraps modules."""
+    func = arguments.expr.func
+    given = type(func) is f.Attr and _TAKES_LOSS.search(last_name(func.base)) is not None
+    loss = arguments.values[0] if given and arguments.values else receiver
     if loss.data is None and loss.divergence is None:
         return
     if not frame.analysis.sharding.reduces_gradients:

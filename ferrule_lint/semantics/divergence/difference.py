@@ -19,7 +19,7 @@ from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Compar
 from ferrule_lint.semantics.divergence.evidence import explain, meet_again
 from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues, may_be_alike, mentions
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
-from ferrule_lint.semantics.domain.conditions import Atom, atoms
+from ferrule_lint.semantics.domain.conditions import Atom, atoms, implied_alike
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import in_order
 from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, has_exit, parts
@@ -148,6 +148,8 @@ def _asked_again(root: Trace, choice: Choice) -> Iterator[tuple[dict[str, bool],
         known = [*known, *_of_repeated([o for o in terms if o.form != "except"])]
     if failing:
         yield failing, False
+    if leading := _leading(root, choice):
+        yield {**failing, **leading}, False
     for settings in known:
         if settings:
             yield {**failing, **settings}, not _stands_alone(root, settings)
@@ -232,6 +234,23 @@ def _around(trace: Trace, choice: Choice) -> list[Choice] | None:
             found = _around(inner, choice)
             if found is not None:
                 return [term, *found] if type(term) is Choice else found
+    return None
+
+
+def _leading(trace: Trace, choice: Choice) -> dict[str, bool] | None:
+    """The answers, alike on all ranks and in all rounds, to the tests that a choice stands in: what other arms of these
+    issue is for other runs, and makes up for nothing. None: it is not here."""
+    for term in trace:
+        if term is choice:
+            return {}
+        arms = [(term.body, True), (term.orelse, False)] if type(term) is Choice else [(parts(term), True)]
+        for arm, holds in arms:
+            found = _leading(arm, choice)
+            if found is not None and type(term) is Choice and term.form not in ("except", "exception"):
+                said = implied_alike(term.formula, holds)
+                return {**found, **{key: value for key, value in said.items() if "#" not in key}}
+            if found is not None:
+                return found
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from ferrule_lint.facts.parts import said
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
-from ferrule_lint.semantics.project import nearness, own_parts, own_wrapping, training, wrapping_names
+from ferrule_lint.semantics.project import nearness, own_parts, own_wrapping, training, wrapping_calls, wrapping_names
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import is_test
@@ -50,14 +50,14 @@ class Gathering:
             module = modules[path]
             with reads.answering("calls that wrap", path):
                 reads.ask("renamed", "")
-                calls = list(_calls_that_wrap(module, wrapping))
-            for owner, number, call in calls:
-                _settle(seen, call)
-                if last_name(call.func) in wrapping:
+                calls = list(wrapping_calls.in_file(module, wrapping))
+            for owner, number, call, meant in calls:
+                _settle(seen, meant)
+                if last_name(meant.func) in wrapping:
                     serves = not trained and training.without_gradients(module, owner)
                     name = owner.qualname if owner is not None else ""
                     site = WrapSite(module.path, call.pos, shown(call), owner=name, number=number)
-                    self._consider(module, owner, call, serves, site)
+                    self._consider(module, owner, meant, serves, site)
         self._weigh_unknown()
         self._weigh_configured()
         reads.ask("imports", "")
@@ -73,6 +73,8 @@ class Gathering:
         entity = self._analysis.names.resolve(call.func, module)
         dotted = entity.dotted if isinstance(entity, External) else ""
         model = self._analysis.models.call(dotted) if dotted else None
+        if isinstance(entity, ClassInfo):
+            model = self._of_heir(entity)
         if model is None and type(call.func) is f.Attr:
             model = self._analysis.models.method(call.func.attr, last_name(call.func.base))
             shards = model is not None and model.wraps == "shards"
@@ -108,6 +110,11 @@ class Gathering:
             self._any_module(site, serves, model.configured)
         elif not exprs:
             seen.reduces_any = True
+
+    def _of_heir(self, info: ClassInfo) -> CallModel | None:
+        """What wraps modules and a class of the project inherits from."""
+        bases = (self._analysis.models.call(dotted) for dotted in self._analysis.names.external_bases(info))
+        return next((model for model in bases if model is not None and model.wraps), None)
 
     def _is_for_ddp(self, model: CallModel, site: WrapSite) -> bool:
         """Whether a launcher chooses the back end, and the program speaks of none that shards modules."""
@@ -211,14 +218,9 @@ class Gathering:
                 self._add(found, submodule, confidence, site, depth + 1)
 
 
-#: what DDP is told by settings, which may be passed on as such
-_TOLERANT = ("find_unused_parameters", f.Const("True"))
-_KEEPS_BUFFERS = ("broadcast_buffers", f.Const("False"))
-
-
 def _settle(seen: Evidence, call: f.Call) -> None:
-    seen.tolerant = seen.tolerant or _TOLERANT in call.keywords
-    seen.keeps_buffers = seen.keeps_buffers or _KEEPS_BUFFERS in call.keywords
+    seen.tolerant = seen.tolerant or wrapping_calls.TOLERANT in call.keywords
+    seen.keeps_buffers = seen.keeps_buffers or wrapping_calls.KEEPS_BUFFERS in call.keywords
 
 
 def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
@@ -227,18 +229,9 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
     if module is None:
         return []
     return [
-        f"{owner and owner.qualname} {number} {said([call])} {keeps_parameters_whole(module, owner, call)}"
-        for owner, number, call in _calls_that_wrap(module, wrapping_names.names(analysis))
+        f"{owner and owner.qualname} {number} {said([meant])} {keeps_parameters_whole(module, owner, meant)}"
+        for owner, number, _, meant in wrapping_calls.in_file(module, wrapping_names.names(analysis))
     ]
-
-
-def _calls_that_wrap(module: ModuleInfo, wrapping: frozenset[str]) -> Iterator[tuple[FunctionInfo | None, int, f.Call]]:
-    """Each with the function that it stands in, and its place among the calls there."""
-    for owner, calls in module.calls():
-        for number, call in enumerate(calls):
-            settings = _TOLERANT in call.keywords or _KEEPS_BUFFERS in call.keywords
-            if settings or last_name(call.func) in wrapping:
-                yield owner, number, call
 
 
 #: classes and makers of what is prepared beside modules, and variables that hold it

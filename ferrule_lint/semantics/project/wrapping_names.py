@@ -19,9 +19,12 @@ _HINT = re.compile(
 
 
 def names(analysis: Analysis) -> frozenset[str]:
-    """Names of what wraps modules, and those that imports anywhere in the project give it."""
-    modules = analysis.names.modules.values()
-    return _also_renamed(analysis.models.wrapping, (pair for m in modules for pair in renamed(m)))
+    """Names of what wraps modules, those that imports anywhere in the project give it, and those of classes that
+    inherit from it."""
+    modules, models = analysis.names.modules.values(), analysis.models
+    pairs = [pair for m in modules for pair in renamed(m)]
+    heirs = _also_renamed(models.wrapping_classes, [*pairs, *(pair for m in modules for pair in inherited(m))])
+    return _also_renamed(models.wrapping, pairs) | heirs
 
 
 def files(analysis: Analysis) -> list[str]:
@@ -46,6 +49,11 @@ def renamed(module: ModuleInfo) -> list[tuple[str, str]]:
     """Names, and those that imports of a file give them (`import fully_shard as shard`)."""
     last = ((dotted.rpartition(".")[2], bound) for bound, (dotted, _) in module.bound.items())
     return [(name, bound) for name, bound in last if name != bound]
+
+
+def inherited(module: ModuleInfo) -> list[tuple[str, str]]:
+    """Names of bases, and those of the classes of a file that have them."""
+    return [(base, name) for name, bases in module.outline.classes for base in bases]
 
 
 def _also_renamed(names: frozenset[str], renamed: Iterable[tuple[str, str]]) -> frozenset[str]:

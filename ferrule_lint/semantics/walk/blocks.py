@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, turns
 from ferrule_lint.semantics.data import iteration
@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
-from ferrule_lint.semantics.domain.targets import MethodTarget
+from ferrule_lint.semantics.domain.targets import FunctionTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, has_exit, weakened, without
 from ferrule_lint.semantics.gradients import meeting
@@ -239,7 +239,22 @@ def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:
         if type(made) is f.IfExp and _makes_no_sync(made.body) is not _makes_no_sync(made.orelse):
             formula, _ = condition(frame, made.test)
             return (formula if _makes_no_sync(made.body) else negate(formula)), made.test
+        if type(made) is f.Call and _may_make_no_sync(frame, made):
+            return Atom(frame.key(made), None, NO_DEPS), made
     return None
+
+
+def _may_make_no_sync(frame: Frame, call: f.Call) -> bool:
+    """Whether a function of the project chooses: `return model.no_sync() if more else nullcontext()`."""
+    target = frame.eval(call.func).target
+    if type(target) is not FunctionTarget:
+        return False
+    return any(
+        _makes_no_sync(made)
+        for s in statements(target.function.body)
+        if type(s) is f.Return and s.value is not None
+        for made in ((s.value.body, s.value.orelse) if type(s.value) is f.IfExp else (s.value,))
+    )
 
 
 def _makes_no_sync(expr: f.Expr) -> bool:

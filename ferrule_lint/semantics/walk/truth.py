@@ -8,9 +8,9 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import sharded_only
-from ferrule_lint.semantics.data.iteration import asks_for_last_round, definition
+from ferrule_lint.semantics.data.iteration import definition, last_round
 from ferrule_lint.semantics.data.module_outputs import is_output
-from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known
+from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, negate
 from ferrule_lint.semantics.domain.dependences import (
     EMPTY,
     FLOWS,
@@ -39,18 +39,19 @@ def atom_of(
     return Atom(key, divergence or value.divergence, (value.deps if deps is None else deps) or NO_DEPS)
 
 
-def _is_last_round(frame: Frame, expr: f.Expr) -> bool:
-    """Whether a name holds the test for the last round of a loop around it."""
+def _last_round(frame: Frame, expr: f.Expr) -> bool | None:
+    """Whether a name holds the test for the last round of a loop around it (True), or for all others."""
     named = definition(frame, expr) if type(expr) is f.Name and frame.rounds else None
-    if type(named) is not f.Compare or named.ops != ("==",):
-        return False
-    return asks_for_last_round(frame, named.left, named.rights[0])
+    if type(named) is not f.Compare or len(named.ops) != 1:
+        return None
+    return last_round(frame, named.left, named.ops[0], named.rights[0])
 
 
 def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
     """A value that is tested as it is: the formula, and what is known of its truth."""
-    if _is_last_round(frame, expr):
-        return Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS), UNKNOWN
+    if (last := _last_round(frame, expr)) is not None:
+        at_end = Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS)
+        return at_end if last else negate(at_end), UNKNOWN
     name = called_name(expr)
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
     told = name and frame.models.convention("initialized", name) is not None and value.divergence is None
