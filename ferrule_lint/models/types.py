@@ -61,6 +61,8 @@ class CallModel:
     only_if: Argument | None = None
     #: no event if this argument is certainly true (`no_dist=True`)
     unless: Argument | None = None
+    #: it is surely an event only if this argument lists nothing but `Replicate()`, and else a guess
+    gathers_to: Argument | None = None
     #: events only in a project that shards modules: with plain parameters nothing is sent
     if_sharded: bool = False
     #: events only in a project in whose code one of these names stands

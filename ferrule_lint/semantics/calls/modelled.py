@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.calls.agreement import make_uniform
@@ -16,7 +17,7 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Negation, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
-from ferrule_lint.semantics.domain.text import position, render, shown
+from ferrule_lint.semantics.domain.text import last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
@@ -50,6 +51,8 @@ def apply(
             given = arguments.expression("mesh", 1) if given is None or type(given) is f.Const else given
             channel = group_members.literal_ranks(given) or channel
         if model.by_back_end and not _communicates(frame, model, arguments):
+            confidence = Confidence.LOW
+        if model.gathers_to is not None and not _is_whole(frame, model.gathers_to, arguments):
             confidence = Confidence.LOW
         event = Event(
             model.event, axes, channel, frame.module.path, e.pos, confidence, model.hidden,
@@ -155,3 +158,13 @@ def _switched_on(switch: Argument, arguments: Arguments) -> bool:
     expr = arguments.expression(switch.name, switch.position)
     value = arguments.value_of(expr) if expr is not None else None
     return value is not None and value.const == "True"
+
+
+def _is_whole(frame: Frame, placements: Argument, arguments: Arguments) -> bool:
+    """Whether what is in parts is asked for as a whole on every rank: `[Replicate()] * mesh.ndim`."""
+    expr = arguments.expression(placements.name, placements.position)
+    if expr is None:
+        return False
+    calls = [last_name(node.func) for node in walk(definition(frame, expr)) if type(node) is f.Call]
+    placed = {name for name in calls if name[:1].isupper()}
+    return placed == {"Replicate"}

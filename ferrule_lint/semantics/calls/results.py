@@ -170,7 +170,7 @@ def _divergent(
     if model.kind == "rank" and axes == UNKNOWN_GROUP:
         divergence = divergence._replace(group=channel)
     name = model.name.rpartition(".")[2]
-    frame.files.test(name, e, divergence.why, lambda path: definition(frame, path), frame.key)
+    frame.files.test(name, e, divergence, lambda path: definition(frame, path), frame.key)
     return first_rank.named(Value(divergence=divergence), name, channel)
 
 

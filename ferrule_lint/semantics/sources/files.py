@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, implied
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import last_name, render
 
 #: calls that write files, by name
@@ -35,6 +36,8 @@ _SAVES_NOTHING = re.compile(
     r"load|restore|resume|read|(^|_)(find|get|is|has|latest|name|path|type)(_|$)", re.IGNORECASE
 )
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
+#: calls that tell something of a path, by their names
+_TELLS = re.compile(r"_*(is|has|check|contains|can|may|was)_")
 
 #: what a path is called that the run was given, to begin with what lies there: what it writes lies elsewhere
 _GIVEN = re.compile(r"(model_|pretrained_)?name_or_path|resume(_from)?(_checkpoint|_path|_dir|_file)?|init_checkpoint")
@@ -71,7 +74,8 @@ class Files:
     """What a function tests and writes, in the order of its text."""
 
     __slots__ = (
-        "_by_all", "_by_one", "_given", "_keys", "_met", "_open", "_paths", "_raced", "_something", "_waited_for",
+        "_by_all", "_by_one", "_given", "_keys", "_met", "_open", "_paths", "_raced", "_something", "_tested",
+        "_waited_for",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -81,6 +85,8 @@ class Files:
         self._keys: dict[Step, str] = {}
         #: the tests of what the run was given
         self._given: set[Step] = set()
+        #: which value was tested as a path -> why ranks differ in that
+        self._tested: dict[str, Divergence] = {}
         self._paths: set[str] = set()
         self._something = False
         self._waited_for = False
@@ -94,12 +100,13 @@ class Files:
         self,
         name: str,
         call: f.Call,
-        source: tuple[Step, ...],
+        divergence: Divergence,
         meaning: Callable[[f.Expr], f.Expr],
         key: Callable[[f.Expr], str],
     ) -> None:
         """A call that asks about the file system; `meaning` tells what a name was last assigned, `key` which value of
         each name an expression asks for."""
+        source = divergence.why
         path = _path_of(call) if name in _TESTS else None
         if path is None:
             return
@@ -117,6 +124,14 @@ class Files:
                 self._raced.add(step)
             self._keys[step] = known
             self._open[step] = texts
+        self._tested[known] = divergence
+
+    def looked_at_again(self, call: f.Call, key: Callable[[f.Expr], str]) -> Divergence | None:
+        """Why ranks differ in what a call by its name tells of a path that has been tested: `path.is_dir() and
+        is_complete(path)`."""
+        if not self._tested or _TELLS.match(last_name(call.func)) is None:
+            return None
+        return next((found for a in call.args if (found := self._tested.get(key(a))) is not None), None)
 
     def write(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
         """A call under a rank guard; `meaning` tells what a name was last assigned."""
@@ -173,6 +188,7 @@ class Files:
         where only who has found it comes here."""
         self._met = True
         self._waited_for = self._something or bool(self._paths)
+        self._tested = {}
         if not self._open:
             return
         outcomes: dict[Step, bool] = {}

@@ -87,6 +87,8 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
             value = value._replace(divergence=value.emptiness._replace(empty=True))
         elif (nothing := _nothing_in(frame, expr, value)) is not None:
             value = value._replace(divergence=nothing)
+        elif not value.uniform and type(expr) is f.Call and (again := frame.files.looked_at_again(expr, frame.key)):
+            value = value._replace(divergence=again)
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
