@@ -42,6 +42,9 @@ from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.holders import Holders, enter
 from ferrule_lint.semantics.walk.statements import EXECUTORS
 
+#: libraries whose modules are none of torch's, and so nothing that torch shards
+_OTHER_FRAMEWORKS = frozenset("mlx flax haiku equinox sonnet tensorflow keras paddle mindspore".split())
+
 
 class Analysis:
     """Values, traces and summaries of all functions of a project."""
@@ -124,12 +127,18 @@ class Analysis:
             info.id, lambda: any(self.is_module_class(b) for b in self.names.external_bases(info))
         )
 
+    def is_of_another_framework(self, info: ClassInfo) -> bool:
+        """Whether a class is a module that torch knows nothing of."""
+        return any(b.partition(".")[0] in _OTHER_FRAMEWORKS for b in self.names.external_bases(info))
+
     def is_module_class(self, dotted: str) -> bool:
         """Whether a library class is an `nn.Module`: by its model, else by the habits of model libraries."""
         role = self.models.class_(dotted)
         if role is not None:
             return role.role in ("module", "sharded", "ddp", "leaf")
         last = dotted.rpartition(".")[2]
+        if dotted.partition(".")[0] in _OTHER_FRAMEWORKS:
+            return False
         if last in ("Module", "PreTrainedModel", "LightningModule") or last.endswith("PreTrainedModel"):
             return True
         return dotted.startswith(("transformers.", "torchvision.models", "timm.")) and bool(

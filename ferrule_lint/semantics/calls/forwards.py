@@ -303,6 +303,8 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
     name = last_name(func)
     if not name:
         return None
+    if frame.self_class is not None and frame.analysis.is_of_another_framework(frame.self_class):
+        return None
     if receiver.module and type(func) is f.Attr and not runs_nothing(name):
         owner = frame.self_class
         confidence = (
