@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.copies import is_copy
+from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
-from ferrule_lint.semantics.domain.text import called_name, last_name, render
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, Event
 from ferrule_lint.semantics.gradients import leaves, participation, partly_used
 from ferrule_lint.semantics.project.programs import of_one_process
@@ -121,7 +122,9 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
         if owner is not None and analysis.is_module(owner):
             # a submodule of unknown class is sharded with the module that owns it
             return analysis.sharding.of_part(owner, last_name(called)), owner.id
-        return analysis.sharding.unknown, ""
+        unknown = analysis.sharding.unknown
+        told = unknown is not None and owner is not None and asked_of_attribute(owner, place_name(called))
+        return Confidence.HIGH if told else unknown, ""
     return best, cls
 
 

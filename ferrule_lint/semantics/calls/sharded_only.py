@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
-from ferrule_lint.semantics.domain.text import called_name, last_name, position, words
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, words
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, ends, parts
-from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -130,6 +130,21 @@ def _of_call(analysis: Analysis, function: FunctionInfo, test: f.Call, deep: boo
     return True if any(asks(analysis, told, value, deep=False) for value in returned) else None
 
 
+def asked_of_attribute(owner: ClassInfo, place: str) -> bool:
+    """Whether methods of a class ask if an attribute of its instances, `self.model`, is a module in parts."""
+    methods = owner.methods.values() if place.count(".") == 1 and owner.module.mentions_any(_IN_PARTS_SOMEWHERE) else ()
+    return any(
+        type(node) is f.Call
+        and last_name(node.func) == "isinstance"
+        and len(node.args) == 2
+        and place_name(node.args[0]) == place
+        and _MODULES.search(render(node.args[1])) is not None
+        for method in methods
+        for node in walk(method.body)
+    )
+
+
+_MODULES = re.compile(r"\b(FSDP(Module)?|FullyShardedDataParallel)\b")
 _IN_PARTS_SOMEWHERE = frozenset({"FSDP", "FSDPModule", "FullyShardedDataParallel", "DTensor", "ShardTensor"})
 
 
