@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.groups import callers
 from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.groups.never_given import is_left_out
 from ferrule_lint.semantics.groups.numbering import Places, starts_block
@@ -104,6 +105,8 @@ def _written_out(frame: Frame, expr: f.Const, group: f.Expr, axes: Axes | None, 
             return None  # the test leaves one of the groups
         if any("world" in atom.key.lower() for atom in atoms(formula)):
             return None  # the test asks whether the group is all of the job
+    if callers.of_one_group(frame, axes or WORLD):
+        return None
     compared = places.compared(expr)
     if compared is None and not (_is_of_part_of_mesh(frame, group) if axes is None else _has_siblings(frame, axes)):
         return None
