@@ -52,6 +52,8 @@ def explain(
             surplus = _unmatched([o for o in differing if o.key in skipped], first, second)
             if surplus:
                 return Difference(tuple(surplus), True, comparison.axes)
+        if not unmatched and _unmatched([o for o in differing if o.key not in inside_keys], first, second):
+            return None  # both arms issue the same, and another choice on the same atom speaks of the others
         return Difference(tuple(unmatched or within), False, comparison.axes)
     of_failure = choice.form == "exception"
     if not (has_exit(choice.body, of_failure) or has_exit(choice.orelse, of_failure)):
