@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NOTHING, Deps, only, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 #: names of things that are whole numbers, and of containers of these
 _NUMBERS = re.compile(
     r"(?i)(^|_)(rank|id|idx|index|indice|num|number|size|len|length|step|stage|port|dim|dimension|offset|count|int|epoch|"
-    r"gpu|shard|position|degree|seed|bit|axis|axe|width|height|resolution|i|j)(e?s)?$"
+    r"gpu|shard|position|degree|seed|bit|axis|axe|width|height|resolution|i|j)(e?s)?(_(train|eval|test|val|min|max))?$"
 )
 _ARITHMETIC = frozenset("Add Sub Mult FloorDiv Mod LShift RShift USub UAdd Invert".split())
 _OF_NUMBERS = frozenset("int len range ord round hash numel size get_rank get_world_size".split())
@@ -38,27 +39,29 @@ SET_OPERATORS = frozenset("Sub BitAnd BitOr BitXor".split())
 SET_METHODS = frozenset("union intersection difference symmetric_difference".split())
 
 
-def numbers(expr: f.Expr | None) -> bool:
-    """Whether an expression is a number or a container of numbers, as far as its text tells."""
+def numbers(expr: f.Expr | None, frame: Frame | None = None) -> bool:
+    """Whether an expression is a number or a container of numbers, as far as its text tells, and what variables were
+    set to."""
     if type(expr) is f.Const:
         return expr.text[:1].isdigit() or expr.text[:1] == "-"
     if type(expr) in (f.Name, f.Attr):
-        return bool(_NUMBERS.search(last_name(expr)))
+        made = definition(frame, expr) if frame is not None and type(expr) is f.Name else expr
+        return bool(_NUMBERS.search(last_name(expr))) or (made is not expr and numbers(made))
     if type(expr) is f.Starred:
-        return numbers(expr.value)
+        return numbers(expr.value, frame)
     if type(expr) is f.Subscript:
-        return numbers(expr.base) or numbers(expr.index)
+        return numbers(expr.base, frame) or numbers(expr.index)
     if type(expr) is f.Op:
-        return expr.kind in _ARITHMETIC and any(numbers(o) for o in expr.operands)
+        return expr.kind in _ARITHMETIC and any(numbers(o, frame) for o in expr.operands)
     if type(expr) is f.Call:
         name = last_name(expr.func)
         if name in _OF_NUMBERS or bool(_NUMBERS.search(name)):
             return True
-        return any(numbers(a) for a in expr.args)
+        return any(numbers(a, frame) for a in expr.args)
     if type(expr) is f.Comprehension:
         return _of_generator(expr)
     if type(expr) in (f.Sequence, f.SetDisplay):
-        return bool(expr.elements) and all(numbers(e) for e in expr.elements)  # type: ignore[union-attr]
+        return bool(expr.elements) and all(numbers(e, frame) for e in expr.elements)  # type: ignore[union-attr]
     return False
 
 
@@ -91,7 +94,7 @@ def no_order(frame: Frame, pos: f.Pos | None, what: str = "a set has no order th
 
 def made_set(frame: Frame, value: Value, items: f.Expr | None, pos: f.Pos) -> Value:
     """A set of the items of `value`, which `items` is the text of."""
-    unordered = None if numbers(items) else no_order(frame, pos)
+    unordered = None if numbers(items, frame) else no_order(frame, pos)
     return value._replace(unordered=unordered, items=None, const=None, target=None, in_order=False)
 
 
