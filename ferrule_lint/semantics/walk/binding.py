@@ -192,6 +192,8 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
                 )  # fmt: skip
                 if value.reach is not None:
                     part = part._replace(reach=participation.part(value, str(i)))
+                if _is_how_many(frame, element, part):
+                    part = part._replace(divergence=None, uniform=True, rank="")
                 bind(frame, element, part, source)
         return
     if type(target) is f.Starred:
@@ -208,6 +210,12 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             value = loss_names.of_target(frame, target, source, value)
             value = number_types.of_name(target, source, batch_names.of_target(frame, target, source, value))
         frame.write(place, value, source is not None and value.const is None and _made_of(place, source))
+
+
+def _is_how_many(frame: Frame, target: f.Expr, value: Value) -> bool:
+    """`place, world_size = mesh.dp_coord`: the place differs, and how many there are is the same on all."""
+    of_rank = value.divergence is not None and value.divergence.kind == "rank"
+    return of_rank and frame.models.convention("uniform", last_name(target)) is not None
 
 
 def _made_of(place: str, source: f.Expr) -> bool:
