@@ -333,7 +333,8 @@ def enter(
             frame.env[parameter.name] = value
         else:
             frame.env[parameter.name] = known
-        if frame.gradients:
+        number = type(parameter.default) is f.Const and parameter.default.text != "None"
+        if frame.gradients and not number:  # no output of anything has a number to begin with: `T=5`
             reach = reach_of(f"={parameter.name}")
             frame.env[parameter.name] = frame.env[parameter.name]._replace(reach=reach)
     if function.turns_gradients_off:
