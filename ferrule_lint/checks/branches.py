@@ -128,7 +128,7 @@ _AT_ITS_END = ("on_keyboard_interrupt",)
 
 def _is_guess(root: Trace, choice: Choice, divergence: Divergence, found: Difference, function: str) -> bool:
     """Whether something else in the function says that the ranks may well agree."""
-    if function.rpartition(".")[2] in _AT_ITS_END:
+    if function.rpartition(".")[2] in _AT_ITS_END or far.is_made_before(root, choice, found.occurrences):
         return True
     if divergence.kind == "rank":
         told = found.after_exit and farewells.is_said(root, choice, found.occurrences)

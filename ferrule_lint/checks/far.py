@@ -6,14 +6,17 @@ of its own only: of 65 findings as far away one was right (`docs/accuracy.md`).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from ferrule_lint.checks.build import event_steps
+from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.divergence.compare import Comparison, Difference, Occurrence
+from ferrule_lint.semantics.divergence.compare import GROUP_CREATION, Comparison, Difference, Occurrence
 from ferrule_lint.semantics.divergence.signatures import events_of
 from ferrule_lint.semantics.domain.axes import overlap
 from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Trace, every_term
 
 #: an event behind as many calls is a guess
 _MOST_CALLS = 7
@@ -44,6 +47,18 @@ def is_guess(occurrences: Sequence[Occurrence], divergence: Divergence) -> bool:
         return False
     question = Comparison(divergence.axes, Confidence.MEDIUM, lenient=True)
     return all(_is_behind(o, _MANY_CALLS) and _may_be_none(o, question) for o in occurrences)
+
+
+def is_made_before(root: Trace, choice: Choice, occurrences: Sequence[Occurrence]) -> bool:
+    """Whether all that differs are groups which a call before the choice has come to as well, several calls away:
+    `self.place`, and later `self.model` under a test, both of the group that a function makes once and keeps."""
+    if not all(o.event.op in GROUP_CREATION and _is_behind(o, _MANY_CALLS) for o in occurrences):
+        return False
+    made: set[tuple[str, Pos]] = set()
+    for term in itertools.takewhile(lambda t: t is not choice, every_term(root)):
+        if type(term) is CallTerm:
+            made |= {(e.path, e.pos) for e in term.summary.events if e.op in GROUP_CREATION}
+    return all((o.event.path, o.event.pos) in made for o in occurrences)
 
 
 def is_out_of_reach(occurrences: Sequence[Occurrence], divergence: Divergence) -> bool:
