@@ -104,13 +104,17 @@ def _new_group(recorder: Recorder, gloo_only: bool) -> Callable[[Any], Any]:
                 recorder.announce("new_group", name, world, f"ranks={list(wanted)}", sys._getframe(1))
             if gloo_only and "nccl" in str(given.get("backend", "")):
                 given["backend"] = "gloo"
-                for options in _OF_NCCL:
-                    given.pop(options, None)
+                _without_options_of_nccl(given)
             return original(**given)
 
         return new_group
 
     return make
+
+
+def _without_options_of_nccl(given: dict[str, Any]) -> None:
+    for options in _OF_NCCL:
+        given.pop(options, None)
 
 
 def _split_group(recorder: Recorder) -> Callable[[Any], Any]:
@@ -144,8 +148,7 @@ def _init_process_group(recorder: Recorder, gloo_only: bool, own_store: bool) ->
                 asked = str(given.get("backend") or "")
                 if "nccl" in asked or (not asked and torch.cuda.is_available()):
                     given["backend"] = "gloo"
-                for options in _OF_NCCL:
-                    given.pop(options, None)
+                _without_options_of_nccl(given)
             if own_store and started and given.get("store") is None and given.get("init_method") in (None, "env://"):
                 given.pop("init_method", None)
                 given |= _another_start(started)

@@ -66,10 +66,12 @@ def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
     if not frame.rounds:
         return None
     loop, walked, start = frame.rounds[-1]
+    if walked.data is None or not (conditions := frame.conditions[start:]):
+        return None
     env = frame.env
     if (target := item(loop.target, loop.iterable, loop.body)) is None:
         env = {place: value for place, value in env.items() if place != place_name(loop.target)}
-    divergence = left_out(frame, frame.conditions[start:], walked, target, env, pos)
+    divergence = left_out(frame, conditions, walked, target, env, pos)
     return divergence if divergence is not None and not _filled_elsewhere(loop.body, place, pos) else None
 
 
@@ -78,7 +80,9 @@ def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
     if not frame.rounds:
         return NO_DEPS
     loop, walked, start = frame.rounds[-1]
-    deps = decided_by(frame.conditions[start:], walked, item(loop.target, loop.iterable, loop.body))
+    if not (conditions := frame.conditions[start:]):
+        return NO_DEPS
+    deps = decided_by(conditions, walked, item(loop.target, loop.iterable, loop.body))
     return deps if deps and not _filled_elsewhere(loop.body, place, pos) else NO_DEPS
 
 
@@ -139,9 +143,10 @@ _ORDERS = frozenset("sorted list tuple reversed".split())
 
 def of_all(frame: Frame, walked: Value, pos: f.Pos) -> tuple[Divergence | None, Deps]:
     """The same for a test of which nothing is known (`filter(test, items)`)."""
-    item = Atom("item", None, NO_DEPS)
+    passes = Atom("item", None, NO_DEPS)
     target = f.Name("item", pos)
-    return left_out(frame, (item,), walked, target, {}, pos), walked.length_deps | decided_by((item,), walked, target)
+    chosen = decided_by((passes,), walked, target)
+    return left_out(frame, (passes,), walked, target, {}, pos), walked.length_deps | chosen
 
 
 def _undecided(conditions: Sequence[Formula]) -> list[Atom]:

@@ -197,11 +197,12 @@ def last_round(frame: Frame, left: f.Expr, op: str, right: f.Expr) -> bool | Non
 
 def asks_for_last_round(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
     """`i + 1 == len(items)`, `i == len(items) - 1` in a loop that counts its rounds over these items."""
-    for counting, ending in ((left, right), (right, left)) if frame.rounds else ():
+    counted = [r for one in frame.rounds for r in _counted(frame, one)]
+    for counting, ending in ((left, right), (right, left)) if counted else ():
         names = variables(counting)
         parts = (part for part in walk(ending) if isinstance(part, f.Name | f.Attr | f.Call))
         numbers = {text for part in parts for text in _texts(frame, part)}
-        if any(r.counter in names and r.number in numbers for one in frame.rounds for r in _counted(frame, one)):
+        if any(r.counter in names and r.number in numbers for r in counted):
             return True
     return False
 

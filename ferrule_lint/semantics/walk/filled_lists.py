@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, statements
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -24,6 +25,8 @@ def filled_alike(frame: Frame, told: Iterable[tuple[f.Expr, bool]]) -> Iterator[
     for test, outcome in told:
         if not outcome or type(test) is not f.Compare or test.ops != ("==",):
             continue
+        if all(value.length is None for value in frame.env.values()):
+            return
         for counted, most in ((test.left, test.rights[0]), (test.rights[0], test.left)):
             if type(counted) is f.Call and last_name(counted.func) == "len" and len(counted.args) == 1:
                 place = place_name(counted.args[0])
@@ -76,23 +79,15 @@ def _appended(s: f.Stmt) -> str:
 
 
 def _sets(s: f.Stmt, place: str) -> bool:
-    return any(target == place and type(value) is f.Const for target, value in _assigned(s))
+    return any(type(value) is f.Const for value in _assigned(s, place))
 
 
 def _empties(s: f.Stmt, place: str) -> bool:
     if type(s) is f.ExprStmt and type(s.value) is f.Call and type(s.value.func) is f.Attr:
         return s.value.func.attr == "clear" and place_name(s.value.func.base) == place
-    return any(target == place and type(value) is f.Sequence and not value.elements for target, value in _assigned(s))
+    return any(type(value) is f.Sequence and not value.elements for value in _assigned(s, place))
 
 
-def _assigned(s: f.Stmt) -> Iterator[tuple[str, f.Expr]]:
-    """(place, value) of each target of an assignment."""
-    if type(s) is not f.Assign or s.value is None:
-        return
-    for target in s.targets:
-        pairs = (
-            zip(target.elements, s.value.elements, strict=False)
-            if type(target) is f.Sequence and type(s.value) is f.Sequence
-            else ((target, s.value),)
-        )
-        yield from ((place_name(part), value) for part, value in pairs)
+def _assigned(s: f.Stmt, place: str) -> Iterator[f.Expr]:
+    """What a statement itself assigns to a place."""
+    yield from (value for value, _ in assignments((s,), place, ()) if type(s) is f.Assign)

@@ -13,8 +13,8 @@ from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optional_entry
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NO_DEPS, NOTHING, PICKED, PRESENT, only
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, PRESENT, only
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -26,7 +26,15 @@ from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.walk import both_ends, kept_tests
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
-from ferrule_lint.semantics.walk.truth import MEMBERSHIP, PREDICATES, atom_of, nothing_in_round, observe, truthiness
+from ferrule_lint.semantics.walk.truth import (
+    MEMBERSHIP,
+    PREDICATES,
+    atom_of,
+    in_last_round,
+    nothing_in_round,
+    observe,
+    truthiness,
+)
 
 
 def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
@@ -169,8 +177,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
     if frame.rounds and (last := iteration.last_round(frame, left, positive, right)) is not None:
-        at_end = Atom(LAST_ROUND + frame.key(key_expr._replace(ops=("==",))), None, NO_DEPS)
-        return result(at_end if last else negate(at_end), UNKNOWN)
+        return result(in_last_round(frame, key_expr._replace(ops=("==",)), last), UNKNOWN)
     value = _compared(frame, e, left, a, right, b)
     asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
     if asked is not None:

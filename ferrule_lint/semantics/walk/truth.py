@@ -47,11 +47,16 @@ def _last_round(frame: Frame, expr: f.Expr) -> bool | None:
     return last_round(frame, named.left, named.ops[0], named.rights[0])
 
 
+def in_last_round(frame: Frame, expr: f.Expr, last: bool) -> Formula:
+    """A test that holds in the last round of a loop alone, or (`last` is False) in all the others."""
+    at_end = Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS)
+    return at_end if last else negate(at_end)
+
+
 def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value]:
     """A value that is tested as it is: the formula, and what is known of its truth."""
     if (last := _last_round(frame, expr)) is not None:
-        at_end = Atom(LAST_ROUND + frame.key(expr), None, NO_DEPS)
-        return at_end if last else negate(at_end), UNKNOWN
+        return in_last_round(frame, expr, last), UNKNOWN
     name = called_name(expr)
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
     told = name and frame.models.convention("initialized", name) is not None and value.divergence is None
