@@ -13,10 +13,9 @@ from ferrule_lint.checks.overrides import is_version_of_inherited
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
-from ferrule_lint.semantics.divergence import agreed_under, farewells, transfers
+from ferrule_lint.semantics.divergence import agreed_under, farewells, reach, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
-from ferrule_lint.semantics.divergence.reach import can_run
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import (
@@ -59,8 +58,11 @@ def check(
     seen: dict[tuple[bool, frozenset[tuple[object, ...]]], Confidence] = {}
     found_at: dict[int, _Found] = {}
     effort = Effort(count)
+    of_one = frozenset(reach.asked_by_one(root))
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":
+            continue
+        if id(choice) in of_one and choice.form != "exception":
             continue
         for divergence, own in _by_cause(choice.formula):
             known = _looked_at(root, choice, divergence, own, function, trusted, effort)
@@ -113,7 +115,7 @@ def _looked_at(
         surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice.formula))
         found = difference(root, choice, own, divergence, least, surely, effort)
         if found is not None:
-            if not can_run(root, choice):
+            if not reach.can_run(root, choice):
                 return None
             if found.open or _is_guess(root, choice, divergence, found, function):
                 least = Confidence.LOW

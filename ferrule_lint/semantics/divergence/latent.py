@@ -25,9 +25,10 @@ from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
 from ferrule_lint.semantics.divergence.difference import Effort, difference
+from ferrule_lint.semantics.divergence.reach import asked_by_one
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD, overlap
-from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of, negate
+from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of
 from ferrule_lint.semantics.domain.dependences import (
     CONTAINED,
     COUNTED,
@@ -42,7 +43,6 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
 from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, not_the_last
-from ferrule_lint.semantics.sources.first_rank import is_of_one
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
 MOST_LATENTS = 24
@@ -54,12 +54,12 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
     """The latent findings of a function's own trace; `count` is told what a budget leaves out."""
     out: list[Latent] = []
     effort = Effort(count)
-    asked_by_one = _asked_by_one(trace)
+    of_one = frozenset(asked_by_one(trace))
     for term in choices_and_loops(trace):
         if len(out) >= MOST_LATENTS:
             count("latent findings of a function")
             break
-        if type(term) is Choice and id(term) in asked_by_one:
+        if type(term) is Choice and id(term) in of_one:
             continue
         if type(term) is Choice:
             own = {a.key: a._replace(divergence=_ANY) for a in atoms(term.formula) if _is_open(a, term)}
@@ -79,17 +79,6 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
                 event, call = first
                 out.append(Latent("FER104", "trips", term.deps, term.path, term.pos, term.text, event, call))
     return (*out, *_of_order(trace))
-
-
-def _asked_by_one(trace: Trace) -> set[int]:
-    """The choices that a single rank comes to, whose answer is nobody else's: `if rank == src: if not data: ...`."""
-    found: set[int] = set()
-    for term in choices_and_loops(trace):
-        if type(term) is Choice:
-            for arm, formula in ((term.body, term.formula), (term.orelse, negate(term.formula))):
-                if is_of_one(formula):
-                    found.update(id(inner) for inner in choices_and_loops(arm))
-    return found
 
 
 def _first_of_a_round(loop: Loop, *, collectives_only: bool) -> Occurrence | None:

@@ -4,9 +4,11 @@ own test."""
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
-from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate, negate
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Loop, Term, Trace, ends
+from ferrule_lint.semantics.domain.conditions import Connective, Formula, Negation, atoms, evaluate, implied, negate
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Loop, Term, Trace, ends, parts
+from ferrule_lint.semantics.sources import first_rank
 
 #: different tests on the way to a choice; with more of them it is taken to be reached
 MOST_TESTS = 10
@@ -48,6 +50,31 @@ def way_to(trace: Trace, place: Term, asked: tuple[Formula, ...] = ()) -> tuple[
         if found is not None:
             return found
     return None
+
+
+def asked_by_one(trace: Trace, alone: bool = False, turns: bool = False) -> Iterator[int]:
+    """The choices, by their ids, that a single rank comes to, whose answer is nobody else's: `if rank == src: if not
+    data: ...`. What follows from it for the other ranks is told of the test that lets the one in. `turns`: in a loop,
+    each round of which may be another rank's (`if i % world == rank`)."""
+    for term in trace:
+        if type(term) is not Choice:
+            yield from asked_by_one(parts(term), alone, turns or type(term) is Loop)
+            continue
+        if alone:
+            yield id(term)
+        one, other = (_is_of_one(formula, turns) for formula in (term.formula, negate(term.formula)))
+        yield from asked_by_one(term.body, alone or one, turns)
+        yield from asked_by_one(term.orelse, alone or other, turns)
+        alone = alone or (one and ends(term.orelse)) or (other and ends(term.body))
+
+
+def _is_of_one(formula: Formula, turns: bool) -> bool:
+    """Whether a test that holds says, among other things, that it is one rank, the same in all rounds of a loop."""
+    if type(formula) is Connective and formula.op == "and":
+        return any(_is_of_one(operand, turns) for operand in formula.operands)
+    if type(formula) is Negation and type(formula.operand) is Connective and formula.operand.op == "or":
+        return any(_is_of_one(negate(operand), turns) for operand in formula.operand.operands)
+    return first_rank.is_of_one(formula) and (not turns or first_rank.is_first(implied(formula, True)))
 
 
 def _holds_together(formulas: tuple[Formula, ...]) -> bool:
