@@ -28,7 +28,21 @@ _OF_SEVERAL = re.compile(
 _OVER_DEVICES = re.compile(
     r"torch\.nn\.(parallel\.)?DataParallel|torch\.nn\.parallel\.(data_parallel|parallel_apply|replicate|scatter_gather)(\.\w+)?"
 )
-_SAYS_PARALLEL = re.compile(r"_?(data_)?parallel(_[a-z]\w*)?|DataParallel|" + _OVER_DEVICES.pattern)
+#: what works off a list with processes or threads that are no ranks
+_POOL = re.compile(r"concurrent\.futures\.(Process|Thread)PoolExecutor|(multiprocessing\.)+Pool|joblib\.Parallel")
+#: what learns the pieces that texts are cut into, and trains no module
+_LEARNS_PIECES = re.compile(r"tokenizers\.(trainers|SentencePiece\w*)(\.\w+)?|sentencepiece\.\w*Trainer")
+#: words of another sense where one of these is imported
+_OTHER_SENSE = (
+    (_OVER_DEVICES, re.compile(r"_?(data_)?parallel(_[a-z]\w*)?|DataParallel|" + _OVER_DEVICES.pattern)),
+    (_POOL, re.compile(r"\w*_?parallel(_[a-z]\w*)?|Parallel|joblib\.Parallel")),
+    (
+        _LEARNS_PIECES,
+        re.compile(
+            r"(\w*_)?trainer|trainers|\w*(Bpe|WordPiece|WordLevel|Unigram|Piece)\w*Trainer|" + _LEARNS_PIECES.pattern
+        ),
+    ),
+)
 
 
 def is_test(path: str) -> bool:
@@ -45,8 +59,9 @@ def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
 
 def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
     names = {*module.mentions, *(dotted for dotted, _ in module.imports.values())}
-    if any(_OVER_DEVICES.fullmatch(name) for name in names):
-        names = {name for name in names if not _SAYS_PARALLEL.fullmatch(name)}
+    for imported_name, other_sense in _OTHER_SENSE:
+        if any(imported_name.fullmatch(name) for name in names):
+            names = {name for name in names if not other_sense.fullmatch(name)}
     return (
         can_be_started(analysis.names.modules, module, analysis.names.reads)
         and not any(_OF_SEVERAL.search(name) for name in names)

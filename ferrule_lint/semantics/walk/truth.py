@@ -25,7 +25,7 @@ from ferrule_lint.semantics.domain.dependences import (
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
-from ferrule_lint.semantics.sources import environment, first_rank, parts
+from ferrule_lint.semantics.sources import environment, first_rank, measured, parts
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -157,7 +157,7 @@ def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
     deps = recast(value.deps, OBSERVED, FLOWS, ITEM)
     if value.data is None:
         return value.plain()._replace(deps=deps, types=NOTHING)
-    divergence = value.data.then(frame.step("flow", pos, f"`{text}` reads the rank's own data"))
+    divergence = value.data.then(frame.step("flow", pos, f"`{text}` {measured.READ}"))
     return Value(divergence=divergence.at_most(Confidence.MEDIUM), data=value.data, deps=deps)
 
 
