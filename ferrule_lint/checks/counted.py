@@ -11,7 +11,7 @@ from typing import TypeGuard
 
 from ferrule_lint.checks.places import calls_at, trace_of
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, statements, walk
+from ferrule_lint.facts.walk import blocks, statements, walk, way_to
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import place_name
@@ -34,7 +34,7 @@ def _is_counted(analysis: Analysis, finding: Finding) -> bool:
     for function, _ in calls_at(analysis, finding.path, *place):
         if function is None:
             continue
-        way = list(_way_to(function.body, place))
+        way = [block[i] for block, i in way_to(function.body, place)]
         counters = _counted(finding.code, way, decides.line) - {""}
         for i, around in enumerate(way if counters else ()):
             inner = next((s for s in way[i + 1 :] if type(s) is f.For), None)
@@ -45,16 +45,6 @@ def _is_counted(analysis: Analysis, finding: Finding) -> bool:
             if ends and asked and not _meets_beside(trace_of(analysis, function), around.line, inner.line):
                 return True
     return False
-
-
-def _way_to(body: f.Body, place: tuple[int, int]) -> Iterator[f.Stmt]:
-    """The statements around a call, from the outermost to its own."""
-    for s in body:
-        if any(type(node) is f.Call and node.pos[:2] == place for node in walk((s,))):
-            yield s
-            for block in blocks(s):
-                yield from _way_to(block, place)
-            return
 
 
 def _counted(code: str, way: list[f.Stmt], line: int) -> set[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from ferrule_lint.checks.places import body_at
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import walk, way_to
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import words
@@ -33,11 +33,10 @@ def _is_local(analysis: Analysis, finding: Finding) -> bool:
 
 def _around(analysis: Analysis, path: str, line: int, column: int) -> Iterator[f.Expr]:
     """The contexts that a call at some place is made in, as far as its own function tells."""
-    for node in walk(body_at(analysis, path, line, column)):
-        if type(node) is f.With and any(
-            type(call) is f.Call and call.pos[:2] == (line, column) for call in walk(node.body)
-        ):
-            yield from (context for context, _ in node.items)
+    for block, i in way_to(body_at(analysis, path, line, column), (line, column))[:-1]:
+        statement = block[i]
+        if type(statement) is f.With:
+            yield from (context for context, _ in statement.items)
 
 
 def _says(context: f.Expr, mode: Iterable[str]) -> bool:

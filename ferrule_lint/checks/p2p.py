@@ -15,12 +15,12 @@ from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Event, Exit, Trace
-from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.sources import first_rank
 
 #: tests that hold on a single rank of a group
@@ -196,7 +196,7 @@ def _resolved(expr: f.Expr, body: f.Body, siblings: f.Body) -> f.Expr:
 
 def _held(body: f.Body, place: f.Expr) -> list[f.Expr]:
     """What a place is assigned once, or whatever the tests."""
-    known = list(assignments(body, place_name(place), ()))
+    known = list(assignments(body, place_name(place)))
     return [value for value, tests in known if not tests or len(known) == 1]
 
 

@@ -16,8 +16,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name, render
-from ferrule_lint.semantics.groups.group_members import assignments
 
 _CODES = frozenset({"FER102", "FER103", "FER401"})
 _INIT = "init_process_group"
@@ -90,7 +90,7 @@ def _makes_its_own(init: f.Call, body: f.Body, guard: _Guard) -> bool:
     sizes = [e for e in (size, given.get("rank")) if e is not None]
     if any(_NODES.search(last_name(e)) for e in sizes):
         return True
-    made = [value for e in sizes if type(e) is f.Name for value, _ in assignments(body, e.id, ())]
+    made = [value for e in sizes if type(e) is f.Name for value, _ in assignments(body, e.id)]
     return any(_is_share(e) for e in (*sizes, *made, *_environment(body, init)))
 
 

@@ -11,6 +11,7 @@ from ferrule_lint.facts import types as f
 _LEAVES = frozenset({f.Name, f.Const})
 #: what has parts, and its position as the last field
 _PLACED = frozenset(node for node in f.NODES if node._fields[-1] == "pos") - _LEAVES  # type: ignore[attr-defined]
+_LEAVE = frozenset({f.Return, f.Continue, f.Break, f.Raise})
 _WITH_BLOCKS = frozenset({f.If, f.For, f.While, f.With, f.Try})
 
 
@@ -72,6 +73,32 @@ def blocks(statement: f.Stmt) -> Iterator[f.Body]:
         yield from (handler.body for handler in statement.handlers)
         yield statement.orelse
         yield statement.final
+
+
+def way_to(body: f.Body, pos: f.Pos | tuple[int, int]) -> list[tuple[f.Body, int]]:
+    """The blocks that a place stands in, outer ones first, each with the number of the statement in it that holds the
+    place: the last one that begins on its line or before."""
+    for i in range(len(body) - 1, -1, -1):
+        s = body[i]
+        if s.line <= pos[0]:
+            inner = next((found for block in reversed([*blocks(s)]) if (found := way_to(block, pos))), [])
+            return [(body, i), *inner]
+    return []
+
+
+def under_tests(body: f.Body, tests: tuple[f.Expr, ...] = ()) -> Iterator[tuple[f.Stmt, tuple[f.Expr, ...]]]:
+    """The statements of a body, those in the blocks of others included, each with the tests that hold where it stands:
+    those of the arms around it, and those of the arms before it that leave."""
+    for s in body:
+        yield s, tests
+        if type(s) is f.If:
+            yield from under_tests(s.body, (*tests, s.test))
+            yield from under_tests(s.orelse, (*tests, f.Not(s.test)))
+            if s.body and type(s.body[-1]) in _LEAVE:
+                tests = (*tests, f.Not(s.test))
+        else:
+            for block in blocks(s):
+                yield from under_tests(block, tests)
 
 
 def every_block(body: f.Body) -> Iterator[f.Body]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, walk
+from ferrule_lint.facts.walk import walk, way_to
 from ferrule_lint.semantics.domain.text import variables
 
 _EXITS = (f.Return, f.Raise, f.Break, f.Continue, f.Yield)
@@ -23,8 +23,7 @@ def from_the_start(body: f.Body, name: str) -> bool:
 def after(body: f.Body, pos: f.Pos, name: str) -> bool:
     """Whether what a function does after the statement at a place uses a variable on every way. The statement itself
     may assign it what it makes of it."""
-    blocks = _around(body, pos)
-    for depth, (block, i) in enumerate(reversed(blocks)):
+    for depth, (block, i) in enumerate(reversed(way_to(body, pos))):
         own = block[i]
         if depth > 0 and type(own) not in (f.If, f.With):
             return False  # another round, or a handler, may be next
@@ -34,18 +33,6 @@ def after(body: f.Body, pos: f.Pos, name: str) -> bool:
         if found is not None:
             return found
     return False
-
-
-def _around(body: f.Body, pos: f.Pos) -> list[tuple[f.Body, int]]:
-    """The blocks that a place stands in, each with the statement that holds it, outer ones first."""
-    for i in range(len(body) - 1, -1, -1):
-        s = body[i]
-        if s.line > pos[0]:
-            continue
-        # the last one that begins before the place
-        inner = next((found for part in reversed([*blocks(s)]) if (found := _around(part, pos))), [])
-        return [(body, i), *inner]
-    return []
 
 
 def _uses(block: f.Body, name: str) -> bool | None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.data.ordering import VIEWS
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
-from ferrule_lint.semantics.groups.group_members import assignments
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -29,7 +29,7 @@ def at_most_one(frame: Frame, expr: f.Expr) -> bool:
     if type(expr) is not f.Name or frame.function is None:
         return False
     body = frame.function.body
-    made = [value for value, _ in assignments(body, expr.id, ())]
+    made = [value for value, _ in assignments(body, expr.id)]
     if not made or not all(map(_is_empty_set, made)) or _is_changed_in_place(body, expr.id):
         return False
     filled = [_filtered(call) for call in _changes(body, expr.id)]
@@ -95,7 +95,7 @@ def _same(one: f.Expr, other: f.Expr) -> bool:
 def _keys(body: f.Body, name: str) -> list[f.Expr] | None:
     """The different keys of a dict that the function makes and fills itself; None if others may be in it."""
     found: dict[str, f.Expr] = {}
-    made = [value for value, _ in assignments(body, name, ()) if not _is_another_form(value, name)]
+    made = [value for value, _ in assignments(body, name) if not _is_another_form(value, name)]
     if not made or _changes(body, name) or _is_changed_in_place(body, name):
         return None
     for value in made:
@@ -155,7 +155,7 @@ def _patterns(body: f.Body, expr: f.Expr) -> Iterator[str]:
     loops = [s for s in walk(body) if type(s) is f.For and _same(s.target, expr)]
     lists: list[f.Expr] = []
     for loop in loops:
-        named = [value for value, _ in assignments(body, place_name(loop.iterable), ())]
+        named = [value for value, _ in assignments(body, place_name(loop.iterable))]
         lists += named or [loop.iterable]
     elements = [e for given in lists for e in (given.elements if type(given) is f.Sequence else (expr,))]
     if all(type(e) is f.Const for e in elements):

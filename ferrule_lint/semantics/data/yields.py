@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import walk, way_to
 
 #: what makes the number of what a statement yields depend on more than it says
 _OPEN = frozenset({f.For, f.While, f.Try, f.Return, f.Break, f.Continue, f.Raise, f.IfExp, f.BoolOp, f.Generator})
@@ -12,20 +12,11 @@ _OPEN = frozenset({f.For, f.While, f.Try, f.Return, f.Break, f.Continue, f.Raise
 def even_tests(body: f.Body, pos: f.Pos) -> int:
     """How many of the innermost tests around a `yield` have arms that all yield as often."""
     number = 0
-    for test in _around(body, pos):
+    around = [block[i] for block, i in way_to(body, pos)[:-1]]
+    for test in [s for s in around if type(s) is f.If]:
         own = _number(test.body)
         number = number + 1 if own is not None and own == _number(test.orelse) else 0
     return number
-
-
-def _around(body: f.Body, pos: f.Pos) -> list[f.If]:
-    """The tests in whose arms a `yield` stands, outer ones first."""
-    tests = [s for s in statements(body) if type(s) is f.If and (_has(s.body, pos) or _has(s.orelse, pos))]
-    return sorted(tests, key=lambda test: (test.line, test.column))
-
-
-def _has(body: f.Body, pos: f.Pos) -> bool:
-    return any(type(node) is f.Yield and node.pos == pos for node in walk(body))
 
 
 def _number(body: f.Body) -> int | None:

@@ -10,8 +10,8 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.groups.group_members import assignments
 
 _OPTIMIZERS = re.compile(
     r"(\w*_)?(\w*Adam\w*|\w*SGD|LBFGS|RMSprop|Ada(grad|delta|max|factor)|Lion|AdamW\w*)", re.IGNORECASE
@@ -31,7 +31,7 @@ def only(body: f.Body) -> bool:
 def _is_of(given: f.Expr, body: f.Body, leaves: frozenset[str]) -> bool:
     """Whether what an optimizer is given is a list of leaves, written out there or before."""
     if type(given) is f.Name:
-        values = [value for value, _ in assignments(body, given.id, ())]
+        values = [value for value, _ in assignments(body, given.id)]
         return bool(values) and all(type(v) is f.Sequence and _is_of(v, body, leaves) for v in values)
     if type(given) is not f.Sequence or not given.elements:
         return False

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
@@ -19,7 +20,6 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, Partly, Reach, covered, reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.gradients.participation import combined
-from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.walk.stored import is_empty
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def joined(frame: Frame, call: f.Call, joining: Value) -> Value:
         return joining
     if any(not o.startswith("=") for o in reach.outputs):
         return joining  # there are other items
-    if not any(is_empty(made) for made, _ in assignments(frame.function.body, place, ())):
+    if not any(is_empty(made) for made, _ in assignments(frame.function.body, place)):
         return joining
     by_way: dict[object, set[str]] = {}
     for p in reach.partly:

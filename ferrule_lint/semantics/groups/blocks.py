@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
-from ferrule_lint.semantics.groups.group_members import assignments
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -83,7 +83,7 @@ def _axes_of_size(frame: Frame, expr: f.Expr, depth: int) -> Axes:
     if type(expr) is f.Attr and owner is not None:
         bodies = [method.body for method in owner.methods.values()]
     if place and depth < _DEEPEST:
-        made = [value for body in bodies for value, _ in assignments(body, place, ()) if type(value) is not f.Const]
+        made = [value for body in bodies for value, _ in assignments(body, place) if type(value) is not f.Const]
         found = {_axes_of_size(frame, value, depth + 1) for value in made}
         if found:
             return found.pop() if len(found) == 1 else frozenset()

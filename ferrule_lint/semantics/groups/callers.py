@@ -6,10 +6,8 @@ may stand for a place in it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, walk
+from ferrule_lint.facts.walk import blocks, under_tests, walk
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -19,20 +17,12 @@ def of_one_group(frame: Frame, axes: Axes) -> bool:
     outer, function = frame.closure, frame.function
     if outer is None or outer.function is None or function is None or "." in function.name:
         return False
-    calls = list(_calls(outer.function.body, function.name, ()))
-    if not calls or len(calls) != sum(_is_call(node, function.name) for node in walk(outer.function.body)):
-        return False
+    body, name = outer.function.body, function.name
+    simple = [(s, tests) for s, tests in under_tests(body) if not any(True for _ in blocks(s))]
+    calls = [tests for s, tests in simple for node in walk((s,)) if _is_call(node, name)]
+    if not calls or len(calls) != sum(_is_call(node, name) for node in walk(body)):
+        return False  # some are in what a block is entered with
     return all(any(_chooses_one(outer, test, axes) for test in tests) for tests in calls)
-
-
-def _calls(body: f.Body, name: str, tests: tuple[f.Expr, ...]) -> Iterator[tuple[f.Expr, ...]]:
-    """The tests that hold around each call of a function."""
-    for s in body:
-        within = list(blocks(s))
-        for block in within:
-            yield from _calls(block, name, (*tests, s.test) if type(s) is f.If and block is s.body else tests)
-        if not within:
-            yield from (tests for node in walk((s,)) if _is_call(node, name))
 
 
 def _is_call(node: object, name: str) -> bool:

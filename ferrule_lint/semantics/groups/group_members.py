@@ -6,13 +6,13 @@ rank's own number, or read off a group that this rank is in, is another one on t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import held_tests, spelled_out
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
@@ -157,7 +157,7 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     place = place_name(expr)
     body = frame.function.body if frame.function is not None else frame.module.body
     held = held_tests(body)
-    for value, tests in assignments(body, place, ()):
+    for value, tests in assignments(body, place):
         for test in (spelled_out(asked, held) for asked in tests):
             if type(test) is f.Compare and test.ops == ("in",) and shown(test.rights[0]) == shown(value):
                 divergence = _by_rank(frame, test.left, frame.eval(test.left))
@@ -167,26 +167,3 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
         if divergence is not None:
             return divergence
     return None
-
-
-def assignments(body: f.Body, place: str, tests: tuple[f.Expr, ...]) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:
-    """What is assigned to a place, with the tests that it stands under."""
-    for s in body:
-        if type(s) is f.Assign and s.value is not None:
-            for target in s.targets:
-                if place_name(target) == place:
-                    yield s.value, tests
-                elif type(target) is f.Sequence and type(s.value) is f.Sequence:
-                    pairs = zip(target.elements, s.value.elements, strict=False)
-                    yield from ((v, tests) for t, v in pairs if place_name(t) == place)
-        elif type(s) is f.If:
-            yield from assignments(s.body, place, (*tests, s.test))
-            yield from assignments(s.orelse, place, (*tests, f.Not(s.test)))
-            if s.body and type(s.body[-1]) in _LEAVES:
-                tests = (*tests, f.Not(s.test))
-        elif type(s) is f.For or type(s) is f.While:
-            yield from assignments((*s.body, *s.orelse), place, tests)
-        elif type(s) is f.With:
-            yield from assignments(s.body, place, tests)
-        elif type(s) is f.Try:
-            yield from assignments((*s.body, *s.orelse, *s.final), place, tests)

@@ -16,13 +16,13 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms
 from ferrule_lint.semantics.domain.dependences import PRESENT
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
-from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -206,7 +206,7 @@ def _of_number(frame: Frame, expr: f.Expr, depth: int) -> str:
 
 def _assigned(frame: Frame, expr: f.Name, depth: int, ask: Callable[[Frame, f.Expr, int], str]) -> str:
     body = frame.function.body if frame.function is not None else frame.module.body
-    found = {ask(frame, value, depth + 1) for value, _ in assignments(body, place_name(expr), ())}
+    found = {ask(frame, value, depth + 1) for value, _ in assignments(body, place_name(expr))}
     return found.pop() if len(found) == 1 else ""
 
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import Event
-from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _beside_global(frame: Frame, rank: f.Expr) -> Divergence | None:
         return None
     names = [p.name for p in function.parameters]
     other = next((name for name in names if _GLOBAL.search(name)), None)
-    if rank.id not in names or other in (None, rank.id) or next(assignments(function.body, rank.id, ()), None):
+    if rank.id not in names or other in (None, rank.id) or next(assignments(function.body, rank.id), None):
         return None
     note = f"`{rank.id}` is the number of the device, `{other}` the rank"
     return frame.source(WORLD, "rank", position(rank), note, Confidence.MEDIUM)
@@ -116,7 +116,7 @@ def _behind(frame: Frame, expr: f.Expr, depth: int = 0) -> Iterator[f.Const]:
 
 def _set_to(body: f.Body, place: str) -> Iterator[f.Expr]:
     """What a place is set to, also as one of several that a call returns."""
-    yield from (value for value, _ in assignments(body, place, ()))
+    yield from (value for value, _ in assignments(body, place))
     for s in statements(body):
         if type(s) is f.Assign and type(s.value) is f.Call:
             targets = [t for target in s.targets if type(target) is f.Sequence for t in target.elements]

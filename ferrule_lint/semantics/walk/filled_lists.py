@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, statements
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name, place_name
-from ferrule_lint.semantics.groups.group_members import assignments
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -90,4 +90,4 @@ def _empties(s: f.Stmt, place: str) -> bool:
 
 def _assigned(s: f.Stmt, place: str) -> Iterator[f.Expr]:
     """What a statement itself assigns to a place."""
-    yield from (value for value, _ in assignments((s,), place, ()) if type(s) is f.Assign)
+    yield from (value for value, _ in assignments((s,), place) if type(s) is f.Assign)
