@@ -27,6 +27,10 @@ _MOST = 6
 def is_quiet(analysis: Analysis, name: str, runs_nothing: Callable[[str], bool]) -> bool:
     """Whether all methods of a name that modules of the project have run nothing; `runs_nothing`: what the name of a
     method says of itself."""
+    return analysis.quiet.find(name, lambda: _all_reckon(analysis, name, runs_nothing))
+
+
+def _all_reckon(analysis: Analysis, name: str, runs_nothing: Callable[[str], bool]) -> bool:
     found = analysis.names.methods_named(name)
     of_modules = [m for m in found if m.owner is not None and analysis.is_module(m.module.classes[m.owner])]
     if not of_modules or len(of_modules) != len(found) or len(found) > _MOST:

@@ -431,7 +431,20 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         member = member or blocks.same_place_in_both(frame, left, right)
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
+    if joined.divergence is not None and _asks_for_leader(e.ops[0], left, a, right, b):
+        joined = joined._replace(divergence=joined.divergence._replace(leads=True))
     return _range_of_ranks(e, values, joined)
+
+
+def _asks_for_leader(op: str, left: f.Expr, a: Value, right: f.Expr, b: Value) -> bool:
+    """`get_rank() == self.primary_rank`, where nothing is known of the one that is named."""
+    if op not in ("==", "!="):
+        return False
+    for rank, expr, named in ((a, right, b), (b, left, a)):
+        of_rank = rank.divergence is not None and rank.divergence.kind == "rank"
+        if of_rank and type(expr) is f.Attr and named.divergence is None and not named.uniform and named.const is None:
+            return True
+    return False
 
 
 def _is_size_of_nothing(expr: f.Expr) -> bool:
