@@ -53,7 +53,7 @@ def apply(
             channel = group_members.literal_ranks(given) or channel
         if model.by_back_end and not _communicates(frame, model, arguments):
             confidence = Confidence.LOW
-        if model.event == "gathered_parameters" and programs_keep_whole(frame.analysis):
+        if model.event == "gathered_parameters" and programs_keep_whole(frame.analysis, frame.module.path):
             confidence = Confidence.LOW
         if model.gathers_to is not None and not _is_whole(frame, model.gathers_to, arguments):
             confidence = Confidence.LOW

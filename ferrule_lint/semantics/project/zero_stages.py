@@ -14,6 +14,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.import_graph import closed
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -31,12 +32,17 @@ def keeps_parameters_whole(module: ModuleInfo, owner: FunctionInfo | None, call:
     return bool(found) and all(type(config) is f.DictDisplay and _is_below_three(config) for config in found)
 
 
-def programs_keep_whole(analysis: Analysis) -> bool:
-    """Whether every file of the project that starts DeepSpeed writes a configuration out, and none but of a lower stage
-    than 3: what gathers parameters there gathers nothing. A library that starts it goes by settings from elsewhere."""
-    if any(analysis.names.mentioning(name) for name in _BY_LIBRARY):
+def programs_keep_whole(analysis: Analysis, path: str) -> bool:
+    """Whether all that starts DeepSpeed, in the programs which a file belongs to, writes a configuration out, and none
+    but of a lower stage than 3: what gathers parameters there gathers nothing. Where a library starts it, settings
+    from elsewhere decide."""
+    names = analysis.names
+    names.reads.ask("imports", "")
+    together = closed(closed([path], analysis.imports.users), analysis.imports.imported)
+    if any(module.path in together for name in _BY_LIBRARY for module in names.mentioning(name)):
         return False
-    starting = [m for m in analysis.names.mentioning("deepspeed") if m.mentions_any(_STARTS) and _starts(m)]
+    starting = [m for m in names.mentioning("deepspeed") if m.path in together and m.mentions_any(_STARTS)]
+    starting = [module for module in starting if _starts(module)]
     return bool(starting) and all(map(_writes_whole, starting))
 
 
