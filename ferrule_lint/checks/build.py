@@ -42,6 +42,10 @@ def place(occurrence: Occurrence) -> tuple[str, Pos]:
     return term.path, term.pos
 
 
+#: operations with a root: who compares the rank with it leaves out those whom it sends to
+_ROOTED = frozenset({"broadcast", "scatter", "gather", "reduce", "broadcast_object_list", "gather_object"})
+
+
 def confidence_of(divergence: Divergence, occurrences: Sequence[Occurrence]) -> Confidence:
     """The weakest link: the source, or the surest of the events (through the call that leads to it).
 
@@ -49,6 +53,8 @@ def confidence_of(divergence: Divergence, occurrences: Sequence[Occurrence]) -> 
     """
     if divergence.unnamed and all(o.event.assumed for o in occurrences):
         return Confidence.LOW
+    if divergence.leads and all(o.event.op not in _ROOTED and "world" not in o.event.axes for o in occurrences):
+        return Confidence.LOW  # the leaders of some groups, who meet in another one
     best = max(min(o.event.confidence, o.call.confidence if o.call else Confidence.HIGH) for o in occurrences)
     return min(divergence.confidence, best)
 

@@ -7,7 +7,7 @@ back. Sender and receiver have such a dispatch each, in the arms of one test; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.checks.below import uses_below
@@ -15,9 +15,9 @@ from ferrule_lint.checks.build import finding
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
-from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
+from ferrule_lint.semantics.domain.conditions import atoms, divergence_of, evaluate, implied
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops
+from ferrule_lint.semantics.domain.trace import Choice, Exit, Trace, choices_and_loops, parts
 
 _EVERY_AXIS = frozenset({"world"})
 
@@ -31,7 +31,7 @@ def check(root: Trace, function: str, body: f.Body, for_all: Callable[[], bool])
         if type(choice) is not Choice or id(choice) in inner:
             continue
         known = _dispatch(choice, function, body, inner, for_all)
-        if known is not None:
+        if known is not None and not _left_before(root, _chain(choice, set())[0]):
             found.append((choice, known))
     for choice, known in found:
         halves = [other for one, other in found if one is not choice and _two_halves(root, choice, one)]
@@ -49,7 +49,7 @@ def _dispatch(
     if len(arms) < 2 or any(_stage(arm) is None for arm in arms):
         return None
     broadcasts = [_broadcasts(arm.body) for arm in arms]
-    if not all(broadcasts) or _broadcasts(last) or _total(arms):
+    if not all(broadcasts) or _broadcasts(last) or _total(arms) or _ends(last):
         return None
     occurrences = [o for found in broadcasts for o in found]
     if any("pp" in o.event.axes or "world" in o.event.axes for o in occurrences):
@@ -99,6 +99,33 @@ def _chain(choice: Choice, inner: set[int]) -> tuple[list[Choice], Trace]:
         inner.add(id(following))
         arms.append(following)
     return arms, arms[-1].orelse
+
+
+def _left_before(root: Trace, arms: list[Choice]) -> bool:
+    """Whether ranks that would come to no arm do not come to the dispatch: `if not (first or last): return`."""
+    outcomes = {key: value for arm in arms for key, value in implied(arm.formula, False).items()}
+    return _leaves(root, arms[0], outcomes)
+
+
+def _leaves(trace: Trace, choice: Choice, outcomes: Mapping[str, bool]) -> bool:
+    for term in trace:
+        if term is choice:
+            return False
+        if type(term) is not Choice:
+            if _has(parts(term), choice):
+                return _leaves(parts(term), choice, outcomes)
+            continue
+        holds = evaluate(term.formula, outcomes)
+        for arm, way in ((term.body, True), (term.orelse, False)):
+            if _has(arm, choice):
+                return holds is (not way) or _leaves(arm, choice, outcomes)
+            if holds is way and _ends(arm):
+                return True
+    return False
+
+
+def _ends(trace: Trace) -> bool:
+    return bool(trace) and type(trace[-1]) is Exit
 
 
 def _stage(choice: Choice) -> Divergence | None:

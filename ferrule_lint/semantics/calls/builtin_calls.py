@@ -224,8 +224,21 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     emptiness = emptiness or parts.nothing_of(frame, arguments.expr.args[0], value)
     in_entry, picked_by = picked.emptiness(frame, arguments.expr.args[0], arguments.expr.pos)
     emptiness = emptiness or in_entry
-    deps |= empty_or_not(value) | picked_by
+    if not _has_entries(frame, arguments.expr.args[0]):
+        deps |= empty_or_not(value)
+    deps |= picked_by
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)
+
+
+def _has_entries(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a function asks for the entries of what it was passed: a dict, such as one of losses, of which there are
+    as many as the program has put into it, whatever the data."""
+    if type(expr) is not f.Name or frame.function is None or frame.version(expr.id):
+        return False
+    return not _OF_DICTS.isdisjoint(frame.function.calls_on(expr.id))
+
+
+_OF_DICTS = frozenset({"items", "keys", "values"})
 
 
 def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:

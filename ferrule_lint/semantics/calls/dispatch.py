@@ -212,8 +212,9 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
             if model.makes:
                 run_callbacks(frame, arguments, target.name)
             return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
-    quiet = type(target) is MethodTarget and forwards.runs_nothing(target.name)
-    if not quiet and (function.types or function.module or function.external is not None):
+    instance = bool(function.types) or function.module or function.external is not None
+    runs_nothing = forwards.runs_nothing if function.types else partial(forwards.method_runs_nothing, frame)
+    if instance and not (type(target) is MethodTarget and runs_nothing(target.name)):
         value = _call_instance(frame, function, arguments)
         if value is not None:
             return value

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.copies import is_copy
+from ferrule_lint.semantics.calls.quiet_methods import is_quiet
 from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
@@ -38,6 +39,11 @@ _NO_FORWARD = re.compile(
 def runs_nothing(name: str) -> bool:
     """Whether a method of a module of unknown class, by its name, runs no forward (`named_parameters`, `to`)."""
     return _NO_FORWARD.match(name) is not None
+
+
+def method_runs_nothing(frame: Frame, name: str) -> bool:
+    """The same, or by what the methods of this name do that modules of the project have."""
+    return runs_nothing(name) or is_quiet(frame.analysis, name, runs_nothing)
 
 
 def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, result: Value | None) -> Value | None:
@@ -308,7 +314,7 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return None
     if frame.self_class is not None and frame.analysis.is_of_another_framework(frame.self_class):
         return None
-    if receiver.module and type(func) is f.Attr and not runs_nothing(name):
+    if receiver.module and type(func) is f.Attr and not method_runs_nothing(frame, name):
         owner = frame.self_class
         confidence = (
             sharding.unknown if owner is None else sharding.of_part(owner, last_name(func.base)) or sharding.unknown

@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.trace import Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
 from ferrule_lint.semantics.groups.of_call import group_axes
+from ferrule_lint.semantics.project.zero_stages import programs_keep_whole
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -51,6 +52,8 @@ def apply(
             given = arguments.expression("mesh", 1) if given is None or type(given) is f.Const else given
             channel = group_members.literal_ranks(given) or channel
         if model.by_back_end and not _communicates(frame, model, arguments):
+            confidence = Confidence.LOW
+        if model.event == "gathered_parameters" and programs_keep_whole(frame.analysis, frame.module.path):
             confidence = Confidence.LOW
         if model.gathers_to is not None and not _is_whole(frame, model.gathers_to, arguments):
             confidence = Confidence.LOW

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.semantics.domain.text import last_name, render, variables
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _VIEWS = ("items", "values", "enumerate", "list")
 _PLURAL = re.compile(r"(loader|iter|iterator)s$")
 _ONE = re.compile(r"loader$", re.IGNORECASE)
+#: what holds loaders and is none
+_LISTS = frozenset("list tuple List Tuple dict Dict".split())
 #: what a loader has, and a batch has not
 _OF_LOADERS = frozenset({"dataset", "sampler", "batch_sampler"})
 
@@ -48,8 +50,8 @@ def is_named(frame: Frame, expr: f.Expr) -> bool:
 
 
 def holds_several(frame: Frame, expr: f.Expr) -> bool:
-    """Whether something is a list or dict of loaders, so that its items are no batches: by its name (`loaders`), or
-    because what a loop takes from it is called a loader, or asked for its data set or sampler."""
+    """Whether something is a list or dict of loaders, so that its items are no batches: by its name (`loaders`), since
+    what a loop takes from it is called a loader, or asked for its data set or sampler, or as a test of it says."""
     whole = _base(expr)
     if _PLURAL.search(last_name(whole)):
         return True
@@ -58,11 +60,36 @@ def holds_several(frame: Frame, expr: f.Expr) -> bool:
     text = render(whole)
     body = frame.function.body if frame.function is not None else frame.module.body
     taken = {v for target, walked in _loops(body) if render(_base(walked)) == text for v in variables(target)}
-    return bool(taken) and (any(map(_ONE.search, taken)) or any(_asks_as_loader(node, taken) for node in walk(body)))
+    if taken and (any(map(_ONE.search, taken)) or any(_asks_as_loader(node, taken) for node in walk(body))):
+        return True
+    return _is_said_to_hold(body, text, expr)
 
 
 def _asks_as_loader(node: object, names: set[str]) -> bool:
     return type(node) is f.Attr and node.attr in _OF_LOADERS and type(node.base) is f.Name and node.base.id in names
+
+
+def _is_said_to_hold(body: f.Body, text: str, walked: f.Expr) -> bool:
+    """Whether `assert isinstance(loader, list)` stands in front of a loop, or it stands in the arm of such a test."""
+    for i, s in enumerate(body):
+        if type(s) is f.Assert and _is_list(s.test, text) and _walks(body[i + 1 :], walked):
+            return True
+        if type(s) is f.If and _is_list(s.test, text) and _walks(s.body, walked):
+            return True
+        if any(_is_said_to_hold(block, text, walked) for block in blocks(s)):
+            return True
+    return False
+
+
+def _is_list(test: f.Expr, text: str) -> bool:
+    if type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
+        return False
+    named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
+    return render(test.args[0]) == text and all(last_name(cls) in _LISTS for cls in named)
+
+
+def _walks(body: f.Body, walked: f.Expr) -> bool:
+    return any(_base(iterable) is _base(walked) for _, iterable in _loops(body))
 
 
 def _is_one_of(frame: Frame, expr: f.Expr) -> bool:

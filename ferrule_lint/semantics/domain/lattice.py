@@ -63,6 +63,8 @@ class Divergence(NamedTuple):
     sized: bool = False
     #: of an entry that some ranks alone put into a dict: loops over the entries may pass over it, who takes all has it
     own_entry: bool = False
+    #: that the rank is the one which an attribute names: every group may have its own
+    leads: bool = False
 
     def then(self, step: Step) -> Divergence:
         """The same, with one more place the value went through; long chains keep their ends."""

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.project import nearness, own_parts, own_wrapping, tr
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.unused import is_given_by_nobody
 from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite
 from ferrule_lint.semantics.project.zero_stages import keeps_parameters_whole
 
@@ -186,7 +187,8 @@ class Gathering:
                 seen.own_parts.setdefault(part, site)
                 seen.generic = seen.generic or Confidence.LOW  # of others it is a guess
             elif not self._is_of_library(module, expr):
-                self._any_module(site, serves, model.configured)
+                unused = is_given_by_nobody(self._analysis, module, owner, expr)
+                self._any_module(site, serves or unused, model.configured)
         elif not classes:
             seen.reduces_any = True
         for info in classes:

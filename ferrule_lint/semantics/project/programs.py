@@ -85,6 +85,8 @@ def can_be_started(modules: Mapping[str, ModuleInfo], module: ModuleInfo, reads:
     a file beside it was asked for."""
     if module.mentions_any(_NAME) and any(_starts(s) for s in module.body):
         return True
+    if module.mentions_any(_BACKWARD) and any(last_name(call.func) in _BACKWARD for call in _in_rounds(module)):
+        return True  # nobody imports what trains a model as it stands
     init = f"{module.path.rpartition('/')[0]}/__init__.py".lstrip("/")
     if reads is not None:
         reads.ask("shape", init)
@@ -94,10 +96,15 @@ def can_be_started(modules: Mapping[str, ModuleInfo], module: ModuleInfo, reads:
 def _works_at_once(module: ModuleInfo) -> bool:
     """Whether a file has rounds at its top level in which it calls a function of its own: `for epoch in range(9):
     train()`; or calls its `main()`."""
-    loops = [s for s in module.body if type(s) is f.For or type(s) is f.While]
-    called = {last_name(node.func) for s in loops for node in walk(s.body) if type(node) is f.Call}
+    called = {last_name(call.func) for call in _in_rounds(module)}
     called.update(last_name(s.value.func) for s in module.body if type(s) is f.ExprStmt and type(s.value) is f.Call)
     return not called.isdisjoint(_AT_WORK) and any(name in module.functions for name in called & _AT_WORK)
+
+
+def _in_rounds(module: ModuleInfo) -> Iterator[f.Call]:
+    """The calls in loops at the top level of a file."""
+    loops = (s for s in module.body if type(s) is f.For or type(s) is f.While)
+    return (node for s in loops for node in walk(s.body) if type(node) is f.Call)
 
 
 #: what a program calls the function that does its work
@@ -118,6 +125,7 @@ def _joins(analysis: Analysis, module: ModuleInfo) -> bool:
 
 
 _NAME = frozenset({"__name__"})
+_BACKWARD = frozenset({"backward"})
 _JOINS = frozenset({"init_process_group"})
 
 

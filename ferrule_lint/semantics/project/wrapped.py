@@ -87,8 +87,9 @@ class Wrapped:
         return max(found, default=None)
 
     def confidences(self) -> Iterator[Confidence]:
-        """How sure it is, for each class."""
-        yield from self._itself.values()
+        """How sure each class makes it that another module is wrapped as well; what a test wraps is mostly its own."""
+        for cls, confidence in self._itself.items():
+            yield min(confidence, Confidence.LOW) if is_test(self._sites[cls].path) else confidence
 
     def lines(self) -> list[str]:
         """All of it, as text."""

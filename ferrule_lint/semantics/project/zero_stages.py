@@ -8,11 +8,16 @@ Source: <https://www.deepspeed.ai/docs/config-json/#zero-optimizations-for-fp16-
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.import_graph import closed
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
 
 _CONFIGS = frozenset(("config", "config_params"))
 
@@ -25,6 +30,45 @@ def keeps_parameters_whole(module: ModuleInfo, owner: FunctionInfo | None, call:
     body = owner.body if owner is not None else module.body
     found = [given] if type(given) is f.DictDisplay else list(_assigned(module, body, place_name(given)))
     return bool(found) and all(type(config) is f.DictDisplay and _is_below_three(config) for config in found)
+
+
+def programs_keep_whole(analysis: Analysis, path: str) -> bool:
+    """Whether all that starts DeepSpeed, in the programs which a file belongs to, writes a configuration out, and none
+    but of a lower stage than 3: what gathers parameters there gathers nothing. Where a library starts it, settings
+    from elsewhere decide."""
+    names = analysis.names
+    names.reads.ask("imports", "")
+    together = closed(closed([path], analysis.imports.users), analysis.imports.imported)
+    if any(module.path in together for name in _BY_LIBRARY for module in names.mentioning(name)):
+        return False
+    starting = [m for m in names.mentioning("deepspeed") if m.path in together and m.mentions_any(_STARTS)]
+    starting = [module for module in starting if _starts(module)]
+    return bool(starting) and all(map(_writes_whole, starting))
+
+
+def _starts(module: ModuleInfo) -> bool:
+    calls = (call for _, found in module.calls() for call in found)
+    return any(place_name(call.func) == "deepspeed.initialize" for call in calls)
+
+
+def _writes_whole(module: ModuleInfo) -> bool:
+    nodes = [node for _, body in module.bodies() for node in walk(body)]
+    named = sum(type(node) is f.Const and node.text.strip("'\"") == _ZERO for node in nodes)
+    configs = [node for node in nodes if type(node) is f.DictDisplay and _entry(node, _ZERO) is not None]
+    return bool(configs) and named == len(configs) and all(map(_is_below_three, configs))
+
+
+_STARTS = frozenset({"initialize"})
+_BY_LIBRARY = (
+    "Accelerator",
+    "TrainingArguments",
+    "HfArgumentParser",
+    "HfDeepSpeedConfig",
+    "is_deepspeed_zero3_enabled",
+    "DeepSpeedPlugin",
+    "DeepSpeedStrategy",
+)
+_ZERO = "zero_optimization"
 
 
 def _assigned(module: ModuleInfo, body: f.Body, place: str) -> Iterator[f.Expr | None]:
@@ -46,7 +90,7 @@ def _text(target: f.Expr) -> str:
 def _is_below_three(config: f.DictDisplay) -> bool:
     if None in config.keys:
         return False
-    zero = _entry(config, "zero_optimization")
+    zero = _entry(config, _ZERO)
     if zero is None:
         return True
     if type(zero) is not f.DictDisplay or None in zero.keys:

@@ -16,12 +16,12 @@ from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
-from ferrule_lint.semantics.domain.targets import FunctionTarget, MethodTarget
+from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, has_exit, weakened, without
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, has_exit, without
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
-from ferrule_lint.semantics.walk import handed_nothing, kept_tests, left_by_failing, left_early
+from ferrule_lint.semantics.walk import handed_nothing, joined, kept_tests, left_by_failing, left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -186,10 +186,8 @@ def with_block(frame: Frame, s: f.With) -> None:
     without = any(called_name(expr) in WITHOUT_GRADIENT for expr, _ in s.items)
     frame.no_gradient += without
     start = len(frame.terms)
-    if any(_is_join(frame, expr) for expr, _ in s.items):
-        with frame.recording() as terms:
-            execute(frame, s.body)
-        frame.terms.extend(weakened(tuple(terms)))
+    if (joins := joined.call_of(frame, s)) is not None:
+        joined.block(frame, s, joins)
     elif (unsynchronised := _no_sync(frame, s)) is not None:
         with frame.recording() as terms:
             execute(frame, s.body)
@@ -211,19 +209,6 @@ def _suppressed(frame: Frame, s: f.With) -> f.Expr | None:
     if len(s.items) != 1 or type(expr) is not f.Call or last_name(expr.func) != "suppress" or not expr.args:
         return None
     return expr.args[0] if len(expr.args) == 1 else f.Sequence("tuple", expr.args)
-
-
-def _is_join(frame: Frame, expr: f.Expr) -> bool:
-    """`with model.join():`, `with Join([model]):` answer the collectives of ranks that go on after others are done.
-
-    https://docs.pytorch.org/docs/stable/distributed.algorithms.join.html
-    """
-    if type(expr) is not f.Call:
-        return False
-    target = frame.eval(expr.func).target
-    if type(target) is MethodTarget:
-        return target.name == "join" and all(type(a) is f.Const for a in expr.args)
-    return last_name(expr.func) == "Join"
 
 
 def _no_sync(frame: Frame, s: f.With) -> tuple[Formula, f.Expr] | None:

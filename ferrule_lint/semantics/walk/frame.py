@@ -126,6 +126,7 @@ class Frame:
         "gradients",
         "in_module",
         "issues",
+        "joined",
         "latents",
         "layouts",
         "left_in",
@@ -239,6 +240,8 @@ class Frame:
         self.of_one_size = 0
         #: the enclosing `for` loops
         self.rounds: list[Round] = []
+        #: why loops over batches take as many rounds as this rank has, in a block that joins: see `joined`
+        self.joined: Divergence | None = None
         #: why the enclosing `while` loops take as many rounds as a clock or a queue of this process says
         self.waits: list[Divergence] = []
         #: the enclosing `try` statements, and the exceptions that leave the function on some ranks

@@ -36,6 +36,7 @@ from ferrule_lint.semantics.walk import (
     counters,
     divisible,
     first_round,
+    joined,
     kept_tests,
     left_early,
     same_modules,
@@ -83,7 +84,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         if again:
             term = term._replace(trip=None, deps=NO_DEPS)
         elif term.trip is None and not iterable.uniform:
-            term = term._replace(trip=iteration.drawn(frame, s.body))
+            term = term._replace(trip=iteration.drawn(frame, s.body) or joined.rounds(frame, s, iterable))
         if term.order is not None and same_modules.in_any_order(body, s):
             term = term._replace(order=None)
         frame.emit(term._replace(polls=queues.tries(s)))

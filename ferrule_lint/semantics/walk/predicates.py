@@ -171,8 +171,9 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if positive == "==" and is_empty_display(right):
         formula, value = truthiness(frame, left, a)
         return result(negate(formula), value)
-    if positive == "==" and right in (_TRUE, _FALSE) and type(left) in (f.Name, f.Attr) and a.data is None:
-        formula, value = truthiness(frame, left, a)
+    asks_truth = right in (_TRUE, _FALSE) and type(left) in (f.Name, f.Attr) and a.data is None
+    if asks_truth and (positive == "==" or (positive == "is" and _is_truth(frame, left, a))):
+        formula, value = condition(frame, left) if positive == "is" else truthiness(frame, left, a)
         return result(formula if right == _TRUE else negate(formula), value)
     if positive == "in":
         return result(*_membership(frame, key_expr, left, a, b))
@@ -191,6 +192,25 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
 
 
 _TRUE, _FALSE = f.Const("True"), f.Const("False")
+
+
+def _is_truth(frame: Frame, expr: f.Expr, value: Value) -> bool:
+    """Whether one of Python's two bools is what a place holds, so that `x is False` is what `x is True` is not: a test
+    that it was set to, what ranks differ in by their number (no rank is called `True`), or a parameter that has to be
+    given and is not said to be anything else."""
+    if value.presence is not None or value.absent is not None:
+        return False
+    held = kept_tests.held(frame, expr)
+    if held is not None and type(held.test) in (f.Compare, f.Not):
+        return True
+    if value.divergence is not None:
+        return value.divergence.kind == "rank"
+    if type(expr) is not f.Name or frame.function is None or frame.version(expr.id):
+        return False
+    parameter = next((p for p in frame.function.parameters if p.name == expr.id), None)
+    if parameter is None or (parameter.default or _TRUE) not in (_TRUE, _FALSE):
+        return False
+    return parameter.annotation is None or last_name(parameter.annotation) == "bool"
 
 
 def _is_tensor_of_bool(expr: f.Expr, value: Value) -> bool:
@@ -411,7 +431,20 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         member = member or blocks.same_place_in_both(frame, left, right)
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
+    if joined.divergence is not None and _asks_for_leader(e.ops[0], left, a, right, b):
+        joined = joined._replace(divergence=joined.divergence._replace(leads=True))
     return _range_of_ranks(e, values, joined)
+
+
+def _asks_for_leader(op: str, left: f.Expr, a: Value, right: f.Expr, b: Value) -> bool:
+    """`get_rank() == self.primary_rank`, where nothing is known of the one that is named."""
+    if op not in ("==", "!="):
+        return False
+    for rank, expr, named in ((a, right, b), (b, left, a)):
+        of_rank = rank.divergence is not None and rank.divergence.kind == "rank"
+        if of_rank and type(expr) is f.Attr and named.divergence is None and not named.uniform and named.const is None:
+            return True
+    return False
 
 
 def _is_size_of_nothing(expr: f.Expr) -> bool:

@@ -10,6 +10,7 @@ from ferrule_lint.semantics.control import exceptions, flags, hooks
 from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -107,8 +108,9 @@ def _by_signal(frame: Frame, target: f.Expr, value: Value) -> Value:
 def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     old, new = frame.eval(s.target), frame.eval(s.value)
     joined = join2(old.plain(), new.plain())._replace(
-        slots=put_together.of_operator(s.op, (old, new)), number=number_types.stepped(s.op, old, new, frame.loop_depth)
-    )
+        slots=put_together.of_operator(s.op, (old, new)), number=number_types.stepped(s.op, old, new, frame.loop_depth),
+        presence=None, absent=None, presence_deps=NOTHING, there=True,  # nothing can be added to None
+    )  # fmt: skip
     if joined.agreed and not all(v.agreed or v.uniform for v in (old, new)):
         joined = joined._replace(agreed=False)  # `stop |= late()`, after a round at whose end the ranks agreed on it
     divergence = frame.path_divergence()
