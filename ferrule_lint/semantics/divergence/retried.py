@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ferrule_lint.findings import Step
+from ferrule_lint.semantics.control.exceptions import IS_WHAT_FAILS
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.trace import (
     Attempt,
@@ -89,10 +90,13 @@ def _within(term: Term, behind: Trace, states: set[_State]) -> Iterator[_Way]:
 
 
 def _before_all(choice: Choice, behind: Trace) -> bool:
-    """Whether an exception comes before everything that the call issues which has it. Of what only a handler tells it
-    may come anywhere in the `try`."""
-    if choice.text.startswith("except") or (divergence := divergence_of(choice.formula)) is None:
+    """Whether an exception comes before everything that the call issues which has it. What only a handler tells may
+    come anywhere in the `try`, unless one call there asks a service."""
+    divergence = divergence_of(choice.formula)
+    if divergence is None:
         return False
+    if choice.text.startswith("except"):
+        return divergence.why[-1].note.endswith(IS_WHAT_FAILS) and _all_behind(behind, divergence.why[-1])
     raised = divergence.why[-2] if len(divergence.why) > 1 else None  # the last is the call
     for term in every_term(behind):
         if type(term) is Event and term.pos == choice.pos:
