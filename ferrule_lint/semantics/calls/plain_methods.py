@@ -28,12 +28,25 @@ def runs_no_module(frame: Frame, target: MethodTarget) -> bool:
     if frame.light or target.receiver.types or is_everyday(target.name):
         return False
     found = frame.analysis.names.methods_named(target.name)
-    return 0 < len(found) <= MOST_METHODS and all(_is_plain(frame, method) for method in found)
+    if not 0 < len(found) <= MOST_METHODS or not all(_is_plain(frame, method) for method in found):
+        return False
+    return not _is_attribute(frame.analysis, target.name)
+
+
+def _is_attribute(analysis: Analysis, name: str) -> bool:
+    """Whether some object of the project keeps something under that name, a module most often."""
+    functions = (fn for module in analysis.names.mentioning(name) for fn in module.functions.values())
+    kept = (s.targets for fn in functions for s in statements(fn.body) if type(s) is f.Assign)
+    return any(type(target) is f.Attr and target.attr == name for targets in kept for target in targets)
 
 
 def _is_plain(frame: Frame, method: FunctionInfo) -> bool:
     owner = method.module.classes.get(method.owner or "")
-    if owner is None or not (frame.analysis.is_module(owner) or _asks_nobody(frame.analysis, method, owner, set())):
+    if (
+        owner is None
+        or method.is_property
+        or not (frame.analysis.is_module(owner) or _asks_nobody(frame.analysis, method, owner, set()))
+    ):
         return False
     known = frame.analysis.summaries.of(method, (), owner, None, frame.depth + 1)
     return known is not None and not known[0].busy and not known[0].events
