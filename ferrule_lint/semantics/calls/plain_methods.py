@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.calls.receivers import is_everyday
 from ferrule_lint.semantics.domain.text import root_name
 from ferrule_lint.semantics.walk.holders import FULL
@@ -42,19 +43,15 @@ def _is_attribute(analysis: Analysis, name: str) -> bool:
 
 def _is_plain(frame: Frame, method: FunctionInfo) -> bool:
     owner = method.module.classes.get(method.owner or "")
-    if (
-        owner is None
-        or method.is_property
-        or not (frame.analysis.is_module(owner) or _asks_nobody(frame.analysis, method, owner, set()))
-    ):
+    if owner is None or method.is_property or not _asks_nobody(frame.analysis, method, owner, set()):
         return False
     known = frame.analysis.summaries.of(method, (), owner, None, frame.depth + 1)
     return known is not None and not known[0].busy and not known[0].events
 
 
 def _asks_nobody(analysis: Analysis, method: FunctionInfo, owner: ClassInfo, seen: set[str]) -> bool:
-    """Whether a method of a class that is no module calls nothing that its instance, or its caller, has handed it of
-    unknown class: a model, say, around which the class is written. Of the instance's own methods none does."""
+    """Whether a method calls nothing that its instance, or its caller, has handed it of unknown class: a model, say,
+    around which the class is written. Of the instance's own methods none does."""
     if method.id in seen:
         return True
     seen.add(method.id)
@@ -64,7 +61,7 @@ def _asks_nobody(analysis: Analysis, method: FunctionInfo, owner: ClassInfo, see
             given |= {target.id for target in s.targets if type(target) is f.Name}
     itself = method.parameters[0].name if method.parameters else ""
     for call in walk(method.body):
-        if type(call) is not f.Call:
+        if type(call) is not f.Call or (type(call.func) is f.Attr and runs_nothing(call.func.attr)):
             continue
         asked = call.func.base if type(call.func) is f.Attr else call.func
         if type(asked) is f.Name and asked.id == itself and type(call.func) is f.Attr:
