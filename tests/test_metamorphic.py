@@ -25,6 +25,7 @@ NAMES = sorted({rewrite.name for family in FAMILIES for rewrite in family.REWRIT
 #: (rewrite, digest of a program) -> why the other form is known to be another matter, or where the analysis falls short
 KNOWN = {
     ("two-assignments", "f96e285b"): "which context is entered is told of `a if b else c` only (loops.md)",
+    ("while-true", "100dab3f"): "a limit that a handler asks for first is told of `while test` only (exceptions.md)",
     ("while-true", "0b5d6534"): "that a test is handed a setting is told of `while test` only (loops.md)",
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ferrule_lint.checks import by_name
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
+from ferrule_lint.semantics.divergence import retried
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
 from ferrule_lint.semantics.divergence.reach import can_run, way_to
 from ferrule_lint.semantics.divergence.signatures import issues
@@ -18,7 +19,7 @@ from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops, 
 def check(root: Trace, function: str) -> Iterator[Finding]:
     """One finding for each loop with events whose trip count is divergent along an axis of theirs."""
     for loop in choices_and_loops(root):
-        if type(loop) is not Loop or loop.trip is None or _order_says_it(loop):
+        if type(loop) is not Loop or loop.trip is None or _order_says_it(loop) or retried.gets_through(loop):
             continue
         others = not_the_last(loop.body)
         lenient = loop.trip.kind in ("host", "data")

@@ -102,6 +102,8 @@ class CallModel:
     ragged: bool = False
     #: an argument that, where it is given, makes the size the same everywhere (`minlength`)
     sized_by: Argument | None = None
+    #: the argument whose content alone decides that, where it is given: of the others only their size counts
+    counted_by: Argument | None = None
     #: reduces the gradients of what it is given over the ranks: no backward may follow that feeds them
     reduces_gradients: bool = False
     #: an argument whose value, or number of items, decides how many items the result has

@@ -92,8 +92,8 @@ class Analysis:
         self.parts: Memo[str, dict[str, Part]] = Memo(reads)
         #: files that are programs of one process; see `programs`
         self.alone: Memo[str, bool] = Memo(reads)
-        #: whether the methods of a name that modules of the project have run none; see `quiet_methods`
-        self.quiet: Memo[str, bool] = Memo(reads)
+        #: whether some object keeps something under the name of a method; see `plain_methods`
+        self.kept_under: Memo[str, bool] = Memo(reads)
         #: whether something fills an entry of batches where it is missing, by its name
         self.filled: Asked[bool] = Asked(reads, "filled")
         #: whether all ranks take their batches from the same data set in turn; see `absent_inputs`

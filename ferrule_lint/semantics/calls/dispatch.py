@@ -15,6 +15,7 @@ from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
 from ferrule_lint.semantics.calls.outside import model_of_method, of_library, of_method, rank_by_name, unknown_call
+from ferrule_lint.semantics.calls.plain_methods import runs_no_module
 from ferrule_lint.semantics.control import host_work, work
 from ferrule_lint.semantics.data import exchanged, iteration, layout, number_types
 from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD
@@ -212,9 +213,10 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
             if model.makes:
                 run_callbacks(frame, arguments, target.name)
             return modelled.apply(frame, model, arguments, target.receiver, Confidence.parse(model.confidence))
-    instance = bool(function.types) or function.module or function.external is not None
-    runs_nothing = forwards.runs_nothing if function.types else partial(forwards.method_runs_nothing, frame)
-    if instance and not (type(target) is MethodTarget and runs_nothing(target.name)):
+    quiet = type(target) is MethodTarget and (
+        forwards.runs_nothing(target.name) or (function.module and runs_no_module(frame, target))
+    )
+    if not quiet and (function.types or function.module or function.external is not None):
         value = _call_instance(frame, function, arguments)
         if value is not None:
             return value

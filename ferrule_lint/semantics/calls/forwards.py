@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.copies import is_copy
-from ferrule_lint.semantics.calls.quiet_methods import is_quiet
 from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
@@ -39,11 +38,6 @@ _NO_FORWARD = re.compile(
 def runs_nothing(name: str) -> bool:
     """Whether a method of a module of unknown class, by its name, runs no forward (`named_parameters`, `to`)."""
     return _NO_FORWARD.match(name) is not None
-
-
-def method_runs_nothing(frame: Frame, name: str) -> bool:
-    """The same, or by what the methods of this name do that modules of the project have."""
-    return runs_nothing(name) or is_quiet(frame.analysis, name, runs_nothing)
 
 
 def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, result: Value | None) -> Value | None:

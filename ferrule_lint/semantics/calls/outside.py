@@ -9,6 +9,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import builtin_calls, filtered, forwards, methods, modelled, receivers
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
+from ferrule_lint.semantics.calls.plain_methods import runs_no_module
 from ferrule_lint.semantics.data import iteration, tensors
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, Axes
 from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, NO_DEPS, NOTHING, recast
@@ -154,7 +155,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
         return value
     if target.name == "generate" and any(v.data is not None for v in arguments.values):
         return forwards.generated(frame, "generate", arguments)
-    value = forwards.by_name(frame, receiver, arguments)
+    value = None if receiver.module and runs_no_module(frame, target) else forwards.by_name(frame, receiver, arguments)
     if value is not None:
         return value
     named = rank_by_name(frame, e)

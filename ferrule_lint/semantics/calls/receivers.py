@@ -153,8 +153,12 @@ def imports(analysis: Analysis, module: ModuleInfo, library: str) -> bool:
 
 def only_method(frame: Frame, name: str) -> FunctionInfo | None:
     """The method of this name when only one class of the project has it and the name is not an everyday one."""
-    everyday = len(name) < 8 or "_" not in name.strip("_") or name.startswith("__")
-    return None if everyday else frame.analysis.names.only_method(name)
+    return None if is_everyday(name) else frame.analysis.names.only_method(name)
+
+
+def is_everyday(name: str) -> bool:
+    """Whether classes that have nothing to do with each other may well have a method of this name."""
+    return len(name) < 8 or "_" not in name.strip("_") or name.startswith("__")
 
 
 def issues_anyway(trace: Trace, depth: int = 0) -> bool:

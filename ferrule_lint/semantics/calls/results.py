@@ -46,13 +46,17 @@ def result_of(
         return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
     if model.ragged:
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
-        joined = computed(values)
-        source = joined.data or joined.divergence
+        counted = _told(arguments, model.counted_by)
+        joined = computed([v for v in values if v is not counted] or values)  # the result holds none of the numbers
+        if counted is not None and counted.data is None and counted.divergence is None:
+            return joined._replace(shape_deps=joined.shape_deps | by_content(counted))
+        counts = counted if counted is not None else joined
+        source = counts.data or counts.divergence
         if source is not None and source.kind == "rank" and _looks_for(e):
             source = source._replace(member=True)
         note = f"`{render(e.func)}` keeps a local number of items"
         shape = source.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM) if source else None
-        by = NO_DEPS if shape else by_content(joined)
+        by = NO_DEPS if shape else by_content(counts)
         return joined._replace(shape=shape, divergence=None, data=joined.data or source, shape_deps=by)
     if model.observes and receiver is not None:
         seen = observe(frame, receiver, e.pos, render(e))
@@ -106,6 +110,12 @@ def _of_one_size(value: Value) -> Value:
     deps = recast(value.deps, ITEM, FLOWS)
     items = tuple([_of_one_size(v) for v in value.items]) if value.items is not None else None
     return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS, items=items)
+
+
+def _told(arguments: Arguments, argument: Argument | None) -> Value | None:
+    """The value of an argument, if a call gives it."""
+    expr = arguments.expression(argument.name, argument.position) if argument is not None else None
+    return arguments.value_of(expr) if expr is not None else None
 
 
 def _as_long_as(frame: Frame, argument: Argument, arguments: Arguments, receiver: Value | None) -> Value:

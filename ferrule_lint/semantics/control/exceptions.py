@@ -25,7 +25,7 @@ from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, connect, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.text import called_name, last_name
+from ferrule_lint.semantics.domain.text import called_name, last_name, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, every_term
 from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Asked, Memo
@@ -331,11 +331,24 @@ def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | Non
     alone = next((n for n in names if n in LOCAL), None)
     if alone is not None:
         least = Confidence.LOW if services.only_missing(handler.body) else Confidence.MEDIUM
-        return frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", least)
+        told = frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", least)
+        return _of_call(frame, body, told)
     if is_broad(handler) and carries_on(handler.body) and (call := services.asked(frame.module, body)):
         note = f"`{call}` asks a service, which may fail one rank and not the others"
-        return frame.source(WORLD, "host", pos, note, Confidence.MEDIUM)
+        return _of_call(frame, body, frame.source(WORLD, "host", pos, note, Confidence.MEDIUM))
     return None
+
+
+#: what a witness says of the one call in a `try` that its handler is there for
+IS_WHAT_FAILS = "is what may fail"
+
+
+def _of_call(frame: Frame, body: f.Body, divergence: Divergence) -> Divergence:
+    """With the call that asks the service, if there is one such call."""
+    call = services.asked_alone(frame.module, body)
+    if call is None:
+        return divergence
+    return divergence.then(frame.step("flow", call.pos, f"`{shown(call.func)}` {IS_WHAT_FAILS}"))
 
 
 def _told_by(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | None:

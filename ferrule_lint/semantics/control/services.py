@@ -8,6 +8,7 @@ answer, and one that all ranks get.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
@@ -24,10 +25,17 @@ _ASKS = re.compile(
 
 def asked(module: ModuleInfo, body: f.Body) -> str:
     """The call in a block that asks a service; nothing if there is none."""
-    for node in walk(body):
-        if type(node) is f.Call and _ASKS.search(outer_name(module, node.func)):
-            return shown(node.func)
-    return ""
+    return next((shown(call.func) for call in _asking(module, body)), "")
+
+
+def asked_alone(module: ModuleInfo, body: f.Body) -> f.Call | None:
+    """The one call in a block that asks a service, if there is one."""
+    calls = list(_asking(module, body))
+    return calls[0] if len(calls) == 1 else None
+
+
+def _asking(module: ModuleInfo, body: f.Body) -> Iterator[f.Call]:
+    return (node for node in walk(body) if type(node) is f.Call and _ASKS.search(outer_name(module, node.func)))
 
 
 #: what a service says of something that it does not have

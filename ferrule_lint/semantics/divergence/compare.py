@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.divergence import retried
 from ferrule_lint.semantics.divergence.signatures import (
     ALIKE,
     ENDLESS,
@@ -115,6 +116,8 @@ class Comparison:
     budget: int = BUDGET
     exhausted: bool = False
     _depth: int = field(default=0)
+    #: what a rank issues that goes on with another round of the innermost loop
+    _again: Signature = field(default=())
     #: shared by all comparisons of one difference
     _tokens: dict[tuple[object, ...], Signature] = field(default_factory=dict)
     #: line of a handler -> the depth of loops it stands in, and what a rank issues that gets there
@@ -138,7 +141,7 @@ class Comparison:
 
     def fresh(self) -> Comparison:
         """The same question with a budget of its own."""
-        return replace(self, budget=BUDGET, exhausted=False, _depth=0, _handlers={}, _reached=set())
+        return replace(self, budget=BUDGET, exhausted=False, _depth=0, _again=(), _handlers={}, _reached=set())
 
     # ------------------------------------------------------------------ signatures
     def signature(self, trace: Trace, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
@@ -184,7 +187,7 @@ class Comparison:
             return handled if depth == self._depth else (self._token("return", term.line, depth),)
         if term.kind == "break":
             return (self._token("break"),)
-        return () if term.kind == "continue" else RAISES
+        return self._again if term.kind == "continue" else RAISES
 
     def _choice(self, term: Choice, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
         taken = evaluate(term.formula, assignment)
@@ -275,9 +278,15 @@ class Comparison:
         return self._tokens.setdefault(key, parts)
 
     def _loop(self, term: Loop, rest: Signature, assignment: Mapping[str, bool]) -> Signature:
+        # a round that fails is tried again, or the last one: what the loop issues is what gets through
+        tries = retried.gets_through(term)
+        outer, self._again = self._again, RAISES if tries else ()
         self._depth += 1
-        body = self.signature(term.body, (), assignment)
+        body = self.signature(term.body, self._again, assignment)
         self._depth -= 1
+        self._again = outer
+        if body is RAISES and tries:
+            return RAISES
         if body is RAISES or rest is RAISES:
             return rest
         if term.polls and (self.waits or self.comes_back):

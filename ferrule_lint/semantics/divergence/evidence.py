@@ -63,6 +63,8 @@ def explain(
     rest = _behind_exit(root, choice, comparison)
     skipped = {o.key for o in rest}
     after = [o for o in differing if o.key in skipped]
+    # what the other rank has issued before it left, in other words, is not what it leaves out
+    after = _unmatched(after, first, second) or after
     # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
     found = after or differing or _unique(rest) or _of_rounds(root, choice, comparison) or _unique(first + second)
     leaves = ends(choice.body) is not ends(choice.orelse)

@@ -75,6 +75,8 @@ class Loop(NamedTuple):
     polls: bool = False
     #: a test ends it (`while`), and not the end of what it walks
     tested: bool = False
+    #: a rank on which every round fails raises in the last one
+    gives_up: bool = False
 
 
 class CallTerm(NamedTuple):

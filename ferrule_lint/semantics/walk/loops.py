@@ -10,7 +10,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
-from ferrule_lint.semantics.control import queues
+from ferrule_lint.semantics.control import queues, tried_again
 from ferrule_lint.semantics.data import iteration, shares
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.axes import DP
@@ -87,7 +87,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
             term = term._replace(trip=iteration.drawn(frame, s.body) or joined.rounds(frame, s, iterable))
         if term.order is not None and same_modules.in_any_order(body, s):
             term = term._replace(order=None)
-        frame.emit(term._replace(polls=queues.tries(s)))
+        frame.emit(term._replace(polls=queues.tries(s), gives_up=tried_again.gives_up(s)))
     _loop_else(frame, s, body, pos)
 
 
@@ -185,7 +185,10 @@ def _while_term(frame: Frame, s: f.While, turned: _Turned, pos: f.Pos) -> Loop:
     polls = queues.polls(s) or queues.tries(s)
     text = "while True" if s.test == f.Const("True") else shown(s.test)
     deps, key = deps_of(turned.formula), frame.key(s.test)
-    return Loop(turned.body, trip, None, deps, frame.module.path, pos, text, key, polls=polls, tested=True)
+    return Loop(
+        turned.body, trip, None, deps, frame.module.path, pos, text, key, polls=polls, tested=True,
+        gives_up=tried_again.gives_up(s),
+    )  # fmt: skip
 
 
 def _by_setting(
