@@ -76,7 +76,8 @@ def _takes(frame: Frame, call: f.Call, names: set[str]) -> bool:
     axes = frame.axes_in(render(group)) if group is not None else None
     if axes is not None and axes <= WITHIN_A_STAGE:
         return False
-    return any(place_name(node) in names for node in walk((*call.args, *(v for _, v in call.keywords))))
+    given = walk((*call.args, *(value for _, value in call.keywords)))
+    return any(type(node) is f.Name and node.id in names for node in given)
 
 
 def _is_made_of(expr: f.Expr, names: set[str], call: f.Call) -> bool:
