@@ -308,7 +308,7 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return None
     if frame.self_class is not None and frame.analysis.is_of_another_framework(frame.self_class):
         return None
-    if receiver.module and type(func) is f.Attr and not method_runs_nothing(frame, name):
+    if receiver.module and type(func) is f.Attr and not runs_nothing(name):
         owner = frame.self_class
         confidence = (
             sharding.unknown if owner is None else sharding.of_part(owner, last_name(func.base)) or sharding.unknown

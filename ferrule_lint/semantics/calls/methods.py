@@ -170,6 +170,9 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     if last_name(e.func) == "setdefault" and base is not None and len(e.args) == 2:
         _keyed(frame, f.Subscript(base, e.args[0], e.pos), arguments.positional[1], makes=True)
         return frame.read(place) or UNKNOWN
+    if base is not None and (key := setting_names.key_of(e)) is not None:
+        _keyed(frame, f.Subscript(base, key, e.pos), arguments.positional[1])
+        return UNKNOWN
     known = frame.read(place) or receiver
     added = join(arguments.values)
     whole = last_name(e.func) in ("extend", "update")

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -73,6 +74,11 @@ def _asks_nobody(analysis: Analysis, method: FunctionInfo, owner: ClassInfo, see
             held = analysis.holders.attribute(owner, asked.attr, FULL)
             if held is None or not held.types or any(map(analysis.is_module, held.types)):
                 return False
-        elif root_name(asked) in given:
+        elif root_name(asked) in given or (type(call.func) is f.Name and not _is_known(analysis, method, call.func.id)):
             return False
     return True
+
+
+def _is_known(analysis: Analysis, method: FunctionInfo, name: str) -> bool:
+    """Whether a name is none of the method's own, that may be a layer: `for layer in layers: layer(x)`."""
+    return hasattr(builtins, name) or analysis.names.lookup(method.module, name) is not None

@@ -111,6 +111,11 @@ def _spans_more(axes: Axes, left: Axes) -> bool:
     return left < axes or (axes >= WORLD and not left >= WORLD)
 
 
+def _of_any_job(a: Value, b: Value) -> bool:
+    """How many ranks there are, or 1: nothing has been launched then, and there is no job."""
+    return (a.world_size or a.const == "1") and (b.world_size or b.const == "1") and (a.world_size or b.world_size)
+
+
 def _one_group(a: Value, b: Value) -> Axes | None:
     """The group of one of two values: None stands aside, two that differ are no group that can be told."""
     if a.group == b.group or b.const == "None":
@@ -144,7 +149,7 @@ _JOIN: dict[str, _Join] = {
     "target": _same_or_one,
     "items": _joined_items,
     "group": lambda x, y, a, b: _one_group(a, b),
-    "world_size": _both,
+    "world_size": lambda x, y, a, b: _of_any_job(a, b),
     "external": _same_or_one,
     "emptiness": _worse,
     "container": _either,

@@ -210,8 +210,11 @@ class Value(NamedTuple):
 
     def entry(self, key: str) -> Value | None:
         """What a dict holds under a key (its text), or a record in a field, where that is known: where any of it
-        tells something, or may be called. Flags alone may have been set again."""
+        tells something, or may be called, or local data is kept in it that the others are none of. Flags alone may
+        have been set again."""
         found = next((value for known, value in self.entries if known == key), None)
+        if found is not None and found.data is not None and self.data is None:
+            return found
         return found if found and any(v.tells or v.target is not None for _, v in self.entries) else None
 
 

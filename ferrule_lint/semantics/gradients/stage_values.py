@@ -7,7 +7,6 @@ collective along `pp` brings it to all of them.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -18,15 +17,13 @@ from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 from ferrule_lint.semantics.domain.trace import Event
+from ferrule_lint.semantics.gradients.shared_by_callers import SHARES, WITHIN_A_STAGE, is_shared
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _STAGES: Axes = frozenset({"pp"})
-_WITHIN_A_STAGE: Axes = frozenset({"dp", "tp", "cp", "ep"})
-#: calls that, by their names, may bring a value to the other stages
-_SHARES = re.compile(r"broadcast|bcast|sync|share|send|gather|reduce|scatter", re.IGNORECASE)
 
 
 def is_stage_test(formula: Formula) -> bool:
@@ -47,7 +44,7 @@ def reduced(frame: Frame, event: Event, expr: f.Expr | None, value: Value | None
     place = place_name(expr)
     if event.op != "all_reduce" or value is None or value.stage is None or not place or frame.light:
         return
-    if not event.axes or not event.axes <= _WITHIN_A_STAGE or any("pp" in _axes_of(c) for c in frame.conditions):
+    if not event.axes or not event.axes <= WITHIN_A_STAGE or any("pp" in _axes_of(c) for c in frame.conditions):
         return
     known = frame.reduced_within_stages.get(place)
     frame.reduced_within_stages[place] = known or (event, value.stage)
@@ -60,7 +57,7 @@ def _axes_of(formula: Formula) -> Axes:
 
 def shared(frame: Frame, place: str, axes: Axes) -> None:
     """A collective over `axes` has made a place hold the same value: all stages have it, if the group spans them."""
-    if not axes <= _WITHIN_A_STAGE:
+    if not axes <= WITHIN_A_STAGE:
         frame.reduced_within_stages.pop(place, None)
 
 
@@ -68,7 +65,8 @@ def finish(frame: Frame) -> None:
     """At a function's end: issues for what was reduced within the stages and is then used on all of them."""
     body = frame.function.body if frame.function is not None else frame.module.body
     for place, (event, divergence) in frame.reduced_within_stages.items():
-        if not _is_used(body, place, event.pos, frame.stage_tests):
+        used = _used(body, place, event.pos, frame.stage_tests)
+        if not used or (used == "returned" and is_shared(frame)):
             continue
         step = frame.step("flow", event.pos, f"`{place}` is reduced within each stage, and used on all of them")
         message = (
@@ -79,22 +77,25 @@ def finish(frame: Frame) -> None:
         frame.issues.append(issue)
 
 
-def _is_used(body: f.Body, place: str, after: f.Pos, stage_tests: set[tuple[int, int]]) -> bool:
-    """Whether a place, or what is worked out of it, is returned, stored or tested below, outside tests of the stage."""
+def _used(body: f.Body, place: str, after: f.Pos, stage_tests: set[tuple[int, int]]) -> str:
+    """Whether a place, or what is worked out of it, is "kept" (stored or tested) or no more than "returned" below,
+    outside tests of the stage; "" if neither."""
     names = {place}
-    found = False
+    found = ""
     for s in _statements(body, stage_tests):
         if s.line <= after[2]:
             continue
         for call in (n for n in walk(_own_expressions(s)) if type(n) is f.Call):
-            if _SHARES.search(last_name(call.func)) and _reads((*call.args, *(v for _, v in call.keywords)), {place}):
-                return False
+            if SHARES.search(last_name(call.func)) and _reads((*call.args, *(v for _, v in call.keywords)), {place}):
+                return ""
         if type(s) is f.Assign and s.value is not None and _reads(s.value, names):
             simple = [t.id for t in s.targets if type(t) is f.Name]
             names.update(simple)
-            found = found or len(simple) < len(s.targets)
-        elif type(s) in (f.Return, f.If, f.While) and _reads(_own_expressions(s), names):
-            found = True
+            found = "kept" if len(simple) < len(s.targets) else found
+        elif type(s) is f.Return and _reads(_own_expressions(s), names):
+            found = found or "returned"
+        elif type(s) in (f.If, f.While) and _reads(_own_expressions(s), names):
+            found = "kept"
     return found
 
 

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
-from ferrule_lint.semantics.groups import callers
+from ferrule_lint.semantics.groups import all_ranks, callers
 from ferrule_lint.semantics.groups.never_given import is_left_out
 from ferrule_lint.semantics.groups.numbering import Places, starts_block
 from ferrule_lint.semantics.sources import first_rank
@@ -60,7 +60,7 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     if divergence is None or divergence.axes != group:
         divergence = _counted(frame, expr, group_expr, group)
     if divergence is not None:
-        if is_left_out(frame, group_expr):
+        if is_left_out(frame, group_expr) or all_ranks.are_in(frame, group_expr):
             divergence = divergence.at_most(Confidence.LOW)
         what = "this is a place in the group: convert it"
         if type(expr) is f.Const:

@@ -1,7 +1,7 @@
 """What holds settings by its name: `config`, `self.args`, `cfg.model`.
 
 Settings are meant for all ranks. Where one of them is passed on together with local data, in one dict, asking for a
-setting is not asking for the data.
+setting is not asking for the data; nor is it where a program keeps a result beside them, under a key of its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, re
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name
 
-_SETTINGS = re.compile(r"(^|_)(config|cfg|conf|args|opts?|options|settings|hparams|hps?|flags)$", re.IGNORECASE)
+_SETTINGS = re.compile(
+    r"(^|_)(config(s|er)?|cfgs?|conf|args|opts?|options|settings|hparams|hps?|flags)$", re.IGNORECASE
+)
 
 
 def hold_settings(expr: f.Expr | None) -> bool:
@@ -24,6 +26,23 @@ def hold_settings(expr: f.Expr | None) -> bool:
 def is_setting(place: str) -> bool:
     """Whether a place, by its text, is a field of what is called after settings: `args.rate`, `self.config.rated`."""
     return any(_SETTINGS.search(part) for part in place.split(".")[:-1])
+
+
+def key_of(call: f.Call) -> f.Const | None:
+    """The key under which settings are given something by a method: `config.update("loss", loss)`, and the first of
+    several in `config.add(["val", "loss"], loss)`."""
+    base = call.func.base if type(call.func) is f.Attr else None
+    if len(call.args) != 2 or call.keywords or not hold_settings(base):
+        return None
+    key = call.args[0]
+    if type(key) is f.Sequence and key.elements:
+        key = key.elements[0]
+    return key if type(key) is f.Const and is_name(key.text) else None
+
+
+def is_name(key: str) -> bool:
+    """Whether a key, by its text, is a name that is written out."""
+    return key[:1] in ("'", '"')
 
 
 def of_entry(base: f.Expr | None, value: Value) -> Value:

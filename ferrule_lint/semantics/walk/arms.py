@@ -61,6 +61,8 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
     deps = NO_DEPS
     for atom in atoms(formula):
         deps |= atom.deps
+    if joined.world_size and not (a.world_size and b.world_size) and (deps or divergence is not None):
+        joined = joined._replace(world_size=False)  # `n = get_world_size() if rank == 0 else 1`
     differ = a.const != b.const and (a.const is not None or b.const is not None)
     if divergence is not None and divergence.kind == "rank" and (told := _told(formula, a, b, before)) is not None:
         return told

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, Glo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
-from ferrule_lint.semantics.walk import given, own_names
+from ferrule_lint.semantics.walk import given, own_names, put_in_order
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.parameter_values import parameter_value
@@ -208,7 +208,11 @@ class Holders:
         frame = Frame(self._analysis, method.module, method, light=layer)
         enter(frame, method, info, {}, None)
         self._run(frame, method)
-        return {**frame.self_writes, **frame.part_writes}
+        writes = {**frame.self_writes, **frame.part_writes}
+        for name, value in writes.items():
+            if value.unordered and put_in_order.is_left_in_order(method.body, f"{frame.self_name}.{name}"):
+                writes[name] = value._replace(unordered=None)
+        return writes
 
     def _run(self, frame: Frame, function: FunctionInfo) -> None:
         try:

@@ -241,7 +241,8 @@ def _asks_for_first(a: Value, right: f.Expr, op: str) -> bool:
 def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
     """A comparison whose outcome is known: two constants, or the number of ranks with 1."""
     for number, other, sign in ((a, b, op), (b, a, _MIRRORED.get(op, op))):
-        if number.world_size and other.const in ("0", "1", "2") and number.const is None:
+        of_ranks = number.world_size and number.const is None and number.divergence is None
+        if of_ranks and other.const in ("0", "1", "2"):
             if sign in (">", "!=") and other.const in ("0", "1"):
                 return True
             if sign == ">=":

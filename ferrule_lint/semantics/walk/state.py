@@ -126,7 +126,7 @@ def _sets(body: f.Body, name: str) -> bool:
 def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
     """Of the attributes that a method has set: those whose value depends on who calls or differs, and those that ranks
     have agreed on in it."""
-    written = {n: v for n, v in frame.self_writes.items() if v.deps or v.divergence or v.data or v.presence}
+    written = {n: v for n, v in frame.self_writes.items() if _tells(v)}
     prefix = f"{frame.self_name}."
     agreed = {
         place.removeprefix(prefix): axes
@@ -138,6 +138,12 @@ def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
         if value.agreed and value.uniform and not value.tells:
             agreed[name] = WORLD  # a meter's `all_reduce` assigns the sum over all ranks, whatever stood there
     return dict(list(written.items())[:MOST_ATTRIBUTES]), agreed
+
+
+def _tells(value: Value) -> bool:
+    """Whether what an attribute holds differs, or an entry of it does."""
+    held = (value, *(entry for _, entry in value.entries))
+    return bool(value.deps) or any(v.divergence or v.data or v.presence for v in held)
 
 
 def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mapping[str, Value]) -> None:
@@ -157,7 +163,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
 
     for name, value in summary.self_writes.items():
         now = of_parameters(frame, value, summary, bound, call.pos)
-        if now.divergence is None and now.data is None and now.presence is None and not now.deps:
+        if not _tells(now):
             continue
         place = f"{owner}.{name}"
         known = frame.read(place) or frame.eval(f.Attr(base, name, call.pos))

@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.sources import setting_names
 from ferrule_lint.semantics.walk import aliases, given, in_place
 
 if TYPE_CHECKING:
@@ -78,9 +79,11 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     # nor is what is uneven in one field of a record uneven in the others
     masked = masked or (key is not None and key[:1] in "'\"")
     masked = masked or in_place.is_tensor(frame, target.base, base)
+    beside_settings = key is not None and setting_names.is_name(key) and setting_names.hold_settings(target.base)
     entries = base.entries
     # a place in a tensor is there whether it is set or not
-    if key is not None and not tensor and (entries or divergence is not None or value.tells):
+    told = value.tells or (beside_settings and value.data is not None)
+    if key is not None and not tensor and (entries or divergence is not None or told):
         entry = value
         if divergence is not None:
             entry = value._replace(presence=worse(value.presence, divergence))
@@ -90,7 +93,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
         unordered=base.unordered or (None if there else stored_order(frame, target, place, base, index)),
         in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,
-        data=worse(base.data, value.data),
+        data=base.data if beside_settings else worse(base.data, value.data),
         length=length,
         element_types=base.element_types | value.types,
         items=None,

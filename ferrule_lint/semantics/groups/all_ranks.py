@@ -1,0 +1,134 @@
+"""Groups of all ranks of the job, as a project makes them: a place in such a group is a rank of the job.
+
+A program can be written for several groups and have one: `new_group(range(i * size, (i + 1) * size))`, where the size
+is a parameter that is the number of all ranks for want of another. An assertion says so (`assert size is None, "not
+implemented"`), or nobody in the project gives it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.arithmetic import remainder
+from ferrule_lint.semantics.domain.assigned import assignments
+from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project import options
+from ferrule_lint.semantics.project.entities import External, FunctionInfo, GlobalName, ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_DEEPEST = 6
+_NONE = f.Const("None")
+_LISTS = ("list", "tuple", "sorted")
+
+
+class _Scope(NamedTuple):
+    """Where an expression stands."""
+
+    analysis: Analysis
+    module: ModuleInfo
+    function: FunctionInfo | None
+
+    def assigned(self, name: str) -> list[f.Expr]:
+        """What the function sets a name to, but for None."""
+        body = self.function.body if self.function is not None else ()
+        return [value for value, _ in assignments(body, name) if value != _NONE]
+
+    def has_parameter(self, name: str) -> bool:
+        return self.function is not None and any(p.name == name for p in self.function.parameters)
+
+
+def are_in(frame: Frame, group: f.Expr) -> bool:
+    """Whether all ranks of the job are in a group, wherever the project makes it."""
+    return _is_of_all(_Scope(frame.analysis, frame.module, frame.function), group, 0)
+
+
+def _is_of_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
+    if depth > _DEEPEST:
+        return False
+    if type(expr) is f.Name:
+        if scope.has_parameter(expr.id) and not _is_left_at_none(scope, expr.id):
+            return False
+        made = scope.assigned(expr.id)
+        if made:
+            return all(_is_of_all(scope, value, depth + 1) for value in made)
+        variable = scope.analysis.names.resolve(expr, scope.module)
+        return type(variable) is GlobalName and _holds_all(scope, variable, depth)
+    if type(expr) is not f.Call:
+        return False
+    made_of = scope.analysis.names.resolve(expr.func, scope.module)
+    if type(made_of) is FunctionInfo and not (expr.args or expr.keywords):
+        there = _Scope(scope.analysis, made_of.module, made_of)
+        handed = [s.value for s in statements(made_of.body) if type(s) is f.Return and s.value is not None]
+        return bool(handed) and all(_is_of_all(there, value, depth + 1) for value in handed)
+    if type(made_of) is not External or made_of.dotted != "torch.distributed.new_group":
+        return False
+    ranks = next((value for name, value in expr.keywords if name == "ranks"), expr.args[0] if expr.args else _NONE)
+    return ranks == _NONE or _lists_all(scope, ranks, depth)
+
+
+def _holds_all(scope: _Scope, variable: GlobalName, depth: int) -> bool:
+    """The same of a module's variable, which functions set."""
+    module = variable.module
+    at_top = _Scope(scope.analysis, module, None)
+    made = [(at_top, value) for value in module.assigned(variable.name) if value != _NONE]
+    for function in module.rebinders(variable.name):
+        inside = _Scope(scope.analysis, module, function)
+        made += [(inside, value) for value in inside.assigned(variable.name)]
+    return bool(made) and all(_is_of_all(there, value, depth + 1) for there, value in made)
+
+
+def _lists_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
+    """Whether a list of ranks has as many as the job, one after the other."""
+    if depth > _DEEPEST:
+        return False
+    if type(expr) is f.Name:
+        made = scope.assigned(expr.id)
+        return bool(made) and all(_lists_all(scope, value, depth + 1) for value in made)
+    if type(expr) is not f.Call or expr.keywords:
+        return False
+    name = last_name(expr.func)
+    if name in _LISTS and len(expr.args) == 1:
+        return _lists_all(scope, expr.args[0], depth + 1)
+    if name != "range" or len(expr.args) not in (1, 2):
+        return False
+    if len(expr.args) == 1:
+        return _counts_all(scope, expr.args[0], depth)
+    first, end = expr.args
+    left = remainder(end, first)
+    # `range(1, size)` leaves one out
+    begins = first == f.Const("0") or (type(first) is f.Op and first.kind == "Mult")
+    return begins and left is not None and len(left) == 1 and _counts_all(scope, left[0], depth)
+
+
+def _counts_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
+    """Whether a number is that of all ranks."""
+    if type(expr) is f.Call:
+        asked = scope.analysis.names.resolve(expr.func, scope.module)
+        of_job = not expr.args and not expr.keywords
+        return of_job and type(asked) is External and asked.dotted == "torch.distributed.get_world_size"
+    place = place_name(expr)
+    if type(expr) is not f.Name or depth > _DEEPEST:
+        return False
+    if scope.has_parameter(place) and not _is_left_at_none(scope, place):
+        return False
+    made = scope.assigned(place)
+    return bool(made) and all(_counts_all(scope, value, depth + 1) for value in made)
+
+
+def _is_left_at_none(scope: _Scope, name: str) -> bool:
+    """Whether a parameter is None whenever the function goes on, or as far as the project gives it."""
+    function = scope.function
+    if function is None:
+        return False
+    if any(type(s) is f.Assert and _asks_for_none(s.test, name) for s in function.body):
+        return True
+    return options.is_left_out(scope.analysis, function, name, (_NONE,))
+
+
+def _asks_for_none(test: f.Expr, name: str) -> bool:
+    return type(test) is f.Compare and (test.ops, test.rights) == (("is",), (_NONE,)) and place_name(test.left) == name
