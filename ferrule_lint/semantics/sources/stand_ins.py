@@ -75,11 +75,14 @@ def _is_fixed(expr: f.Expr) -> bool:
 
 
 def _puts(arm: f.Body, name: str) -> bool:
+    """Whether an arm gives a name something made up that has a size, but for noise: that is what a sampler begins with
+    where it is given nothing."""
     return any(
         type(s) is f.Assign
         and any(type(t) is f.Name and t.id == name for t in s.targets)
         and is_made_up(s.value)
         and not any(node == f.Const("0") for node in walk(_sizes(s.value)))
+        and not any(type(node) is f.Call and "rand" in last_name(node.func) for node in walk(s.value))
         for s in statements(arm)
     )
 
