@@ -1,13 +1,14 @@
 """Whether the pipeline stages between the first and the last ever come to a function.
 
 What a function hands back matters on the stages that call it. Most callers leave before that on the stages between,
-which need no batch; and a function that nobody calls is somebody else's to call.
+which need no batch, or throw it away; and a function that nobody calls is somebody else's to call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ferrule_lint.checks.thrown_away import thrown_away
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate
@@ -29,15 +30,17 @@ def _calls(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[Trace, 
             continue
         for caller, every_call in module.calls():
             calls = [call for call in every_call if last_name(call.func) == function.name]
-            if not calls:
+            unused = {call.pos for call in calls if caller is not None and thrown_away(caller.body, call)}
+            used = [call for call in calls if call.pos not in unused]
+            if not used:
                 continue
             known = analysis.frame_of(caller) if caller is not None else None
             trace = known[0].trace if known is not None else ()
             if caller is None:
                 trace = analysis.module_frame(module).trace()
-            modelled = {call.pos for call in calls if analysis.names.resolve(call.func, module) is function}
+            modelled = {call.pos for call in used if analysis.names.resolve(call.func, module) is function}
             for term in every_term(trace):
-                known_call = type(term) is CallTerm and term.summary.function is function
+                known_call = type(term) is CallTerm and term.summary.function is function and term.pos not in unused
                 if known_call or (type(term) is Event and term.path == module.path and term.pos in modelled):
                     yield trace, term
 

@@ -251,6 +251,8 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         return Value(uniform=True, const="True")
     if is_world_size(function.name):
         return Value(uniform=True, world_size=True)
+    if unreachable.of_other_arguments(frame, function, e):
+        return UNKNOWN
     if (further := passing_on.call(frame, target, arguments)) is not None:
         return dispatch(frame, *further)
     implemented = abstract.call(frame, target, arguments)

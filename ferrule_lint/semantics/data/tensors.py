@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import cutting, filling, layout
+from ferrule_lint.semantics.data import cutting, filling, flat, layout
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.dependences import (
@@ -139,7 +139,7 @@ def _call(frame: Frame, name: str, arguments: Arguments, receiver: Value | None)
     if name == "pad_sequence":
         return _to_longest(frame, arguments)
     if name in _REDUCING:
-        return _reduced(arguments, receiver)
+        return _reduced(frame, arguments, receiver)
     if (cut := cutting.by_method(frame, name, arguments, receiver)) is not None:
         return cut
     if name == "split":
@@ -417,8 +417,9 @@ def _in_chunks(frame: Frame, arguments: Arguments, receiver: Value | None) -> Va
     return whole._replace(length=length, shape=None, uneven_last=False, const=None, uniform=False)
 
 
-def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
-    """A reduction: of everything, or of one dimension; the uneven one is taken to be the first."""
+def _reduced(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value | None:
+    """A reduction: of everything, or of one dimension; the uneven one is taken to be the first, and to be left where
+    another one is named, unless there is only one."""
     operands = [receiver] if receiver is not None else list(arguments.positional[:1])
     if not operands:
         return None
@@ -426,6 +427,8 @@ def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
     dims = arguments.positional if receiver is not None else arguments.positional[1:]
     dim = next((arguments.keywords[k] for k in ("dim", "axis") if k in arguments.keywords), dims[0] if dims else None)
     keeps = dim is not None and dim.const is not None and (dim.const == "0") == value.uneven_last
+    if keeps and (value.shape is not None or value.shape_deps):
+        keeps = not _has_one_dimension(frame, arguments, receiver)
     # of a parameter one does not know which of its dimensions is the uneven one
     deps = value.deps if keeps and value.shape is not None else _of_known_length(value.deps)
     return Value(
@@ -433,3 +436,9 @@ def _reduced(arguments: Arguments, receiver: Value | None) -> Value | None:
         shape=value.shape if keeps else None, shape_deps=value.shape_deps if keeps else NO_DEPS,
         uneven_last=value.uneven_last, agreed=value.agreed,
     )  # fmt: skip
+
+
+def _has_one_dimension(frame: Frame, arguments: Arguments, receiver: Value | None) -> bool:
+    func, first = arguments.expr.func, next(iter(arguments.expr.args), None)
+    reduced = first if receiver is None else func.base if type(func) is f.Attr else None
+    return frame.function is not None and flat.is_flat(frame.function.body, reduced)

@@ -2,6 +2,8 @@
 
 `if last: broadcast(x, group=ends)`, `elif first: broadcast(x, group=ends)`: no stage between misses anything. So ranks
 are compared twice: as any stages, without what is issued in such a group, and as one of the two ends each, with it.
+Which stages are the ends was said where the group was made, and a function that asks for them (`if
+is_rank_in_embedding_group():`) knows it better than a test of the stage that it is handed.
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ferrule_lint.semantics.divergence.compare import Occurrence
+from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.domain.axes import Axes
-from ferrule_lint.semantics.domain.conditions import Atom, atoms
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms, evaluate
 from ferrule_lint.semantics.domain.trace import ENDS, CallTerm, Choice, Event, Trace, every_term
 
 _FIRST = re.compile(r"(?<![a-z])first(?![a-z])")
@@ -55,3 +59,36 @@ def _of_stages(atom: Atom) -> bool:
 def _answer(keys: list[str], assignment: Mapping[str, bool]) -> bool | None:
     known = [assignment[key] for key in keys if key in assignment]
     return known[0] if known else None
+
+
+#: how many calls below a test the members are asked for
+_DEEPEST = 3
+_IS_MEMBER = re.compile(r"in_(\w+_)?(?<!position_)(?<!pos_)embedding_group\(")
+
+
+def asks_who_is_one(trace: Trace, occurrence: Occurrence) -> bool:
+    """Whether what is issued in such a group is issued under the question whether the rank is in it."""
+    if occurrence.event.channel != ENDS:
+        return False
+    return _is_asked(trace if occurrence.call is None else occurrence.call.summary.trace, occurrence.event, _DEEPEST)
+
+
+def _is_asked(trace: Trace, event: Event, deepest: int) -> bool:
+    for term in every_term(trace):
+        if type(term) is CallTerm and deepest:
+            here = any(_same(e, event) for e in term.summary.events)
+            below = here and _is_asked(term.summary.trace, event, deepest - 1)
+        else:
+            here, below = type(term) is Event and _same(term, event), False
+        if here and (below or any(map(_asks, way_to(trace, term) or ()))):
+            return True
+    return False
+
+
+def _same(one: Event, other: Event) -> bool:
+    return one.pos == other.pos and one.path == other.path
+
+
+def _asks(formula: Formula) -> bool:
+    """Whether a test fails for who is not in such a group."""
+    return any(_IS_MEMBER.search(atom.key) and evaluate(formula, {atom.key: False}) is False for atom in atoms(formula))

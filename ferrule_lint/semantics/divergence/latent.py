@@ -23,6 +23,7 @@ from ferrule_lint.semantics.calls.shapes import (
 )
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import length_deps
+from ferrule_lint.semantics.divergence import ends
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import asked_by_one
@@ -68,11 +69,12 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
             found = difference(trace, term, own, _ANY, Confidence.MEDIUM, effort=effort)
             if found is None:
                 continue
-            event = found.occurrences[0].event
+            guess = [ends.asks_who_is_one(trace, o) for o in found.occurrences]
+            shown = found.occurrences[guess.index(False) if False in guess else 0]
+            event = shown.event._replace(confidence=Confidence.LOW) if all(guess) else shown.event
             code = "FER103" if found.after_exit else branch_code(found.occurrences, "")
             deps = frozenset().union(*(a.deps for a in own.values()))
-            call = found.occurrences[0].call
-            out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event, call))
+            out.append(Latent(code, "condition", deps, term.path, term.pos, term.text, event, shown.call))
         elif type(term) is Loop and term.deps and term.trip is None:
             first = _first_of_a_round(term, collectives_only=True) or _first_of_a_round(term, collectives_only=False)
             if first is not None:

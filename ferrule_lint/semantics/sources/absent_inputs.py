@@ -18,13 +18,12 @@ from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.training import asked_only_to_infer
+from ferrule_lint.semantics.sources.stand_ins import handed_back, is_made_up, names_of
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
-
-_MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fake|mock|placeholder", re.IGNORECASE)
 
 
 def note_of_parameter(name: str) -> str:
@@ -211,11 +210,11 @@ _KINDS = re.compile(r"(?i)modalit|(^|_)in_group$|^groups?(_ind\w+)?$")
 def _is_filled(analysis: Analysis, name: str) -> bool:
     """Whether some function of the project puts a made-up entry of this name where there is none."""
     return any(
-        _fills(arm, name)
-        for module in analysis.names.mentioning(name)
+        handed_back(function.body, one) or any(_fills(arm, name) for arm in _arms_without(function.body, name))
+        for one in names_of(name)
+        for module in analysis.names.mentioning(one)
         if not is_test(module.path)
         for function in module.functions.values()
-        for arm in _arms_without(function.body, name)
     )
 
 
@@ -264,12 +263,9 @@ def _is_place(expr: f.Expr, name: str) -> bool:
 def _fills(arm: f.Body, name: str) -> bool:
     """Whether an arm writes a made-up entry of a name."""
     made = {
-        last_name(t) for node in walk(arm) if type(node) is f.Assign and _is_made_up(node.value) for t in node.targets
+        last_name(t) for node in walk(arm) if type(node) is f.Assign and is_made_up(node.value) for t in node.targets
     }
-    for written in _written(arm, name):
-        if _is_made_up(written) or (type(written) is f.Name and written.id in made):
-            return True
-    return False
+    return any(is_made_up(w) or (type(w) is f.Name and w.id in made) for w in _written(arm, name))
 
 
 def _written(arm: f.Body, name: str) -> Iterator[f.Expr | None]:
@@ -281,10 +277,3 @@ def _written(arm: f.Body, name: str) -> Iterator[f.Expr | None]:
             yield from (v for k, v in zip(node.keys, node.values, strict=True) if _is_key(k, name))
         elif type(node) is f.Call and last_name(node.func) in ("dict", "update"):
             yield from (v for k, v in node.keywords if k == name)
-
-
-def _is_made_up(value: f.Expr | None) -> bool:
-    """`torch.zeros(...)`, `np.zeros(...)`."""
-    if type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in ("to", "float", "half", "unsqueeze"):
-        value = value.func.base
-    return type(value) is f.Call and _MADE_UP.search(last_name(value.func)) is not None

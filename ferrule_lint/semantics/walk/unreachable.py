@@ -1,5 +1,6 @@
 """What is never run in a call because of what its arguments fix: the rest of a block behind `if flag: return` where
-True is passed for `flag`, or behind a method of a parameter for which nothing was passed, and which is None.
+True is passed for `flag`, or behind a method of a parameter for which nothing was passed, and which is None. And of any
+arguments: behind a call that the function's own definition does not take.
 
 Tests that are known for another reason do not count: that the process group is initialised is only taken to be so, and
 what is made where it is not is of interest.
@@ -9,6 +10,8 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.trace import Exit, ends
+from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.kept_tests import spelled_out
 
@@ -30,6 +33,37 @@ def of_nothing(frame: Frame, func: f.Expr) -> None:
         func = func.base
         if type(func) is f.Name and not frame.attempts and _constant(frame, func) == "None":
             frame.emit(Exit("raise", func.pos[0]))
+
+
+def of_other_arguments(frame: Frame, function: FunctionInfo, call: f.Call) -> bool:
+    """A call without an argument that the function needs is an exception, on every rank that comes here: it was
+    written for the function as it once was."""
+    if frame.light or frame.attempts or not _lacks_one(function, call) or not _is_told(frame, function, call):
+        return False
+    frame.emit(Exit("raise", call.pos[0]))
+    return True
+
+
+def _is_told(frame: Frame, function: FunctionInfo, call: f.Call) -> bool:
+    """Whether it is certain that a call is of this definition, and how it takes its arguments."""
+    if function.owner is not None or function.parent is not None or function.decorators or is_test(frame.module.path):
+        return False
+    if frame.analysis.names.resolve(call.func, frame.module) is not function:
+        return False
+    name, home = function.name, function.module
+    # defined in two ways, taken from elsewhere where that is there, or wrapped in something afterwards
+    others = f"{name}@2" in home.functions or name in home.imports or home.assigned(name) or home.rebinders(name)
+    return not others and not (type(call.func) is f.Name and frame.module.assigned(call.func.id))
+
+
+def _lacks_one(function: FunctionInfo, call: f.Call) -> bool:
+    """Whether a call passes nothing for a parameter that has no default."""
+    if any(type(a) is f.Starred for a in call.args) or any(name is None for name, _ in call.keywords):
+        return False
+    normal = [p for p in function.parameters if p.kind == "normal"]
+    named = {name for name, _ in call.keywords}
+    left = [*normal[len(call.args) :], *(p for p in function.parameters if p.kind == "keyword")]
+    return any(p.default is None and p.name not in named for p in left)
 
 
 def _constant(frame: Frame, name: f.Name) -> str | None:

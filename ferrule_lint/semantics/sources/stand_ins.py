@@ -1,0 +1,104 @@
+"""What a function puts in the place of an input that is missing, or has no more than a sign for that in it, and hands
+back: `if len(images) == 0: images = torch.zeros(1, 3, size, size)`.
+
+For samples without images a data set hands on a tensor that is empty or tiny, so that the gap shows as a size. Who
+makes the batch of it names the input as it likes: `imgs` for `images`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.text import last_name
+
+_MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fake|mock|placeholder", re.IGNORECASE)
+#: by these a tensor is asked how much is in it
+_SIZES = frozenset({"shape", "size", "numel", "nelement", "len", "ndim"})
+
+
+def names_of(name: str) -> tuple[str, ...]:
+    """The names under which batches have an input."""
+    short = name.replace("image", "img")
+    return (name,) if short == name else (name, short)
+
+
+def is_made_up(value: f.Expr | None) -> bool:
+    """`torch.zeros(...)`, `np.zeros(...)`."""
+    if type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in ("to", "float", "half", "unsqueeze"):
+        value = value.func.base
+    return type(value) is f.Call and _MADE_UP.search(last_name(value.func)) is not None
+
+
+def handed_back(body: f.Body, name: str) -> bool:
+    """Whether a function puts something made up, and not empty, where it finds too little under a name, and returns
+    what the name then holds."""
+    every = statements(body)
+    arms = [s.body for s in every if type(s) is f.If and _asks_for_little(s.test, name)]
+    if not any(_puts(arm, name) for arm in arms):
+        return False
+    returned = (s.value for s in every if type(s) is f.Return)
+    return any(n.id == name for value in returned for n in _handed(value))
+
+
+def _asks_for_little(test: f.Expr, name: str) -> bool:
+    """`x is None`, or a comparison of its size with something fixed: `x.shape == torch.Size([1, 1])`."""
+    if type(test) is f.BoolOp and test.op == "or":
+        return any(_asks_for_little(v, name) for v in test.values)
+    if type(test) is not f.Compare or len(test.ops) != 1:
+        return False
+    if test.ops == ("is",):
+        return test.rights == (f.Const("None"),) and type(test.left) is f.Name and test.left.id == name
+    return test.ops == ("==",) and _is_size(test.left, name) and _is_fixed(test.rights[0])
+
+
+def _is_size(expr: f.Expr, name: str) -> bool:
+    """`x.shape`, `x.shape[0]`, `x.numel()`, `x.size(0)`, `len(x)`."""
+    if type(expr) is f.Subscript:
+        return _is_size(expr.base, name)
+    if type(expr) is f.Call:
+        if expr.args and last_name(expr.func) == "len":
+            return type(expr.args[0]) is f.Name and expr.args[0].id == name
+        expr = expr.func
+    return type(expr) is f.Attr and expr.attr in _SIZES and type(expr.base) is f.Name and expr.base.id == name
+
+
+def _is_fixed(expr: f.Expr) -> bool:
+    """Whether a size is written out."""
+    if type(expr) is f.Call and last_name(expr.func) == "Size":
+        return all(map(_is_fixed, expr.args))
+    if type(expr) is f.Sequence:
+        return all(map(_is_fixed, expr.elements))
+    return type(expr) is f.Const
+
+
+def _puts(arm: f.Body, name: str) -> bool:
+    """Whether an arm gives a name something made up that has a size, but for noise: that is what a sampler begins with
+    where it is given nothing."""
+    return any(
+        type(s) is f.Assign
+        and any(type(t) is f.Name and t.id == name for t in s.targets)
+        and is_made_up(s.value)
+        and not any(node == f.Const("0") for node in walk(_sizes(s.value)))
+        and not any(type(node) is f.Call and "rand" in last_name(node.func) for node in walk(s.value))
+        for s in statements(arm)
+    )
+
+
+def _sizes(value: f.Expr | None) -> tuple[f.Expr, ...]:
+    call = next((node for node in walk(value) if type(node) is f.Call and _MADE_UP.search(last_name(node.func))), None)
+    return call.args if call is not None else ()
+
+
+def _handed(value: f.Expr | None) -> Iterator[f.Name]:
+    """The names that are all of what is returned, or parts of it."""
+    if type(value) is f.Name:
+        yield value
+    elif type(value) is f.Sequence:
+        for part in value.elements:
+            yield from _handed(part)
+    elif type(value) is f.DictDisplay:
+        for part in value.values:
+            yield from _handed(part)
