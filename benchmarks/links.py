@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import subprocess
@@ -53,10 +54,8 @@ def look(path: str) -> Iterator[tuple[str, int, int]]:
 
     run._trace = noted
     sys.argv = ["ferrule-lint", "--no-cache", "--isolated", "--exit-zero", "--quiet", path]
-    try:
+    with contextlib.suppress(SystemExit):
         main()
-    except SystemExit:
-        pass
     yield from found
 
 
