@@ -5,12 +5,12 @@ By the text of one function: names, items under a key (`batch["tokens"]`), and c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import position, render, root_name
+from ferrule_lint.semantics.domain.text import items_named, position, render, root_name
 
 
 class Use(NamedTuple):
@@ -73,22 +73,8 @@ def _moves(body: f.Body) -> list[_Move]:
         if (type(node) is f.Assign or type(node) is f.Return) and node.value is not None:
             targets = node.targets if type(node) is f.Assign else ()
             bound = frozenset(target.id for target in targets if type(target) is f.Name)
-            found.append(_Move(node.line, bound, tuple(_items(node.value))))
+            found.append(_Move(node.line, bound, tuple(items_named(node.value))))
     return sorted(found, key=lambda move: move.line)
-
-
-def _items(expr: f.Expr) -> Iterator[f.Name]:
-    """The names that are all of an expression, or items of the containers that it writes out."""
-    if type(expr) is f.Name:
-        yield expr
-    elif type(expr) is f.Starred:
-        yield from _items(expr.value)
-    elif type(expr) is f.Sequence:
-        for part in expr.elements:
-            yield from _items(part)
-    elif type(expr) is f.DictDisplay:
-        for part in expr.values:
-            yield from _items(part)
 
 
 def _in_other_arms(body: f.Body, test: f.Pos) -> set[f.Pos]:

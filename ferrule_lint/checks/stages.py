@@ -7,7 +7,7 @@ back. Sender and receiver have such a dispatch each, in the arms of one test; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ferrule_lint.checks.below import uses_below
@@ -15,9 +15,10 @@ from ferrule_lint.checks.build import finding
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
+from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of, evaluate, implied
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import Choice, Exit, Trace, choices_and_loops, parts
+from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, ends
 
 _EVERY_AXIS = frozenset({"world"})
 
@@ -30,8 +31,8 @@ def check(root: Trace, function: str, body: f.Body, for_all: Callable[[], bool])
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or id(choice) in inner:
             continue
-        known = _dispatch(choice, function, body, inner, for_all)
-        if known is not None and not _left_before(root, _chain(choice, set())[0]):
+        known = _dispatch(root, choice, function, body, inner, for_all)
+        if known is not None:
             found.append((choice, known))
     for choice, known in found:
         halves = [other for one, other in found if one is not choice and _two_halves(root, choice, one)]
@@ -40,7 +41,7 @@ def check(root: Trace, function: str, body: f.Body, for_all: Callable[[], bool])
 
 
 def _dispatch(
-    choice: Choice, function: str, body: f.Body, inner: set[int], for_all: Callable[[], bool]
+    root: Trace, choice: Choice, function: str, body: f.Body, inner: set[int], for_all: Callable[[], bool]
 ) -> Finding | None:
     divergence = _stage(choice)
     if divergence is None:
@@ -49,7 +50,7 @@ def _dispatch(
     if len(arms) < 2 or any(_stage(arm) is None for arm in arms):
         return None
     broadcasts = [_broadcasts(arm.body) for arm in arms]
-    if not all(broadcasts) or _broadcasts(last) or _total(arms) or _ends(last):
+    if not all(broadcasts) or _broadcasts(last) or _total(arms) or ends(last) or _left_before(root, arms):
         return None
     occurrences = [o for found in broadcasts for o in found]
     if any("pp" in o.event.axes or "world" in o.event.axes for o in occurrences):
@@ -104,28 +105,7 @@ def _chain(choice: Choice, inner: set[int]) -> tuple[list[Choice], Trace]:
 def _left_before(root: Trace, arms: list[Choice]) -> bool:
     """Whether ranks that would come to no arm do not come to the dispatch: `if not (first or last): return`."""
     outcomes = {key: value for arm in arms for key, value in implied(arm.formula, False).items()}
-    return _leaves(root, arms[0], outcomes)
-
-
-def _leaves(trace: Trace, choice: Choice, outcomes: Mapping[str, bool]) -> bool:
-    for term in trace:
-        if term is choice:
-            return False
-        if type(term) is not Choice:
-            if _has(parts(term), choice):
-                return _leaves(parts(term), choice, outcomes)
-            continue
-        holds = evaluate(term.formula, outcomes)
-        for arm, way in ((term.body, True), (term.orelse, False)):
-            if _has(arm, choice):
-                return holds is (not way) or _leaves(arm, choice, outcomes)
-            if holds is way and _ends(arm):
-                return True
-    return False
-
-
-def _ends(trace: Trace) -> bool:
-    return bool(trace) and type(trace[-1]) is Exit
+    return any(evaluate(asked, outcomes) is False for asked in way_to(root, arms[0]) or ())
 
 
 def _stage(choice: Choice) -> Divergence | None:

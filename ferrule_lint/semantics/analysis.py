@@ -92,6 +92,8 @@ class Analysis:
         self.parts: Memo[str, dict[str, Part]] = Memo(reads)
         #: files that are programs of one process; see `programs`
         self.alone: Memo[str, bool] = Memo(reads)
+        #: whether the programs of a file keep parameters whole; see `zero_stages`
+        self.kept_whole: Memo[str, bool] = Memo(reads)
         #: whether some object keeps something under the name of a method; see `plain_methods`
         self.kept_under: Memo[str, bool] = Memo(reads)
         #: whether something fills an entry of batches where it is missing, by its name

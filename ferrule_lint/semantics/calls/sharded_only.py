@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, words
+from ferrule_lint.semantics.domain.text import (
+    called_name,
+    instance_test,
+    last_name,
+    place_name,
+    position,
+    render,
+    words,
+)
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, ends, parts
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
@@ -115,9 +123,8 @@ def asks(analysis: Analysis, function: FunctionInfo, test: f.Expr, deep: bool = 
 
 def _of_call(analysis: Analysis, function: FunctionInfo, test: f.Call, deep: bool) -> bool | None:
     name = called_name(test)
-    if name == "isinstance" and len(test.args) == 2:
-        classes = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
-        return True if all(_IN_PARTS.fullmatch(last_name(c)) for c in classes) else None
+    if (asked := instance_test(test)) is not None:
+        return True if all(_IN_PARTS.fullmatch(last_name(c)) for c in asked[1]) else None
     if name in ("any", "all") and len(test.args) == 1 and type(test.args[0]) is f.Comprehension:
         elements = test.args[0].elements
         return True if elements and asks(analysis, function, elements[0], deep) else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
-from ferrule_lint.semantics.domain.text import last_name, render, variables
+from ferrule_lint.semantics.domain.text import instance_test, last_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -82,10 +82,8 @@ def _is_said_to_hold(body: f.Body, text: str, walked: f.Expr) -> bool:
 
 
 def _is_list(test: f.Expr, text: str) -> bool:
-    if type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
-        return False
-    named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
-    return render(test.args[0]) == text and all(last_name(cls) in _LISTS for cls in named)
+    asked = instance_test(test)
+    return asked is not None and render(asked[0]) == text and all(last_name(cls) in _LISTS for cls in asked[1])
 
 
 def _walks(body: f.Body, walked: f.Expr) -> bool:

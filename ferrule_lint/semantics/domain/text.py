@@ -62,6 +62,28 @@ def root_name(expr: f.Expr | None) -> str:
     return expr.id if type(expr) is f.Name else ""
 
 
+def items_named(expr: f.Expr | None) -> Iterator[f.Name]:
+    """The names that are all of an expression, or items of the containers that it writes out."""
+    if type(expr) is f.Name:
+        yield expr
+    elif type(expr) is f.Starred:
+        yield from items_named(expr.value)
+    elif type(expr) is f.Sequence:
+        for part in expr.elements:
+            yield from items_named(part)
+    elif type(expr) is f.DictDisplay:
+        for part in expr.values:
+            yield from items_named(part)
+
+
+def instance_test(test: f.Expr) -> tuple[f.Expr, tuple[f.Expr, ...]] | None:
+    """What `isinstance(x, A)` or `isinstance(x, (A, B))` asks about, and the classes; None for anything else."""
+    if type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
+        return None
+    asked, classes = test.args
+    return asked, classes.elements if type(classes) is f.Sequence else (classes,)
+
+
 def words(node: object) -> Iterator[str]:
     """Every name and every attribute in an expression or block: `a`, `b` and `c` of `a.b(c)`."""
     return (last_name(part) for part in walk(node) if type(part) is f.Name or type(part) is f.Attr)

@@ -36,6 +36,10 @@ def programs_keep_whole(analysis: Analysis, path: str) -> bool:
     """Whether all that starts DeepSpeed, in the programs which a file belongs to, writes a configuration out, and none
     but of a lower stage than 3: what gathers parameters there gathers nothing. Where a library starts it, settings
     from elsewhere decide."""
+    return analysis.kept_whole.find(path, lambda: _keep_whole(analysis, path))
+
+
+def _keep_whole(analysis: Analysis, path: str) -> bool:
     names = analysis.names
     names.reads.ask("imports", "")
     together = closed(closed([path], analysis.imports.users), analysis.imports.imported)

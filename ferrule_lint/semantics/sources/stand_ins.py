@@ -8,11 +8,10 @@ makes the batch of it names the input as it likes: `imgs` for `images`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import items_named, last_name
 
 _MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fake|mock|placeholder", re.IGNORECASE)
 #: by these a tensor is asked how much is in it
@@ -40,7 +39,7 @@ def handed_back(body: f.Body, name: str) -> bool:
     if not any(_puts(arm, name) for arm in arms):
         return False
     returned = (s.value for s in every if type(s) is f.Return)
-    return any(n.id == name for value in returned for n in _handed(value))
+    return any(n.id == name for value in returned for n in items_named(value))
 
 
 def _asks_for_little(test: f.Expr, name: str) -> bool:
@@ -90,15 +89,3 @@ def _puts(arm: f.Body, name: str) -> bool:
 def _sizes(value: f.Expr | None) -> tuple[f.Expr, ...]:
     call = next((node for node in walk(value) if type(node) is f.Call and _MADE_UP.search(last_name(node.func))), None)
     return call.args if call is not None else ()
-
-
-def _handed(value: f.Expr | None) -> Iterator[f.Name]:
-    """The names that are all of what is returned, or parts of it."""
-    if type(value) is f.Name:
-        yield value
-    elif type(value) is f.Sequence:
-        for part in value.elements:
-            yield from _handed(part)
-    elif type(value) is f.DictDisplay:
-        for part in value.values:
-            yield from _handed(part)

@@ -14,7 +14,7 @@ from ferrule_lint.semantics.data import sorts
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.text import instance_test, last_name, place_name
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.hierarchy import says_nothing
@@ -95,10 +95,8 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
 
 def _structures(test: f.Expr, outcome: bool) -> list[str]:
     """The places that a test of their type says to be a list, a tuple or a mapping, where they might be one item."""
-    if not outcome or type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
-        return []
-    named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
-    return _named(test.args[0]) if all(last_name(c) in _CONTAINERS for c in named) else []
+    asked = instance_test(test) if outcome else None
+    return _named(asked[0]) if asked is not None and all(last_name(c) in _CONTAINERS for c in asked[1]) else []
 
 
 _CONTAINERS = frozenset("list tuple List Tuple Sequence Iterable Collection dict Dict Mapping OrderedDict".split())
@@ -108,11 +106,9 @@ def _no_tensors(test: f.Expr, outcome: bool) -> list[str]:
     """The places that hold no tensor if `test` is `outcome`."""
     if outcome or type(test) is not f.Call or not test.args:
         return []
-    name = last_name(test.func)
-    if name == "isinstance" and len(test.args) == 2:
-        named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
-        return _named(test.args[0]) if any(last_name(c) == "Tensor" for c in named) else []
-    return _named(test.args[0]) if name == "is_tensor" else []
+    asked = instance_test(test)
+    says_so = last_name(test.func) == "is_tensor" if asked is None else any(last_name(c) == "Tensor" for c in asked[1])
+    return _named(test.args[0]) if says_so else []
 
 
 def _holds_items(value: Value) -> bool:
@@ -144,16 +140,17 @@ def _instances(frame: Frame, test: f.Expr, outcome: bool) -> list[tuple[f.Expr, 
     """What is an instance of classes of the project if `test` is `outcome`."""
     if outcome and type(test) is f.BoolOp and test.op == "or":
         return _one_of(frame, test.values)
-    if not outcome or type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:
+    asked = instance_test(test) if outcome else None
+    if asked is None:
         return []
-    named = test.args[1].elements if type(test.args[1]) is f.Sequence else (test.args[1],)
-    if frame.light or len(named) > _MOST_CLASSES or not place_name(test.args[0]):
+    place, named = asked
+    if frame.light or len(named) > _MOST_CLASSES or not place_name(place):
         return []
     targets = [frame.eval(expr).target for expr in named]
     classes = frozenset(t.info for t in targets if type(t) is ClassTarget)
     if len(classes) != len(named) or not all(_is_told(frame, info) for info in classes):
         return []  # of a class with subclasses one of these is meant, and by its methods' names it may be told which
-    return [(test.args[0], classes)]
+    return [(place, classes)]
 
 
 def _one_of(frame: Frame, tests: tuple[f.Expr, ...]) -> list[tuple[f.Expr, frozenset[ClassInfo]]]:
