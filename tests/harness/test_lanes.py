@@ -69,6 +69,15 @@ def test_one_rank_has_its_device(lane: str) -> None:
     assert result.values[0] == (4.0, 0 if lane == "nccl" else -1, 0)
 
 
+@lanes(1)
+def test_values_come_back_on_the_cpu(lane: str) -> None:
+    """Else the parent would start CUDA to rebuild them, and its next forks could not."""
+    result = on_lane(lambda: (torch.ones(2, device=here()), nn.Parameter(torch.ones(1, device=here()))), lane, 1)
+    assert result.ok, result.report()
+    assert [value.device.type for value in result.values[0]] == ["cpu", "cpu"]
+    assert not torch.cuda.is_initialized()
+
+
 @lanes(2)
 def test_each_rank_has_its_device(lane: str) -> None:
     result = on_lane(where_am_i, lane, 2)

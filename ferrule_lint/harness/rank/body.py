@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import atexit
-import base64
 import contextlib
 import importlib.util
 import os
-import pickle
 import random
 import runpy
 import sys
@@ -21,9 +19,6 @@ from ferrule_lint.harness.events import Site
 from ferrule_lint.harness.rank.client import Client
 from ferrule_lint.harness.rank.flow import Flow
 from ferrule_lint.harness.rank.sites import is_user, treat_as_user
-
-#: bytes of a result that a rank sends back
-LARGEST_VALUE = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +107,10 @@ def run_rank(setup: Setup, target: Callable[[], Any], describe: Callable[[BaseEx
 
 def describe_ending(body: Callable[[], Any], describe: Callable[[BaseException], str] | None = None) -> dict[str, Any]:
     """Run `body`, whatever it does, and say how it ended."""
+    from ferrule_lint.harness.rank.returned import packed
+
     try:
-        return {"status": "done", "code": 0, "value": _packed(body())}
+        return {"status": "done", "code": 0, "value": packed(body())}
     except SystemExit as leaving:
         return _exit(leaving)
     except BaseException as error:
@@ -138,17 +135,6 @@ def _start_group(backend: str) -> None:
     if "nccl" in backend:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group(backend)
-
-
-def _packed(value: Any) -> str:
-    """What the target returned, for the parent; empty if there is nothing or it cannot be sent."""
-    if value is None:
-        return ""
-    try:
-        data = pickle.dumps(value)
-    except Exception:
-        return ""
-    return base64.b64encode(data).decode() if len(data) <= LARGEST_VALUE else ""
 
 
 def _exit(leaving: SystemExit) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.distributed as dist
 
 LANE = os.environ.get("FERRULE_LANE", "gloo")
 DEVICE = "cuda" if LANE == "nccl" else "cpu"
 
 
 def on_lane(body: Callable[..., Any], *arguments: Any) -> Any:
-    """Call `body` with the lane's device as the default for tensors."""
-    if DEVICE != "cpu":
+    """Call `body` with the lane's device as the default for tensors, unless it has to run on gloo."""
+    if DEVICE != "cpu" and not (dist.is_initialized() and dist.get_backend() == "gloo"):
         torch.set_default_device(DEVICE)
     return body(*arguments)

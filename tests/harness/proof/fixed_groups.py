@@ -138,6 +138,11 @@ def rotate(m: types.ModuleType, spread: bool) -> Any:
     return full(m.rotate(torch.full((2,), float(dist.get_rank())), torch.empty(2)))
 
 
+@scene("fixes:unblock_ring/over_lines", ranks=3, by_rank=True)
+def over_lines(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.shift([torch.full((2,), float(dist.get_rank()))], torch.empty(2), dist.group.WORLD))
+
+
 @scene("fixes:widen_guard/training_only")
 def training_only(m: types.ModuleType, spread: bool) -> Any:
     torch.manual_seed(0)
