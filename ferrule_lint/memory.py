@@ -87,6 +87,8 @@ class Memory:
     def tried_together(self, paths: set[str], shown: Mapping[str, Shown | None]) -> set[str]:
         """Files whose fixes are tried, and those of the others `shown` whose fixes have to be tried at the same time:
         the one file reads something of the other, which its own fixes change."""
+        if not paths:
+            return set()
         fixed = {path for path, known in shown.items() if known is not None and known.has_fixes()}
         reads = {
             file.path: result.answers.files_of(file)

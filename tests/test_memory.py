@@ -12,6 +12,8 @@ from pipeline import project
 
 from ferrule_lint import engine
 from ferrule_lint.checks import run as checks
+from ferrule_lint.checks.known import Remembered
+from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.checks.run import check
 from ferrule_lint.engine import run as whole_run
 from ferrule_lint.engine import showing
@@ -19,8 +21,10 @@ from ferrule_lint.findings import Confidence, Report
 from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
 from ferrule_lint.project.config import load_settings
+from ferrule_lint.project.results import ResultsCache, key_of_project
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.hierarchy import MOST_HEIRS
+from ferrule_lint.semantics.project.reads import Input
 
 BASE = """\
 import torch.distributed as dist
@@ -463,11 +467,69 @@ def test_what_is_read_of_other_files_is_an_input() -> None:
         ("shape", "pkg/names.py"),
         ("words", "pkg/library.py"),
         ("bodies", "pkg/test_tools.py"),
-        ("rebound", "pkg/library.py"),
+        ("variable", "pick pkg/library.py"),
         ("sharding", ""),
         ("file", "pkg/library.py"),
     } <= set(found.inputs)
     assert ("body", "pkg/wraps.py:seed") not in found.inputs
+
+
+#: calls and a variable that go round in circles, who uses them, and what has nothing to do with them
+RING = {
+    "pkg/__init__.py": "",
+    "pkg/ring.py": (
+        "import torch.distributed as dist\n\n_ONE = _OTHER = None\n\n"
+        "def ping(n):\n    if n:\n        pong(n - 1)\n\n"
+        "def pong(n):\n    dist.barrier()\n    ping(n)\n\n"
+        "def set_one():\n    global _ONE\n    _ONE = other()\n\n"
+        "def set_other():\n    global _OTHER\n    _OTHER = one()\n\n"
+        "def one():\n    return _ONE\n\n"
+        "def other():\n    return _OTHER\n"
+    ),
+    "pkg/uses_ring.py": (
+        "import torch.distributed as dist\nfrom pkg import ring\n\n"
+        "def use():\n    if dist.get_rank() == 0 and ring.one():\n        ring.ping(3)\n"
+    ),
+    "pkg/elsewhere.py": "def size(x):\n    return len(x)\n\ndef both(x):\n    return 2 * size(x)\n",
+}
+
+
+def test_what_goes_round_in_circles_is_concerned_by_nothing_else(
+    tmp_path: Path, checked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Input] = []
+    of = Answers.of
+    monkeypatch.setattr(Answers, "of", lambda self, question: asked.append(question) or of(self, question))
+    root = project(tmp_path, RING)
+    assert len(lint(root).findings) == 1
+    for text, again in (("return len(x)", "return len(x) + 1"), ("return 2", "return 3")):
+        checked.clear()
+        asked.clear()
+        write(root, "elsewhere.py", RING["pkg/elsewhere.py"].replace(text, again))
+        warm = lint(root)
+        assert checked == ["pkg/elsewhere.py"]
+        assert not [about for _, about in asked if "ring.py" in about]
+        assert warm == lint(root, use_cache=False)
+    checked.clear()
+    write(root, "ring.py", RING["pkg/ring.py"].replace("    dist.barrier()\n", "    pass\n"))
+    assert lint(root) == lint(root, use_cache=False)
+    assert "pkg/uses_ring.py" in checked
+
+
+def test_inputs_on_which_nothing_rests_any_more_are_left_out(tmp_path: Path) -> None:
+    root = project(tmp_path, RING)
+    name = key_of_project(load_settings(root), "files")
+    assert name is not None
+    sizes = []
+    for number in range(60):
+        text = RING["pkg/elsewhere.py"].replace("size", f"size_{number}")
+        write(root, "elsewhere.py", text)
+        lint(root)
+        known = ResultsCache(root / ".ferrule_cache").load(name, Remembered)
+        assert known is not None and known.is_whole()
+        sizes.append(len(known.inputs()))
+    assert max(sizes) > sizes[0] > 20  # until there are enough of them
+    assert max(sizes) < 2.3 * sizes[0]
 
 
 def test_a_comment_in_a_file_without_findings_concerns_nobody(root: Path, checked: list[str]) -> None:

@@ -88,6 +88,8 @@ class Remembered:
     files: tuple[KnownFile, ...] = ()
     #: what the project shows of what it shards, if anybody has asked
     evidence: KeptEvidence | None = None
+    #: how many inputs there were when those on which nothing rests were last left out
+    counted: int = 0
 
     @staticmethod
     def in_columns(inputs: Iterable[KnownInput]) -> tuple[str, ...]:

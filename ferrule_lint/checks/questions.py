@@ -96,6 +96,7 @@ SAID: dict[str, Callable[[Analysis, str], object]] = {
     "summary": lambda analysis, question: analysis.summaries.answer(question),
     "attribute": lambda analysis, question: analysis.holders.answer(question),
     "writes": lambda analysis, question: analysis.holders.written(question),
+    "variable": lambda analysis, question: analysis.holders.variable(question),
     "light": lambda analysis, question: analysis.light.answer(question),
 }
 #: those whose answers rest on inputs of their own

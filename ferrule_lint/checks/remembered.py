@@ -136,11 +136,16 @@ class Answers:
     def _kept(self, files: list[KnownFile]) -> Remembered:
         """Files with all that their results rest on."""
         asked = {tuple(parts.written(words)) for words in self.reads.asked}.union(self.known.asked)
-        inputs, evidence = list(self._all_inputs(files)), self._analysis.sharding.evidence
+        # whether anything still rests on an input is seen when there are a tenth more: it takes longer than all else
+        counted = self.known.counted
+        tidy = not counted or 10 * (len(self.reads.inputs) - counted) > counted
+        inputs, evidence = list(self._all_inputs(files, tidy)), self._analysis.sharding.evidence
         kept = self.known.evidence if evidence is None else evidence.kept()
-        inputs, files = compact(inputs, files)
+        if tidy:
+            inputs, files = compact(inputs, files)
+            counted = len(inputs)
         columns = Remembered.in_columns(inputs)
-        return Remembered(dict(self.digests), tuple(sorted(asked)), columns, tuple(files), kept)
+        return Remembered(dict(self.digests), tuple(sorted(asked)), columns, tuple(files), kept, counted)
 
     def take_over_evidence(self) -> None:
         """Go by what the earlier run knew of what the project shards, if this one would gather the same."""
@@ -198,6 +203,30 @@ class Answers:
                     self._changed.add(number)
             elif not edits.leave_answer(question) and given.answer != self.of(question):
                 self._changed.add(number)
+        # what has read nothing can be seen by asking alone
+        for number in sorted(number for number in self._questions if not self._inputs[number].rests):
+            self._says_the_same(number, ask=True)
+        self._settled |= self._questions - self._concerned()
+
+    def _concerned(self) -> set[int]:
+        """What rests on something that has changed, directly or not. All other questions say what they said, also those
+        that rest on each other, to which no order of asking does justice."""
+        concerned, backward = set(self._changed), list[int]()
+        grows = True
+        while grows:
+            grows = False
+            # most rest on what has a smaller number: a pass in this order finds them, and few are looked at again
+            for number in sorted(self._questions - concerned):
+                rests = unpacked(self._inputs[number].rests)
+                if not concerned.isdisjoint(rests):
+                    concerned.add(number)
+                elif rests and rests[-1] > number:
+                    backward.append(number)
+            left = [number for number in backward if concerned.isdisjoint(unpacked(self._inputs[number].rests))]
+            if grows := len(left) < len(backward):
+                concerned.update(set(backward).difference(left))
+            backward = []
+        return concerned
 
     def _hold(self, numbers: Sequence[int], ask: bool = True) -> bool:
         """Whether all of some known inputs say what they said. Without `ask`, no answer is worked out to see that."""
@@ -226,20 +255,29 @@ class Answers:
         return same
 
     # ------------------------------------------------------------------ what is kept of inputs
-    def _all_inputs(self, files: Iterable[KnownFile]) -> Iterator[KnownInput]:
-        """All inputs, each at the place of its number: with their answers, if a file rests on them, directly or not."""
+    def _all_inputs(self, files: Iterable[KnownFile], tidy: bool) -> Iterator[KnownInput]:
+        """All inputs, each at the place of its number: with their answers, if a file rests on them, directly or not.
+        Unless it is to be `tidy`, what says what it said is kept without asking who rests on it."""
+        kept: set[int] = set()
         found: dict[int, KnownInput] = {}
-        used: set[int] = set()
-        for file in files:
-            used.update(unpacked(file.inputs))
-        left = sorted(used)
+        if not tidy:
+            kept.update(n for n, known in enumerate(self._inputs) if self._stands(n, known.kind))
+        left = (
+            set[int]().union(*(unpacked(file.inputs) for file in files), () if tidy else self._asked & self._settled)
+            - kept
+        )
         while left:
             number = left.pop()
-            if number not in found:
-                found[number] = self._input(number)
-                left += unpacked(found[number].rests)
+            found[number] = self._input(number)
+            left.update(n for n in unpacked(found[number].rests) if n not in found and n not in kept)
         for number, (_, name) in enumerate(self.reads.inputs):
-            yield found.get(number) or KnownInput(UNUSED, name)
+            if number in kept:
+                yield self._as_it_was(self._inputs[number])
+            else:
+                yield found.get(number) or KnownInput(UNUSED, name)
+
+    def _as_it_was(self, known: KnownInput) -> KnownInput:
+        return known._replace(text=self._edits.relined(known.text)) if known.text else known
 
     def _input(self, number: int) -> KnownInput:
         question = kind, name = self.reads.inputs[number]
@@ -247,7 +285,7 @@ class Answers:
             return KnownInput(kind, name)
         known = self._inputs[number] if number < len(self._inputs) else None
         if known is not None and known.kind == kind and self._stands(number, kind):
-            return known._replace(text=self._edits.relined(known.text)) if known.text else known
+            return self._as_it_was(known)
         answer = self.of(question)
         rests = packed(self.reads.rests.get(question, ())) if kind in ASKED else ""
         return KnownInput(kind, name, answer, rests, self._texts.get(question, ""))

@@ -1,7 +1,8 @@
 """Unblock a ring: the send and the receive are issued as one batch, and waited for behind it.
 
-Where every rank is in a blocking `send` at once, none comes to its `recv`. `isend` is not enough: unless the calls are one
-batch, NCCL connects two ranks when both have come to their first call for each other (PyTorch, `batch_isend_irecv`).
+Where every rank is in a blocking `send` at once, none comes to its `recv`. `isend` is not enough: NCCL
+connects two ranks when both have come to their first call for each other, unless the calls are one batch (PyTorch,
+`batch_isend_irecv`).
 """
 
 from __future__ import annotations

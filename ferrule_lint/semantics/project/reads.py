@@ -110,11 +110,14 @@ class Reads:
             before.add(self.number(question))
             self.read = before
 
-    def lean(self, what: object) -> None:
+    def lean(self, what: object, question: Input | None = None) -> None:
         """Something is asked for while it is being computed: who goes on without it depends on all that it will have
-        read."""
+        read; on what it says, if it answers a question."""
         self.leans += 1
-        self._open.setdefault(what, len(self._log))
+        if question is not None and self._noted is None:
+            self.read.add(self.number(question))
+        else:
+            self._open.setdefault(what, len(self._log))
 
     def settle(self, what: object) -> None:
         """What was leant on has been computed, as far as it goes."""
@@ -182,11 +185,10 @@ class Memo(dict[_K, _V]):
 
     def __getitem__(self, key: _K) -> _V:
         value = super().__getitem__(key)
-        if key in self._unfinished:
-            self._reads.lean((id(self), key))
-            self._reads.read.update(self._read[key])
-            return value
         question = self._question(key) if self._question is not None else None
+        if key in self._unfinished:
+            self._reads.lean((id(self), key), question)
+            return value
         self._reads.use(question, self._read[key] if question is None else self._reads.rests[question])
         return value
 

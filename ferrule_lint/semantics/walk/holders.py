@@ -46,7 +46,7 @@ class Holders:
         self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(reads, _question_of_method)
         self._stored: Asked[frozenset[str]] = Asked(reads, "stored")
         self._called: Asked[frozenset[str]] = Asked(reads, "called under tests")
-        self._globals: Memo[tuple[str, str], Value] = Memo(reads)
+        self._globals: Memo[tuple[str, str], Value] = Memo(reads, _question_of_variable)
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
@@ -62,6 +62,12 @@ class Holders:
         layer, name, cls = question.split(" ", 2)
         info = self._analysis.names.class_of_id(cls)
         return "" if info is None else self.attribute(info, name, FULL if layer == "2" else 2)
+
+    def variable(self, question: str) -> Value | str:
+        """What a module's variable holds, by the question of that; a text if there is no such module any more."""
+        name, _, path = question.partition(" ")
+        module = self._analysis.names.modules.get(path)
+        return "" if module is None else self.global_variable(GlobalName(module, name))
 
     def written(self, question: str) -> dict[str, Value] | str:
         """What a method writes, by the question of that; a text if there is no such method any more."""
@@ -293,6 +299,11 @@ def _question(key: tuple[str, str, int]) -> Input:
 def _question_of_method(key: tuple[str, int]) -> Input:
     method, layer = key
     return "writes", f"{layer} {method}"
+
+
+def _question_of_variable(key: tuple[str, str]) -> Input:
+    path, name = key
+    return "variable", f"{name} {path}"
 
 
 def _told(frame: Frame, function: FunctionInfo, parameter: f.Parameter) -> Value:
