@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data import collators
 from ferrule_lint.semantics.project import back_ends, gathering, options, signals, training, wrapping_names
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.sources import absent_inputs
+from ferrule_lint.semantics.sources import absent_inputs, always_given
 
 #: questions to all files: what one file has to do with the answer, which is nothing where that is empty
 OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
@@ -89,6 +89,7 @@ WORKED_OUT: dict[str, _Question] = {
     "called under tests": lambda analysis, method: analysis.holders.called(method),
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
     "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
+    "always given": lambda analysis, name: [str(always_given.is_always_given(analysis, name))],
     "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
 }
 #: functions and attributes: what they say is compared as a whole (see `said`)

@@ -98,6 +98,8 @@ class Analysis:
         self.kept_under: Memo[str, bool] = Memo(reads)
         #: whether something fills an entry of batches where it is missing, by its name
         self.filled: Asked[bool] = Asked(reads, "filled")
+        #: whether every caller gives an optional input, by its name; see `always_given`
+        self.always_given: Asked[bool] = Asked(reads, "always given")
         #: whether all ranks take their batches from the same data set in turn; see `absent_inputs`
         self.in_turn: Asked[bool] = Asked(reads, "in turn")
         #: attributes that hold nothing, since nobody gives what they are for, by class and name; see `options`

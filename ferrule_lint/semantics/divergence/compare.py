@@ -28,7 +28,7 @@ from ferrule_lint.semantics.divergence.signatures import (
     without_empty_rounds,
 )
 from ferrule_lint.semantics.domain.axes import NO_AXES, REPLICATE, UNKNOWN_GROUP, WORLD, Axes, overlap
-from ferrule_lint.semantics.domain.conditions import atoms, deps_of, evaluate, implied
+from ferrule_lint.semantics.domain.conditions import Connective, Negation, atoms, connect, deps_of, evaluate, implied
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
@@ -198,6 +198,8 @@ class Comparison:
             return self.signature(self._with_stand_ins(arm, other, assignment), rest, assignment)
         if (grouped := self._grouped(term)) is not None:
             return self.signature(grouped, rest, assignment)
+        if (split := _one_by_one(term, assignment)) is not None:
+            return self._choice(split, rest, assignment)
         # both ranks share this choice, and in each arm they know what it was
         a = self.signature(term.body, rest, {**implied(term.formula, True), **assignment})
         b = self.signature(term.orelse, rest, {**implied(term.formula, False), **assignment})
@@ -387,6 +389,31 @@ class Comparison:
                     self._reached.add(term.line)
                 return True
         return False
+
+
+def _one_by_one(choice: Choice, assignment: Mapping[str, bool]) -> Choice | None:
+    """`if (rank == 0 or everywhere) and is_due` as one test within the other: of two ranks that share what is left open
+    the one may be let in by the first test, and for the other this is open, too."""
+    formula, holds = choice.formula, True
+    if type(formula) is Negation:
+        formula, holds = formula.operand, False
+    if type(formula) is not Connective:
+        return None
+    for i, operand in enumerate(formula.operands):
+        if not any(a.divergence is not None and a.key in assignment for a in atoms(operand)):
+            continue
+        if evaluate(operand, assignment) is not None:
+            continue
+        others = connect(formula.op, [o for j, o in enumerate(formula.operands) if j != i])
+        yes, no = (choice.body, choice.orelse) if holds else (choice.orelse, choice.body)
+        if formula.op == "and":
+            return choice._replace(
+                formula=operand, body=(choice._replace(formula=others, body=yes, orelse=no),), orelse=no
+            )
+        return choice._replace(
+            formula=operand, body=yes, orelse=(choice._replace(formula=others, body=yes, orelse=no),)
+        )
+    return None
 
 
 #: the names in a test that begin a place (`args` of `args.strategy`), and what is none

@@ -122,17 +122,17 @@ def render(expr: f.Expr | None, version: Callable[[str], int] | None = None, dep
     if type(expr) is f.Call:
         arguments = [render(a, version, depth + 1) for a in expr.args]
         arguments += [f"{f'{k}=' if k else '**'}{render(a, version, depth + 1)}" for k, a in expr.keywords]
-        return f"{render(expr.func, version, depth + 1)}({', '.join(arguments)})"
+        return f"{_part(expr.func, _PLACE, version, depth)}({', '.join(arguments)})"
     if type(expr) is f.Subscript:
-        return f"{render(expr.base, version, depth + 1)}[{render(expr.index, version, depth + 1)}]"
+        return f"{_part(expr.base, _PLACE, version, depth)}[{render(expr.index, version, depth + 1)}]"
     if type(expr) is f.Not:
-        return f"not {render(expr.operand, version, depth + 1)}"
+        return f"not {_part(expr.operand, _NOT, version, depth)}"
     if type(expr) is f.BoolOp:
-        return f" {expr.op} ".join(render(v, version, depth + 1) for v in expr.values)
+        return f" {expr.op} ".join(_part(v, _binds(expr), version, depth) for v in expr.values)
     if type(expr) is f.Compare:
-        text = render(expr.left, version, depth + 1)
+        text = _part(expr.left, _COMPARE + 1, version, depth)
         for op, right in zip(expr.ops, expr.rights, strict=True):
-            text += f" {op} {render(right, version, depth + 1)}"
+            text += f" {op} {_part(right, _COMPARE + 1, version, depth)}"
         return text
     if type(expr) is f.Op:
         return _render_op(expr, version, depth)
@@ -151,7 +151,7 @@ def _render_place(expr: f.Expr, version: Callable[[str], int] | None, depth: int
         text = expr.id
     else:
         assert type(expr) is f.Attr
-        text = f"{render(expr.base, version, depth + 1)}.{expr.attr}"
+        text = f"{_part(expr.base, _PLACE, version, depth)}.{expr.attr}"
     number = version(text) if version else 0
     return f"{text}#{number}" if number else text
 
@@ -160,12 +160,49 @@ _SIGNS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mo
           "BitAnd": "&", "BitOr": "|", "BitXor": "^", "Slice": ":"}  # fmt: skip
 
 
+#: how closely the parts of an expression are bound together, from `or` to what stands in front of `.name`
+_OR, _AND, _NOT, _COMPARE, _PLACE = 1, 2, 3, 4, 20
+_OPERATORS = {"BitOr": 5, "BitXor": 6, "BitAnd": 7, "Add": 9, "Sub": 9, "Mult": 10, "Div": 10, "FloorDiv": 10,
+              "Mod": 10, "MatMult": 10, "Pow": 12}  # fmt: skip
+#: what comes to the same in whatever order it is worked out
+_ALIKE = frozenset({"BitOr", "BitXor", "BitAnd", "Add", "Mult"})
+
+
+def _binds(expr: f.Expr | None) -> int:
+    if type(expr) is f.BoolOp:
+        return _OR if expr.op == "or" else _AND
+    if type(expr) is f.Not:
+        return _NOT
+    if type(expr) is f.Compare:
+        return _COMPARE
+    return _OPERATORS.get(expr.kind, _PLACE) if type(expr) is f.Op else _PLACE
+
+
+def _part(expr: f.Expr | None, least: int, version: Callable[[str], int] | None, depth: int) -> str:
+    """Text of a part of an expression, in parentheses where it is bound less closely."""
+    text = render(expr, version, depth + 1)
+    return f"({text})" if _binds(expr) < least and text != "_" else text
+
+
+def _may_follow(expr: f.Op, part: f.Expr, later: bool) -> bool:
+    """Whether a part that is bound as closely as the whole needs no parentheses."""
+    if not later:
+        return expr.kind != "Pow"
+    return type(part) is f.Op and part.kind == expr.kind and expr.kind in _ALIKE
+
+
 def _render_op(expr: f.Op, version: Callable[[str], int] | None, depth: int) -> str:
+    sign = _SIGNS.get(expr.kind)
+    if sign and expr.kind != "Slice":
+        own = _binds(expr)
+        return f" {sign} ".join(
+            _part(o, own if _may_follow(expr, o, bool(i)) else own + 1, version, depth)
+            for i, o in enumerate(expr.operands)
+        )
     parts = [render(o, version, depth + 1) for o in expr.operands]
     if expr.kind == "Slice":
         return ":".join("" if p == "None" else p for p in parts)
-    sign = _SIGNS.get(expr.kind)
-    return f" {sign} ".join(parts) if sign else f"{expr.kind}({', '.join(parts)})"
+    return f"{expr.kind}({', '.join(parts)})"
 
 
 _NUMBER = re.compile(r"([0-9]+)")

@@ -18,6 +18,7 @@ from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.training import asked_only_to_infer
+from ferrule_lint.semantics.sources.always_given import is_always_given
 from ferrule_lint.semantics.sources.stand_ins import handed_back, is_made_up, names_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ def of_parameter(frame: Frame, name: str) -> Confidence:
     """For a parameter of a module's method."""
     function = frame.function
     if function is not None and (_is_one_of_two(function, name) or _infers(frame.analysis, function)):
+        return Confidence.LOW
+    if is_always_given(frame.analysis, name):
         return Confidence.LOW
     return of_key(frame.analysis, name)
 

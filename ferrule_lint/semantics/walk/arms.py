@@ -66,6 +66,8 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
     differ = a.const != b.const and (a.const is not None or b.const is not None)
     if divergence is not None and divergence.kind == "rank" and (told := _told(formula, a, b, before)) is not None:
         return told
+    if divergence is not None and divergence.kind == "rank" and joined.agreed and not (a.agreed and b.agreed):
+        joined = joined._replace(agreed=False)  # what the others keep of the last round, and the first rank has anew
     if divergence is not None and differ and "None" in (a.const, b.const):
         # present on some ranks only; what it holds there is not known to differ otherwise
         return joined._replace(

@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.sources.rank_axes import is_world_size
+from ferrule_lint.semantics.walk import own_tests
 from ferrule_lint.semantics.walk.frame import Frame
 
 #: functions that return a call of a function that returns a call...
@@ -49,6 +50,8 @@ def unfolded(frame: Frame, test: f.Expr, depth: int = 0) -> f.Expr:
         return _of_call(frame, test, depth)
     if type(test) is f.Subscript and type(test.base) is f.Call:
         return _of_item(frame, test, depth)
+    if type(test) is f.Attr and depth < DEEPEST and (kept := own_tests.held(frame, test)) is not None:
+        return unfolded(frame, kept, depth + 1)
     return test
 
 
