@@ -7,10 +7,11 @@ named for what is measured count: buckets of parameters are filled in the same s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import statements, told_parts, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.ordering import VIEWS, numbers
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -42,8 +43,10 @@ class Accumulators:
 
 
 def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
-    known: dict[str, f.Subscript] = {}
+    met: list[f.Subscript] = []
     keyed: dict[str, bool] = {}
+    entered: set[str] = set()
+    there: set[f.Pos] = set()
     for function in module.functions.values():
         terms: frozenset[str] | None = None
         for node in walk(function.body):
@@ -51,18 +54,48 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
                 for target in node.targets:
                     if type(target) is f.Attr:
                         keyed[target.attr] = keyed.get(target.attr, True) and has_keys(node.value)
+                    elif type(target) is f.Subscript and function.name != "__init__":
+                        entered.add(last_name(target.base))
+            elif type(node) is f.If:
+                there.update(_asked_for(node))
             place = _filled(node)
             if place is None:
                 continue
             if terms is None:
                 terms = _terms_of_losses(function)
             if terms.isdisjoint(variables(place.index)):
-                known.setdefault(last_name(place.base), place)
-    return {name: place for name, place in known.items() if not keyed.get(name)}
+                met.append(place)
+    known: dict[str, f.Subscript] = {}
+    for place in met:
+        name = last_name(place.base)
+        # under a test whether it is there no entry is made, unless some other statement makes it where it is not
+        if not keyed.get(name) and not (place.pos in there and name not in entered):
+            known.setdefault(name, place)
+    return known
+
+
+def _asked_for(test: f.If) -> Iterator[f.Pos]:
+    """Items that are read where a test says that they are there: `if name in self.sums: self.sums[name].update(x)`."""
+    for part, outcome in told_parts(test.test, True):
+        if type(part) is not f.Compare or part.ops != ("in",) or not outcome:
+            continue
+        container = part.rights[0]
+        if type(container) is f.Call and type(container.func) is f.Attr and container.func.attr == "keys":
+            container = container.func.base
+        place = f"{shown(container)}[{shown(part.left)}]"
+        for node in walk(test.body):
+            if type(node) is f.Subscript and f"{shown(node.base)}[{shown(node.index)}]" == place:
+                yield node.pos
+
+
+#: classes that hold modules by their names, and have no more than they were given
+_OF_MODULES = frozenset({"ModuleDict", "ParameterDict", "MetricCollection"})
 
 
 def has_keys(value: f.Expr | None) -> bool:
     """Whether a dict is made with its keys, and fails where something is added to another entry: no `defaultdict`."""
+    if type(value) is f.Call:
+        return last_name(value.func) in _OF_MODULES
     return (type(value) is f.DictDisplay and bool(value.keys)) or (
         type(value) is f.Comprehension and value.kind == "dict"
     )
