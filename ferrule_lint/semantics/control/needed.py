@@ -38,7 +38,7 @@ def after(body: f.Body, pos: f.Pos, name: str) -> bool:
 def behind(body: f.Body, s: f.Try, handler: f.Handler) -> bool:
     """Whether what a handler sets to None is used on every way behind its `try`, so that a rank that went through it
     fails there: `except Exception: x = None` before `x.shape`."""
-    return any(after(body, (s.line, 1), name) for name in _set_to_none(handler.body))
+    return any(after(body, (s.line, 1, s.line, 1), name) for name in _set_to_none(handler.body))
 
 
 def _set_to_none(body: f.Body) -> Iterator[str]:
