@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, told_parts, walk
+from ferrule_lint.facts.walk import blocks, statements, told_parts, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.ordering import VIEWS, numbers
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -49,6 +49,7 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     there: set[f.Pos] = set()
     for function in module.functions.values():
         terms: frozenset[str] | None = None
+        there.update(_asked_for(function.body))
         for node in walk(function.body):
             if type(node) is f.Assign:
                 for target in node.targets:
@@ -56,8 +57,6 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
                         keyed[target.attr] = keyed.get(target.attr, True) and has_keys(node.value)
                     elif type(target) is f.Subscript and function.name != "__init__":
                         entered.add(last_name(target.base))
-            elif type(node) is f.If:
-                there.update(_asked_for(node))
             place = _filled(node)
             if place is None:
                 continue
@@ -74,18 +73,32 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     return known
 
 
-def _asked_for(test: f.If) -> Iterator[f.Pos]:
-    """Items that are read where a test says that they are there: `if name in self.sums: self.sums[name].update(x)`."""
-    for part, outcome in told_parts(test.test, True):
-        if type(part) is not f.Compare or part.ops != ("in",) or not outcome:
-            continue
-        container = part.rights[0]
-        if type(container) is f.Call and type(container.func) is f.Attr and container.func.attr == "keys":
-            container = container.func.base
-        place = f"{shown(container)}[{shown(part.left)}]"
-        for node in walk(test.body):
-            if type(node) is f.Subscript and f"{shown(node.base)}[{shown(node.index)}]" == place:
-                yield node.pos
+def _asked_for(body: f.Body) -> Iterator[f.Pos]:
+    """Items that are read where a test says that they are there: `if name in self.sums: self.sums[name].update(x)`, and
+    what comes behind `if name not in self.sums: continue`."""
+    for i, s in enumerate(body):
+        for block in blocks(s):
+            yield from _asked_for(block)
+        if type(s) is f.If:
+            leaves = bool(s.body) and type(s.body[-1]) in _WAYS_OUT
+            for outcome, block in ((True, s.body), (False, (*s.orelse, *(body[i + 1 :] if leaves else ())))):
+                places = set(_told_to_be_there(s.test, outcome))
+                for node in walk(block) if places else ():
+                    if type(node) is f.Subscript and f"{shown(node.base)}[{shown(node.index)}]" in places:
+                        yield node.pos
+
+
+_WAYS_OUT = frozenset({f.Continue, f.Break, f.Return, f.Raise})
+
+
+def _told_to_be_there(test: f.Expr, outcome: bool) -> Iterator[str]:
+    """The entries that are there where a test has this outcome, as texts: `self.sums[name]`."""
+    for part, told in told_parts(test, outcome):
+        if type(part) is f.Compare and part.ops == (("in",) if told else ("not in",)):
+            container = part.rights[0]
+            if type(container) is f.Call and type(container.func) is f.Attr and container.func.attr == "keys":
+                container = container.func.base
+            yield f"{shown(container)}[{shown(part.left)}]"
 
 
 #: classes that hold modules by their names, and have no more than they were given
