@@ -16,6 +16,7 @@ from ferrule_lint.semantics.control.end_of_data import RUN_DRY
 from ferrule_lint.semantics.divergence import agreed_under, farewells, reach, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
+from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import (
@@ -48,7 +49,11 @@ _UNDER_DDP = "the forward of a module in DDP{reached}, which broadcasts its buff
 
 
 def check(
-    root: Trace, function: str, trusted: Collection[Step] = (), count: Callable[[str], None] = lambda what: None
+    root: Trace,
+    function: str,
+    ruled_out: RuledOut,
+    trusted: Collection[Step] = (),
+    count: Callable[[str], None] = lambda what: None,
 ) -> Iterator[Finding]:
     """Findings of one function's trace: one for each divergent choice.
 
@@ -67,7 +72,8 @@ def check(
         for divergence, own in _by_cause(choice.formula):
             known = _looked_at(root, choice, divergence, own, function, trusted, effort)
             if known is not None:
-                found_at[id(choice)] = known
+                if not ruled_out.all(root, known.occurrences):
+                    found_at[id(choice)] = known
                 break
     found_at = _to_blame(root, found_at, effort)
     for known in found_at.values():

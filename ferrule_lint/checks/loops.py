@@ -10,13 +10,14 @@ from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence import retried
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
 from ferrule_lint.semantics.divergence.reach import can_run, way_to
+from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops, not_the_last
 
 
-def check(root: Trace, function: str) -> Iterator[Finding]:
+def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
     """One finding for each loop with events whose trip count is divergent along an axis of theirs."""
     for loop in choices_and_loops(root):
         if type(loop) is not Loop or loop.trip is None or _order_says_it(loop) or retried.gets_through(loop):
@@ -29,7 +30,7 @@ def check(root: Trace, function: str) -> Iterator[Finding]:
                 continue
             occurrences: list[Occurrence] = []
             comparison.occurrences(loop.body, others, occurrences)
-            if not occurrences or not can_run(root, loop):
+            if not occurrences or not can_run(root, loop) or ruled_out.all(root, occurrences):
                 continue
             confidence = confidence_of(loop.trip, occurrences)
             if least == Confidence.LOW or _is_guess(root, loop, loop.trip, occurrences, function):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from ferrule_lint.checks.build import confidence_of, finding
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, first_in_order
+from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, Trace, choices_and_loops, parts
@@ -15,14 +16,14 @@ from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, T
 _ANNOUNCING = ("broadcast_object_list", "scatter_object_list", "all_gather_object", "gather_object", "recv_object_list")
 
 
-def check(root: Trace, function: str) -> Iterator[Finding]:
+def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
     """One finding for each loop with events over something that other ranks may walk in another order."""
     for term in choices_and_loops(root):
         if type(term) is Choice:
             yield from _arms(root, term, function)
         elif type(term) is Loop and term.order is not None:
             first = first_in_order(term.body, Confidence.MEDIUM)
-            if first is None:
+            if first is None or ruled_out.all(root, [first]):
                 continue
             message = f"`{first.event.op}` runs once for each item of `{term.text}`, whose order ranks do not share"
             condition = Step("condition", term.path, term.pos[0], term.pos[1], f"`{term.text}` decides the order")

@@ -25,6 +25,7 @@ from ferrule_lint.facts.types import Body
 from ferrule_lint.findings import Confidence, Finding, LintError
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.trace import Trace, without_returns
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
@@ -203,9 +204,10 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
     found: list[Finding] = []
     if trace:
         found += stages.check(trace, name, body, lambda: _is_for_all_stages(frame))
-        found += branches.check(trace, name, frame.files.suspicious(), frame.analysis.count)
-        found += loops.check(trace, name)
-        found += order.check(trace, name)
+        ruled_out = RuledOut(frame.analysis)
+        found += branches.check(trace, name, ruled_out, frame.files.suspicious(), frame.analysis.count)
+        found += loops.check(trace, name, ruled_out)
+        found += order.check(trace, name, ruled_out)
         found += p2p.check(trace, name, body, lambda: _of_class(frame))
     found += calls.check(frame, name)
     yield from found

@@ -36,6 +36,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice
 from ferrule_lint.semantics.gradients import gradient_order, meeting, participation
 from ferrule_lint.semantics.groups import roots
+from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import tokenizers
@@ -234,8 +235,6 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
 
 #: methods of a group that make another one of the same ranks: `pp_group.make_sibling_group()`
 _MAKES_ANOTHER = re.compile(r"^(make|new|create|clone|copy)_(?!sub)\w*group$")
-#: functions that hand out a group
-_GIVES_GROUP = re.compile(r"(_|^)(group|pg|mesh|comm)$")
 
 
 # ---------------------------------------------------------------------- inside the project
@@ -270,7 +269,7 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     if value.group in (None, UNKNOWN_GROUP) and _MAKES_ANOTHER.search(function.name) and type(e.func) is f.Attr:
         receiver = target.receiver.group if target.receiver is not None else None
         value = value._replace(group=receiver or frame.axes_in(render(e.func.base)) or value.group)
-    if value.group in (None, UNKNOWN_GROUP) and _GIVES_GROUP.search(function.name):
+    if value.group in (None, UNKNOWN_GROUP) and GIVES_GROUP.search(function.name):
         # kept in a variable it is the group that it is where it is passed on at once
         value = value._replace(group=frame.axes_in(render(e)) or value.group)
     own = value.divergence

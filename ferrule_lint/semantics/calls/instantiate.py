@@ -37,6 +37,7 @@ from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.gradients import through_calls
+from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import environment, rank_names
 from ferrule_lint.semantics.sources.setting_names import hold_settings
@@ -144,7 +145,7 @@ def contexts_of(
             out.append((parameter.name, Value(uniform=True, const=value.const, group=value.group)))
         elif _is_told(analysis, value, parameter.name, function):
             out.append((parameter.name, Value(uniform=True, const=value.const)))
-        elif "group" in parameter.name and value.group is not None and value.divergence is None:
+        elif names_group(parameter.name) and value.group is not None and value.divergence is None:
             # an optional group that is passed on stays optional
             if not (value.deps and value.const is None and value.group is None):
                 out.append((parameter.name, Value(uniform=True, const="<given>", group=value.group)))

@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.gradients import surgery
 from ferrule_lint.semantics.groups import roots, starting
+from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank, sharded_parameters
 from ferrule_lint.semantics.sources.rank_axes import is_world_size, rank_axes
@@ -232,13 +233,18 @@ def unknown_call(
         data=data,
         deps=deps,
         types=receiver.types if receiver is not None and keeps_module else NOTHING,
-        group=group,
+        group=group or _handed_out(frame, arguments.expr),
         module=receiver is not None and receiver.module and keeps_module,
         unwrapped=receiver is not None and receiver.unwrapped and keeps_module,
         agreed=data is None and ((receiver is not None and receiver.agreed) or _decodes(arguments)),
         multiple=name in iteration.CUTS and any(v.multiple for v in arguments.values),
         length=iteration.built_around(frame, arguments) if receiver is None else None,
     )
+
+
+def _handed_out(frame: Frame, call: f.Call) -> Axes | None:
+    """The group that a call hands out by its name (`state.get_ulysses_group()`), kept in a variable or passed on."""
+    return frame.axes_in(render(call)) if GIVES_GROUP.search(called_name(call)) else None
 
 
 #: calls that make an object of bytes, or bytes of numbers

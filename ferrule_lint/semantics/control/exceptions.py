@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import end_of_data, failing, services
+from ferrule_lint.semantics.control import end_of_data, failing, needed, services
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -92,8 +92,15 @@ class OpenTry:
 
 
 def open_try(frame: Frame, s: f.Try) -> OpenTry:
-    swallows = frozenset(h.line for h in s.handlers if carries_on(h.body))
+    swallows = frozenset(h.line for h in s.handlers if carries_on(h.body) and not _fails_behind(frame, s, h))
     return OpenTry(s.handlers, swallows, s.body, conditions=len(frame.conditions))
+
+
+def _fails_behind(frame: Frame, s: f.Try, handler: f.Handler) -> bool:
+    """Whether a rank that comes through a handler fails behind the `try`, where nothing in the function catches it."""
+    if frame.function is None or any(attempt.handlers for attempt in frame.attempts):
+        return False
+    return _ways(handler.body) == {"through"} and needed.behind(frame.function.body, s, handler)
 
 
 def carries_on(body: f.Body) -> bool:

@@ -35,6 +35,24 @@ def after(body: f.Body, pos: f.Pos, name: str) -> bool:
     return False
 
 
+def behind(body: f.Body, s: f.Try, handler: f.Handler) -> bool:
+    """Whether what a handler sets to None is used on every way behind its `try`, so that a rank that went through it
+    fails there: `except Exception: x = None` before `x.shape`."""
+    return any(after(body, (s.line, 1, s.line, 1), name) for name in _set_to_none(handler.body))
+
+
+def _set_to_none(body: f.Body) -> Iterator[str]:
+    """The variables that a block leaves as None, each of them or several at once."""
+    for s in body:
+        if type(s) is not f.Assign or s.value is None:
+            continue
+        for target in s.targets:
+            pairs = [(target, s.value)]
+            if type(target) is f.Sequence and type(s.value) is f.Sequence:
+                pairs = list(zip(target.elements, s.value.elements, strict=False))
+            yield from (t.id for t, v in pairs if type(t) is f.Name and v == f.Const("None"))
+
+
 def _uses(block: f.Body, name: str) -> bool | None:
     """Whether a block surely uses a variable; None if nothing in it decides that."""
     for s in block:

@@ -7,10 +7,11 @@ named for what is measured count: buckets of parameters are filled in the same s
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import blocks, statements, told_parts, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.ordering import VIEWS, numbers
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -42,27 +43,72 @@ class Accumulators:
 
 
 def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
-    known: dict[str, f.Subscript] = {}
+    met: list[f.Subscript] = []
     keyed: dict[str, bool] = {}
+    entered: set[str] = set()
+    there: set[f.Pos] = set()
     for function in module.functions.values():
         terms: frozenset[str] | None = None
+        there.update(_asked_for(function.body))
         for node in walk(function.body):
             if type(node) is f.Assign:
                 for target in node.targets:
                     if type(target) is f.Attr:
                         keyed[target.attr] = keyed.get(target.attr, True) and has_keys(node.value)
+                    elif type(target) is f.Subscript and function.name != "__init__":
+                        entered.add(last_name(target.base))
             place = _filled(node)
             if place is None:
                 continue
             if terms is None:
                 terms = _terms_of_losses(function)
             if terms.isdisjoint(variables(place.index)):
-                known.setdefault(last_name(place.base), place)
-    return {name: place for name, place in known.items() if not keyed.get(name)}
+                met.append(place)
+    known: dict[str, f.Subscript] = {}
+    for place in met:
+        name = last_name(place.base)
+        # under a test whether it is there no entry is made, unless some other statement makes it where it is not
+        if not keyed.get(name) and not (place.pos in there and name not in entered):
+            known.setdefault(name, place)
+    return known
+
+
+def _asked_for(body: f.Body) -> Iterator[f.Pos]:
+    """Items that are read where a test says that they are there: `if name in self.sums: self.sums[name].update(x)`, and
+    what comes behind `if name not in self.sums: continue`."""
+    for i, s in enumerate(body):
+        for block in blocks(s):
+            yield from _asked_for(block)
+        if type(s) is f.If:
+            leaves = bool(s.body) and type(s.body[-1]) in _WAYS_OUT
+            for outcome, block in ((True, s.body), (False, (*s.orelse, *(body[i + 1 :] if leaves else ())))):
+                places = set(_told_to_be_there(s.test, outcome))
+                for node in walk(block) if places else ():
+                    if type(node) is f.Subscript and f"{shown(node.base)}[{shown(node.index)}]" in places:
+                        yield node.pos
+
+
+_WAYS_OUT = frozenset({f.Continue, f.Break, f.Return, f.Raise})
+
+
+def _told_to_be_there(test: f.Expr, outcome: bool) -> Iterator[str]:
+    """The entries that are there where a test has this outcome, as texts: `self.sums[name]`."""
+    for part, told in told_parts(test, outcome):
+        if type(part) is f.Compare and part.ops == (("in",) if told else ("not in",)):
+            container = part.rights[0]
+            if type(container) is f.Call and type(container.func) is f.Attr and container.func.attr == "keys":
+                container = container.func.base
+            yield f"{shown(container)}[{shown(part.left)}]"
+
+
+#: classes that hold modules by their names, and have no more than they were given
+_OF_MODULES = frozenset({"ModuleDict", "ParameterDict", "MetricCollection"})
 
 
 def has_keys(value: f.Expr | None) -> bool:
     """Whether a dict is made with its keys, and fails where something is added to another entry: no `defaultdict`."""
+    if type(value) is f.Call:
+        return last_name(value.func) in _OF_MODULES
     return (type(value) is f.DictDisplay and bool(value.keys)) or (
         type(value) is f.Comprehension and value.kind == "dict"
     )

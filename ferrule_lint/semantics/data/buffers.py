@@ -25,6 +25,8 @@ def sized_by_rank(frame: Frame, buffers: f.Expr | None) -> bool:
     """Whether a list has places of a size for each rank."""
     if buffers is None or frame.light:
         return False
+    if type(buffers) is f.Name and _filled_by_size(frame, buffers):
+        return True
     made = _made(frame, buffers)
     if type(made) is f.Call and last_name(made.func) in ("list", "tuple") and len(made.args) == 1:
         made = made.args[0]
@@ -32,8 +34,6 @@ def sized_by_rank(frame: Frame, buffers: f.Expr | None) -> bool:
         return any(_by_size(frame, g.target, g.iterable, made.elements) for g in made.generators)
     if type(made) is f.Call and last_name(made.func) in _CUTS:
         return any(frame.eval(a).agreed for a in made.args)
-    if type(made) is f.Sequence and not made.elements and type(buffers) is f.Name:
-        return _filled_by_size(frame, buffers)
     return len({render(place) for place in _places(made)}) > 1
 
 
@@ -41,13 +41,19 @@ def _made(frame: Frame, buffers: f.Expr) -> f.Expr:
     """What a list was made as, whatever has been put into its places since."""
     if type(buffers) is not f.Name or frame.function is None:
         return buffers
-    made = [
+    made = _all_made(frame, buffers)
+    return made[0] if len(made) == 1 else definition(frame, buffers)
+
+
+def _all_made(frame: Frame, buffers: f.Name) -> list[f.Expr]:
+    """What a list is made as, wherever it is."""
+    assert frame.function is not None
+    return [
         s.value
         for s in statements(frame.function.body)
         if type(s) is f.Assign and s.value is not None
         if any(type(t) is f.Name and t.id == buffers.id for t in s.targets)
     ]
-    return made[0] if len(made) == 1 else definition(frame, buffers)
 
 
 def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Expr, ...]) -> bool:
@@ -61,14 +67,25 @@ def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Exp
     if (sizes.agreed or sizes.observed is None) and called_name(walked) not in ("range", "enumerate"):
         return True
     return any(
-        type(n) is f.Subscript and type(n.index) is f.Name and n.index.id in names and frame.eval(n.base).agreed
+        type(n) is f.Subscript and type(n.index) is f.Name and n.index.id in names and _are_sizes(frame, n.base)
         for n in used
     )
 
 
+def _are_sizes(frame: Frame, expr: f.Expr) -> bool:
+    """Whether what has a place for each rank holds sizes that the ranks agreed on, or that the caller hands over for
+    them (`split_sizes`): who makes each buffer by it knows that they differ."""
+    value = frame.eval(expr)
+    if value.agreed or type(expr) is not f.Name or frame.function is None:
+        return value.agreed
+    given = any(p.name == expr.id for p in frame.function.parameters) and not frame.version(expr.id)
+    return given and value.observed is None and value.const != "None"
+
+
 def _filled_by_size(frame: Frame, buffers: f.Name) -> bool:
-    """The same for a list to which a loop appends."""
-    assert frame.function is not None
+    """The same for a list to which a loop appends, where it is made without places: the rest is its other way."""
+    if frame.function is None or not any(type(m) is f.Sequence and not m.elements for m in _all_made(frame, buffers)):
+        return False
     for loop in statements(frame.function.body):
         if type(loop) is not f.For:
             continue
@@ -77,8 +94,19 @@ def _filled_by_size(frame: Frame, buffers: f.Name) -> bool:
             if type(call) is f.Call and type(call.func) is f.Attr and call.func.attr == "append":
                 base = call.func.base
                 if type(base) is f.Name and base.id == buffers.id:
-                    return _by_size(frame, loop.target, loop.iterable, call.args)
+                    return _by_size(frame, loop.target, loop.iterable, (*call.args, *_set_for(loop, call.args)))
     return False
+
+
+def _set_for(loop: f.For, elements: tuple[f.Expr, ...]) -> list[f.Expr]:
+    """What a round puts into the shape by which it makes a place: `shape[0] = sizes[i]`."""
+    used = {name for element in elements for name in variables(element)}
+    return [
+        s.value
+        for s in loop.body
+        if type(s) is f.Assign and s.value is not None
+        if any(last_name(t.base if type(t) is f.Subscript else t) in used for t in s.targets)
+    ]
 
 
 def _places(made: f.Expr) -> list[f.Expr]:

@@ -65,6 +65,8 @@ def explain(
     after = [o for o in differing if o.key in skipped]
     # what the other rank has issued before it left, in other words, is not what it leaves out
     after = _unmatched(after, first, second) or after
+    if differing and not after and _is_of_another_loop(root, choice, differing, comparison):
+        return None
     # the same occurrences on both ways: in other numbers, or where an exit lies in one arm of an undecided choice
     found = after or differing or _unique(rest) or _of_rounds(root, choice, comparison) or _unique(first + second)
     leaves = ends(choice.body) is not ends(choice.orelse)
@@ -137,6 +139,16 @@ def _only_tries_again(root: Trace, choice: Choice, comparison: Comparison) -> bo
     issued: list[Occurrence] = []
     comparison.occurrences(_before(loops[-1].body, choice), {}, issued)
     return not issued
+
+
+def _is_of_another_loop(root: Trace, choice: Choice, differing: list[Occurrence], comparison: Comparison) -> bool:
+    """Whether a choice does no more than to end a round early, and what differs is not in its loop: another choice on
+    the same atom speaks of that."""
+    exits = {term.kind for term in every_term((choice,)) if type(term) is Exit} - {"raise"}
+    if exits != {"continue"}:
+        return False
+    own = {o.key for o in _of_rounds(root, choice, comparison)}
+    return not any(o.key in own for o in differing)
 
 
 def _of_rounds(root: Trace, choice: Choice, comparison: Comparison) -> list[Occurrence]:

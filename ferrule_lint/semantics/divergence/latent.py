@@ -179,6 +179,16 @@ def _is_needed(frame: Frame, call: f.Call | None, name: str, summary: Summary) -
     return type(given) is f.Name and needed.after(frame.function.body, call.pos, given.id)
 
 
+def _fails_without(summary: Summary, name: str, value: Value, found: Divergence) -> bool:
+    """Whether ranks differ in no more than that some have None, which the callee takes an item or attribute of before
+    it does anything else: these fail, and go no other way."""
+    missing, function = value.presence, summary.function
+    if missing is None or missing.kind != "rank" or found.why[:1] != missing.why[:1] or function is None:
+        return False
+    given = any(parameter.name == name for parameter in function.parameters)
+    return given and needed.from_the_start(function.body, name)
+
+
 def raise_or_pass_on(
     frame: Frame,
     summary: Summary,
@@ -207,6 +217,8 @@ def raise_or_pass_on(
             if how == PRESENT and (value.there or _is_needed(frame, call, name, summary)):
                 continue
             found = value.unordered if latent.needs == "order" else divergence_through(value, how)
+            if found is not None and _fails_without(summary, name, value, found):
+                continue
             if found is not None:
                 if found.kind == "rank" and latent.event.p2p:
                     continue  # how much a rank sends and how much the next one receives follow from their places

@@ -8,6 +8,8 @@ from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.domain.axes import Axes
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: functions that hand out a group
+GIVES_GROUP = re.compile(r"(_|^)(group|pg|mesh|comm)$")
 _IGNORED = ("torch", "distributed", "self", "dist", "group", "get_group", "process_group", "mpu", "ps")
 
 
@@ -26,3 +28,8 @@ def axes_in(models: ModelSet, text: str) -> Axes | None:
     if len(found) > 1:
         found.discard("world")
     return frozenset(found) or None
+
+
+def names_group(name: str) -> bool:
+    """Whether a parameter is for a group, by its name."""
+    return "group" in name or name in ("pg", "mesh", "comm")

@@ -23,6 +23,7 @@ from ferrule_lint.semantics.domain.dependences import PRESENT
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
+from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -121,7 +122,7 @@ def _runs_over(frame: Frame, function: FunctionInfo, name: str) -> bool:
     for call in function.calls:
         if last_name(call.func) in _ASKS:
             continue
-        if any(_is_group(k) and type(v) is f.Name and v.id == name for k, v in call.keywords if k is not None):
+        if any(names_group(k) and type(v) is f.Name and v.id == name for k, v in call.keywords if k is not None):
             return True
         place = next((i for i, a in enumerate(call.args) if type(a) is f.Name and a.id == name), None)
         if place is not None and _takes_group(frame, function.module, call, place):
@@ -134,7 +135,7 @@ def _takes_group(frame: Frame, module: ModuleInfo, call: f.Call, place: int) -> 
     entity = frame.analysis.names.resolve(call.func, module)
     if isinstance(entity, FunctionInfo):
         normal = [p for p in entity.parameters if p.kind == "normal"]
-        return place < len(normal) and _is_group(normal[place].name) and not _only_asks(entity, normal[place].name)
+        return place < len(normal) and names_group(normal[place].name) and not _only_asks(entity, normal[place].name)
     model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
     return model is not None and model.event is not None and model.group is not None and model.group.position == place
 
@@ -143,10 +144,6 @@ def _only_asks(function: FunctionInfo, name: str) -> bool:
     """Whether a function does no more with a group than to ask about it."""
     given = ((c, a) for c in function.calls for a in (*c.args, *(v for _, v in c.keywords)))
     return all(last_name(c.func) in _ASKS for c, a in given if type(a) is f.Name and a.id == name)
-
-
-def _is_group(name: str) -> bool:
-    return "group" in name or name in ("pg", "mesh", "comm")
 
 
 def _an_event(frame: Frame, function: FunctionInfo, default: str) -> Event | None:

@@ -27,6 +27,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
             return UNKNOWN_GROUP, render(func.base)  # the receiver is the group, and says no more of itself
         return axes or default, ""
     expr = arguments.expression(model.group.name, model.group.position)
+    if expr is None and model.receiver == "":
+        expr = _handed_over(frame, arguments)
     if expr is None:
         axes = _receiver_axes(frame, arguments, receiver, model)
         if axes is not None:
@@ -48,6 +50,16 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     if last_name(expr).endswith(("WORLD", "world")):
         return WORLD, ""
     return UNKNOWN_GROUP, render(expr)
+
+
+def _handed_over(frame: Frame, arguments: Arguments) -> f.Expr | None:
+    """The group that a call is given at some place or other, where nothing but its own name says what it is:
+    `all_to_all(x, get_sp_group(), 2, 1)`."""
+    for expr in arguments.expr.args:
+        value = arguments.value_of(expr)
+        if (value is not None and value.group is not None) or _IS_GROUP.search(called_name(expr)) is not None:
+            return expr
+    return None
 
 
 _STAGES: Axes = frozenset({"pp"})

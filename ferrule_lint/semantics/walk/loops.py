@@ -39,6 +39,7 @@ from ferrule_lint.semantics.walk import (
     joined,
     kept_tests,
     left_early,
+    over_groups,
     same_modules,
     settings,
 )
@@ -76,7 +77,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
-    body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None)
+    agreed = over_groups.reduced(s)
+    body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed)
     body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
     if body:
@@ -248,16 +250,23 @@ def _appended(s: f.Stmt) -> str:
 
 
 def _rounds(
-    frame: Frame, statements: f.Body, enter: Callable[[], None], alike: Callable[[], bool], once: bool = False
+    frame: Frame,
+    statements: f.Body,
+    enter: Callable[[], None],
+    alike: Callable[[], bool],
+    once: bool = False,
+    agreed: frozenset[str] = frozenset(),
 ) -> Trace:
     """The loop body's trace in a state that any round may start from: a first pass finds what it changes.
 
     `once`: every rank runs one round at least, and to its end, so that nothing is left of what was before.
+    `agreed`: what the ranks agree on in each round, and need not where there is none.
     `alike`: whether all ranks certainly run as many rounds. If not, what the loop changes is uniform within a round but
     not after the loop (temporal divergence, as in LLVM's uniformity analysis).
     """
     before = saved = dict(frame.env)
     versions = dict(frame.versions)
+    told: dict[str, Value] = {}
     frame.loop_depth += 1
     frame.loops.append(left_early.Rounds(len(frame.conditions)))
     if frame.loop_depth <= _DEEPEST_SECOND_PASS:
@@ -270,6 +279,7 @@ def _rounds(
             left_early.join(frame, frame.loops[-1].ways, "continue")
             frame.loops[-1].ways.clear()
             meeting.after_round(frame.env, frame.skipped.pop())
+        told = {place: frame.env[place] for place in agreed if place in frame.env}
         frame.env = any_rounds(saved, frame.env)
         kept_tests.forget(frame, versions)
         saved = dict(frame.env)
@@ -283,6 +293,7 @@ def _rounds(
     meeting.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
     after = dict(frame.env) if once else any_rounds(saved, frame.env)
+    after.update(told)
     if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):
         for place, value in after.items():
             # two values may be told apart by nothing that is known of them

@@ -13,6 +13,7 @@ from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.gradients import partly_used
+from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, rank_axes, rank_names
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     value = Value(deps=deps, external=external, loader=bool(role and role.role == "loader"), element_types=items)
     if is_set(parameter.annotation):
         value = value._replace(unordered=no_order(frame, pos, f"parameter `{name}` is a set, which has no order"))
-    if "group" in name or "mesh" in name:
+    if names_group(name) or "mesh" in name:
         return value._replace(group=frame.axes_in(name))
     if rank_axes.is_size_of_job(name):
         return value._replace(world_size=True)

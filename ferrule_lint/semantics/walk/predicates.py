@@ -438,14 +438,23 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
 
 
 def _asks_for_leader(op: str, left: f.Expr, a: Value, right: f.Expr, b: Value) -> bool:
-    """`get_rank() == self.primary_rank`, where nothing is known of the one that is named."""
+    """`get_rank() == self.primary_rank`, where nothing is known of the one that is named, and
+    `get_rank() == stages[own][0]`, the first of the ranks that stand together in a table."""
     if op not in ("==", "!="):
         return False
     for rank, expr, named in ((a, right, b), (b, left, a)):
-        of_rank = rank.divergence is not None and rank.divergence.kind == "rank"
-        if of_rank and type(expr) is f.Attr and named.divergence is None and not named.uniform and named.const is None:
+        if rank.divergence is None or rank.divergence.kind != "rank" or named.uniform or named.const is not None:
+            continue
+        if _is_first_of_own(expr) or (type(expr) is f.Attr and named.divergence is None):
             return True
     return False
+
+
+def _is_first_of_own(expr: f.Expr) -> bool:
+    """`stages[own][0]`: of ranks by blocks, the first of one which a variable tells."""
+    if type(expr) is not f.Subscript or expr.index != f.Const("0") or type(expr.base) is not f.Subscript:
+        return False
+    return type(expr.base.index) in (f.Name, f.Attr, f.Call, f.Op)
 
 
 def _is_size_of_nothing(expr: f.Expr) -> bool:

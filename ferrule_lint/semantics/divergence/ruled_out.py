@@ -1,0 +1,102 @@
+"""Calls that issue nothing under the settings that lead to them: `if args.reuse: evaluate()`, where `evaluate`, or what
+it calls, begins with `if args.reuse: return saved`.
+
+What a program is started with is one set of settings, under one name of its own or in an attribute (`self.args`), and
+holds everywhere unless some file of the project sets it anew. What models are made with (`config`) may differ from one
+to the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.calls.summaries import MOST_EVENTS
+from ferrule_lint.semantics.divergence.compare import Occurrence
+from ferrule_lint.semantics.divergence.reach import way_to
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate, implied
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, every_term
+from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.sources.setting_names import hold_settings
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: a field of what a program is started with, as it stands in an atom's key, whichever version of the whole it is of;
+#: a field that was set here has a number of its own behind it
+_SETTING = re.compile(r"(?:^|\.)_?(args|opts?|options|flags|hparams|cfg)(?:#\d+)?\.([A-Za-z_]\w*)$", re.IGNORECASE)
+#: calls through which an event is followed
+_DEEPEST = 8
+
+
+class RuledOut:
+    """What settings rule out in one run of the checks over a function."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+
+    def all(self, root: Trace, occurrences: Sequence[Occurrence]) -> bool:
+        """Whether everything that was found lies behind calls which issue nothing under the settings around them."""
+        calls = [o.call for o in occurrences]
+        return bool(calls) and all(call is not None and self._issues_nothing(root, call) for call in calls)
+
+    def _issues_nothing(self, root: Trace, call: CallTerm) -> bool:
+        known: dict[str, bool] = {}
+        for formula in way_to(root, call) or ():
+            known.update((name, value) for key, value in implied(formula, True).items() if (name := _setting(key)))
+        if not known or len(call.summary.events) >= MOST_EVENTS or not all(map(self._stays, known)):
+            return False
+        return not any(_comes_to(call, event, known, {}) for event in call.summary.events)
+
+    def _stays(self, setting: str) -> bool:
+        """Whether no file of the project sets a setting, other than for a test."""
+        name = setting.rpartition(".")[2]
+        return not any(
+            type(target) is f.Attr and target.attr == name and hold_settings(target.base)
+            for module in self._analysis.names.mentioning(name)
+            if not is_test(module.path)
+            for _, body in module.bodies()
+            for node in walk(body)
+            for target in (node.targets if type(node) is f.Assign else ())
+        )
+
+
+def _setting(key: str) -> str:
+    """The setting that a test asks for, by the atom's key, or ""."""
+    match = _SETTING.search(key)
+    return f"{match[1]}.{match[2]}" if match else ""
+
+
+def _comes_to(
+    call: CallTerm, event: Event, known: Mapping[str, bool], seen: dict[int, bool], depth: int = _DEEPEST
+) -> bool:
+    """Whether some way through a call leads to an event under these settings."""
+    if id(call.summary) in seen:
+        return seen[id(call.summary)]
+    seen[id(call.summary)] = True  # one that calls itself, or lies too deep, may come to anything
+    if depth:
+        trace = call.summary.trace
+        seen[id(call.summary)] = any(
+            _holds(way_to(trace, term) or (), known)
+            and (type(term) is Event or (type(term) is CallTerm and _comes_to(term, event, known, seen, depth - 1)))
+            for term in every_term(trace)
+            if (type(term) is Event and _same(term, event))
+            or (type(term) is CallTerm and any(_same(e, event) for e in term.summary.events))
+        )
+    return seen[id(call.summary)]
+
+
+def _holds(way: Sequence[Formula], known: Mapping[str, bool]) -> bool:
+    """Whether what is asked on a way may hold under these settings."""
+    for formula in way:
+        told = {atom.key: known[name] for atom in atoms(formula) if (name := _setting(atom.key)) in known}
+        if told and evaluate(formula, told) is False:
+            return False
+    return True
+
+
+def _same(a: Event, b: Event) -> bool:
+    return (a.path, a.pos, a.op) == (b.path, b.pos, b.op)
