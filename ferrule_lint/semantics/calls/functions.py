@@ -80,6 +80,8 @@ def call_function(
             and forwards.of_another_model(frame, info)
         ):
             best = Confidence.LOW
+        if all(map(forwards.is_pass, summary.events)) and forwards.is_for_other_programs(frame):
+            best = Confidence.LOW
         if _runs_once(function):
             best = Confidence.LOW  # what has been asked for before issues nothing
         of_some = any(v.absent is not None for v in bound.values())
