@@ -31,6 +31,14 @@ def taken_for_granted(frame: Frame, op: str, operands: Sequence[f.Expr], formula
     return kept
 
 
+def in_one_test(frame: Frame, s: f.If) -> f.If:
+    """The inner one of `if rank is not None: if rank != 0: ...`, which is all that a rank of a job is asked."""
+    inner = s.body[0] if len(s.body) == 1 and not s.orelse else None
+    if type(inner) is not f.If or inner.orelse or (place := _asked(s.test, "and")) is None:
+        return s
+    return inner if _is_rank(frame, place) and _tests(frame, inner.test, place) else s
+
+
 def _asked(expr: f.Expr, op: str) -> f.Expr | None:
     """What `x is not None` asks for, or `x is None` in front of `or`."""
     if type(expr) is not f.Compare or len(expr.ops) != 1 or expr.ops[0] not in _ASKS[op] or expr.rights[0] != _NONE:
