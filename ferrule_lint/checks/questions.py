@@ -76,6 +76,7 @@ WORKED_OUT: dict[str, _Question] = {
     "back end": lambda analysis, path: [str(analysis.back_ends.may_shard(path))],
     "back end beside": lambda analysis, path: [str(analysis.back_ends.may_shard(path, beside_deepspeed=True))],
     "trained by": training.trained_by,
+    "used where trained": training.used_where_trained,
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
     "with_wraps": lambda analysis, path: [str(analysis.sharding.is_with_wraps(path))],
     "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],

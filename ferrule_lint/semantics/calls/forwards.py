@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import ITSELF, Event
 from ferrule_lint.semantics.gradients import leaves, participation, partly_used
 from ferrule_lint.semantics.project.programs import of_one_process
-from ferrule_lint.semantics.project.training import asked_only_to_infer, only_infers
+from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -149,6 +149,11 @@ def in_inference(frame: Frame) -> bool:
     )
 
 
+def is_for_other_programs(frame: Frame) -> bool:
+    """Whether what runs here is run by programs alone that wrap nothing."""
+    return frame.function is not None and asked_by_other_programs(frame.analysis, frame.function)
+
+
 def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str = "", cls: str = "") -> None:
     func = arguments.expr.func
     note = note or f"the forward of `{render(func)}` gathers its sharded parameters"
@@ -164,6 +169,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         or is_copy(frame, func)
         or _BARE.fullmatch(last_name(func)) is not None
     )
+    alone = alone or is_for_other_programs(frame)
     confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)
     frame.emit(
         Event(

@@ -80,6 +80,8 @@ def call_function(
             and forwards.of_another_model(frame, info)
         ):
             best = Confidence.LOW
+        if all(map(forwards.is_pass, summary.events)) and forwards.is_for_other_programs(frame):
+            best = Confidence.LOW
         if _runs_once(function):
             best = Confidence.LOW  # what has been asked for before issues nothing
         of_some = any(v.absent is not None for v in bound.values())
@@ -117,9 +119,9 @@ def _context(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], c
 def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:
     """Whether a call issues nothing unless what it is given is in parts, of which this file never speaks, or with
     which nobody gets here."""
-    if sharded_only.speaks_of_parts(frame.module) and not sharded_only.has_left(frame):
-        return False
-    return sharded_only.only_for_sharded(frame.analysis, summary)
+    if sharded_only.has_left(frame) or sharded_only.rules_out(frame) or not sharded_only.speaks_of_parts(frame.module):
+        return sharded_only.only_for_sharded(frame.analysis, summary)
+    return False
 
 
 def _runs_once(function: FunctionInfo) -> bool:

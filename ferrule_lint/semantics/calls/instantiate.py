@@ -295,6 +295,8 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                 came = _through(argument, how)
                 if value.there and came.presence is not None:
                     came = came._replace(presence=None)  # what was worked out from it is no None for that
+                if came.divergence is not None and frame.models.convention("rank", name) is not None:
+                    came = rank_names.of_one_group(came, value)[0]
                 value = join2(value, came)._replace(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
                     apart=value.apart, number=value.number,

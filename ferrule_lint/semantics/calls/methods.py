@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.sources import environment, setting_names
-from ferrule_lint.semantics.walk import aliases, given, removed
+from ferrule_lint.semantics.walk import aliases, behind_exits, given, removed
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -233,15 +233,18 @@ def _put_in(
     evened: bool,
 ) -> None:
     passed = given.stands_for_passed(frame, place)
-    divergence = frame.path_divergence() or filters.of_round(frame, place, pos)
-    if divergence is None or divergence.kind == "rank" or slots is not None:
-        divergence = frame.round_divergence()
+    by_path, of_round = frame.path_divergence(), filters.of_round(frame, place, pos)
+    divergence = by_path or of_round
     more = added.length
     grows = method in ("append", "extend") and not known.types
     fills = grows and place.startswith(f"{frame.self_name}.")
+    step = frame.step("flow", pos, f"`{place}` gets items on some ranks only")
+    if divergence is None or divergence.kind == "rank" or slots is not None:
+        divergence = frame.round_divergence()
+    elif known.container and by_path and behind_exits.concerns_callers(frame, place, by_path.then(step)):
+        divergence = of_round or frame.round_divergence()
     if divergence is not None and (known.container or fills or passed):
-        note = f"`{place}` gets items on some ranks only"
-        more = worse(more, divergence.then(frame.step("flow", pos, note)))
+        more = worse(more, divergence.then(step))
     data = added.data
     for item in (added, *(added.items or ())):  # what the host or the data says: `results.append((fine, path))`
         if item.divergence is not None and item.divergence.kind in ("data", "host"):

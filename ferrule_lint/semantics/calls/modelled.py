@@ -9,6 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
+from ferrule_lint.semantics.calls import made_with
 from ferrule_lint.semantics.calls.agreement import make_uniform
 from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
@@ -46,12 +47,16 @@ def apply(
         local = True
     if model.wraps == "shards" and loaders.are_all(frame, arguments):
         local = True  # of a loader, `prepare` makes one that gives each rank its part
+    receives = e.func.base if type(e.func) is f.Attr and model.guess_if_made_with else None
+    by_itself = receives is not None and made_with.one_of(frame, receives, model.guess_if_made_with)
     if model.event is not None and not local:
         if model.creates_group:
             given = arguments.expression("ranks", 0)
             given = arguments.expression("mesh", 1) if given is None or type(given) is f.Const else given
             channel = group_members.literal_ranks(given) or channel
         if model.by_back_end and not _communicates(frame, model, arguments):
+            confidence = Confidence.LOW
+        if by_itself:
             confidence = Confidence.LOW
         if model.event == "gathered_parameters" and programs_keep_whole(frame.analysis, frame.module.path):
             confidence = Confidence.LOW
@@ -78,7 +83,7 @@ def apply(
         group_use.collective(frame, model, arguments, event)
     for argument in model.makes_uniform:
         make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
-    return result_of(frame, model, arguments, receiver, axes, confidence)
+    return UNKNOWN if by_itself else result_of(frame, model, arguments, receiver, axes, confidence)
 
 
 def _runs_alone(frame: Frame, func: f.Expr) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import statements, under_tests, walk
 from ferrule_lint.semantics.domain.text import (
     called_name,
     instance_test,
@@ -35,11 +35,17 @@ _IN_PARTS = re.compile(r"FSDP(Module)?|FullyShardedDataParallel|D(istributed)?Te
 #: functions that tell what is
 _TELLS = re.compile(
     r"_?(is|has|uses?)_(a_)?(fsdp\d?|dtensors?|sharded|(deepspeed_)?zero3)(_(model|module|tensor|param|wrapped|enabled))?"
+    r"|zero_optimization_partition_weights"
 )
 #: who speaks of these may have something in parts
 _SPEAKS = re.compile(
     r"DTensor|(?i:fsdp|fully_?shard|(?<![a-z])d_?tensor|shard_?tensor|distribute_|deep_?speed|parallelize_|device_?mesh)"
 )
+#: the stage of ZeRO, of which the last keeps a part of each parameter on each rank
+_STAGE = re.compile(r"zero\w*\W{0,6}stage", re.IGNORECASE)
+_OF_LAST_STAGE = {
+    ("==", "3"): True, (">=", "3"): True, (">", "2"): True, ("!=", "3"): False, ("<", "3"): False, ("<=", "2"): False,
+}  # fmt: skip
 _DEEPEST = 4
 _FALSE, _TEXT = f.Const("False"), ("'DTensor'", '"DTensor"')
 
@@ -70,6 +76,26 @@ def has_left(frame: Frame) -> bool:
         and asks(frame.analysis, function, s.test) is True
         for s in statements(function.body)
     )
+
+
+def rules_out(frame: Frame) -> bool:
+    """Whether the tests around this line, in whose arms it stands, say that nothing is in parts: the `else` of
+    `if is_zero3_enabled(): ...`."""
+    function = frame.function
+    if function is None:
+        return False
+    here = [tests for s, tests in under_tests(function.body) if s.line == frame.line]
+    return bool(here) and any(_holds_for_others(frame.analysis, function, test) for test in here[-1])
+
+
+def _holds_for_others(analysis: Analysis, function: FunctionInfo, test: f.Expr) -> bool:
+    """Whether a test holds only where nothing is in parts."""
+    if type(test) is f.BoolOp:
+        return test.op == "and" and any(_holds_for_others(analysis, function, value) for value in test.values)
+    if type(test) is f.Not and type(test.operand) is f.BoolOp:
+        inner = test.operand
+        return inner.op == "or" and any(_holds_for_others(analysis, function, f.Not(v)) for v in inner.values)
+    return asks(analysis, function, test) is False
 
 
 def _covered(analysis: Analysis, trace: Trace, asked: dict[f.Pos, bool], depth: int) -> bool | None:
@@ -113,6 +139,8 @@ def asks(analysis: Analysis, function: FunctionInfo, test: f.Expr, deep: bool = 
         wanted = test.op == "and"  # `a and sharded` is false of what is not, `a or not sharded` true
         found = any(asks(analysis, function, value, deep) is wanted for value in test.values)
         return wanted if found else None
+    if type(test) is f.Compare and len(test.ops) == 1 and _STAGE.search(render(test.left)) is not None:
+        return _OF_LAST_STAGE.get((test.ops[0], render(test.rights[0])))
     if type(test) is f.Compare and test.ops == ("==",):
         return True if any(type(x) is f.Const and x.text in _TEXT for x in test.rights) else None
     if type(test) is f.Name and deep:

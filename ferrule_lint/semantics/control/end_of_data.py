@@ -94,21 +94,45 @@ def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
 
 # ---------------------------------------------------------------------- what says that ranks have uneven data
 def _is_uneven(frame: Frame) -> bool:
-    near = [frame.module, *programs.imported(frame.analysis, frame.module)]
-    if any(deals_out_evenly(frame.analysis, module) for module in near):
+    analysis = frame.analysis
+    near = [frame.module, *programs.imported(analysis, frame.module)]
+    if any(deals_out_evenly(analysis, module) for module in near):
         return False
-    return any(is_dealt_out(frame.analysis, module) for module in near)
+    if not any(is_dealt_out(analysis, module) for module in near):
+        return False
+    # what makes the loaders takes the data set from yet another file
+    behind = (module for one in near[1:] for module in programs.imported(analysis, one))
+    return not any(_has_data_of_its_own(module) and deals_out_evenly(analysis, module) for module in behind)
 
 
 def deals_out_evenly(analysis: Analysis, module: ModuleInfo) -> bool:
-    """Whether a sampler that gives every rank as much is made in a file."""
+    """Whether a sampler that gives every rank as much is made in a file, or a data set in it that every process walks
+    for itself has a multiple of the number of ranks."""
     return analysis.even.find(module.path, lambda: _deals_out_evenly(module), False)
 
 
 def _deals_out_evenly(module: ModuleInfo) -> bool:
+    own = _has_data_of_its_own(module) and module.mentions_like(_COUNT)
+    if own and any(_is_cut_to_ranks(node) for _, body in module.bodies() for node in walk(body)):
+        return True
     if not module.mentions_like(_EVEN):
         return False
     return any(_EVEN.search(last_name(call.func)) for _, calls in module.calls() for call in calls)
+
+
+def _has_data_of_its_own(module: ModuleInfo) -> bool:
+    return any(map(_BY_ITSELF.search, module.bases))
+
+
+def _is_cut_to_ranks(node: object) -> bool:
+    """`n // world_size * world_size`, `n - n % world_size`"""
+    if type(node) is not f.Op or node.kind not in ("Mult", "Sub"):
+        return False
+    divides = "FloorDiv" if node.kind == "Mult" else "Mod"
+    divided = [o for o in node.operands if type(o) is f.Op and o.kind == divides and _speaks(o.operands[-1], _COUNT)]
+    if node.kind == "Sub":
+        return bool(divided) and divided[-1] is node.operands[-1]
+    return any(_speaks(other, _COUNT) for one in divided for other in node.operands if other is not one)
 
 
 def is_dealt_out(analysis: Analysis, module: ModuleInfo) -> bool:

@@ -245,7 +245,9 @@ _BESIDE = re.compile(
 
 
 def _is_no_module(expr: f.Expr) -> bool:
-    """`prepare(DataLoader(...))`, `prepare(loader)`, `prepare(model, optimizer)`"""
+    """`prepare(DataLoader(...))`, `prepare(loader)`, `prepare(model, optimizer)`, `prepare(loaders["train"])`"""
+    while type(expr) is f.Subscript:
+        expr = expr.base
     return _BESIDE.fullmatch(called_name(expr)) is not None
 
 

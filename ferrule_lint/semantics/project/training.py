@@ -15,6 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT
+from ferrule_lint.semantics.project.import_graph import closed
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _OF_TRAINING = frozenset("train backward compute_loss prediction_step validation
 _SWITCHES, _BACKWARD = frozenset({"requires_grad", "requires_grad_"}), frozenset({"backward"})
 #: what wraps modules in some library, and is a word for anything elsewhere
 _ORDINARY = frozenset({"setup", "prepare"})
+_WRAPS = re.compile(r"(?i)(^|_)(trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|Trainer$")
 _SPEAKS = re.compile(
     r"(?i)(^|_)(loss(es)?|trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|Trainer$"
 )
@@ -86,6 +88,28 @@ def trained_by(analysis: Analysis, name: str) -> list[str]:
         speaks = _TRAINING | (analysis.models.wrapping - _ORDINARY)
         found = analysis.names.mentioning(name)
         return [m.path for m in found if not is_test(m.path) and m.mentions_any(speaks)]
+
+
+def asked_by_other_programs(analysis: Analysis, function: FunctionInfo) -> bool:
+    """Whether a module's method turns gradients off, and only programs that have nothing to do with training or with
+    what wraps modules speak of it: whatever wraps the module elsewhere, it is not asked for this there."""
+    owner, name = function.module.classes.get(function.owner or ""), function.name
+    if owner is None or not function.turns_gradients_off or len(analysis.names.methods_named(name)) != 1:
+        return False
+    if function.module.mentions_any(frozenset({name})):
+        return False
+    return bool(analysis.names.mentioning(name)) and not used_where_trained(analysis, name)
+
+
+def used_where_trained(analysis: Analysis, name: str) -> list[str]:
+    """Of the files that speak of something of this name without having such a method, and those that import them: the
+    ones that train or wrap modules, or speak of it."""
+    with analysis.names.reads.answering("used where trained", name):
+        analysis.names.reads.ask("imports", "")
+        start = [m.path for m in analysis.names.mentioning(name) if name not in m.outline.methods]
+        speaks = _of_training(analysis.models.wrapping)
+        found = (analysis.names.modules[path] for path in closed(start, analysis.imports.users))
+        return sorted(m.path for m in found if m.mentions_any(speaks) or m.mentions_like(_WRAPS))
 
 
 def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:

@@ -19,6 +19,7 @@ from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.training import asked_only_to_infer
 from ferrule_lint.semantics.sources.always_given import is_always_given
+from ferrule_lint.semantics.sources.precomputed import is_one_form
 from ferrule_lint.semantics.sources.stand_ins import handed_back, is_made_up, names_of
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _is_one_of_two(function: FunctionInfo, name: str) -> bool:
     """`if a is None: return text(b)`, `elif b is None: return image(a)`: callers choose one by what they pass."""
     own = {parameter.name for parameter in function.parameters}
     found = {missing for missing in _left_for(plain(function.body)) if missing in own}
-    return (name in found and len(found) > 1) or _is_beside_text(function, name)
+    return (name in found and len(found) > 1) or _is_beside_text(function, name) or is_one_form(function, name)
 
 
 #: what the text is called that is compared with something else; where it is read together with that, it is `input_ids`

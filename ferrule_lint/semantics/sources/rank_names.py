@@ -57,6 +57,24 @@ def of_parameter(name: str) -> str:
     return f"parameter `{name}` is a rank"
 
 
+_OF_PARAMETER = re.compile(of_parameter(r"\w+"))
+
+
+def of_one_group(a: Value, b: Value) -> tuple[Value, Value]:
+    """Two values that a place holds by turns, or that a rank is asked with: one that only the name of a parameter says
+    to be a rank, of all ranks then, is counted where the other is (`if rank is None: rank = stage()`)."""
+    return _counted_with(a, b), _counted_with(b, a)
+
+
+def _counted_with(named: Value, other: Value) -> Value:
+    own, known = named.divergence, other.divergence
+    if own is None or known is None or known.kind != "rank" or not known.axes.isdisjoint(WORLD | UNKNOWN_GROUP):
+        return named
+    if own.kind != "rank" or own.axes != WORLD or not own.why or _OF_PARAMETER.fullmatch(own.why[0].note) is None:
+        return named
+    return named._replace(divergence=own._replace(axes=known.axes), rank=other.rank)
+
+
 def as_passed(result: Value, function: FunctionInfo | None, bound: Mapping[str, Value]) -> Value:
     """The result of a function that differs by a parameter of such a name: what is passed tells along which axes, and
     a number that is written out is the same everywhere, as is one that counts rounds."""

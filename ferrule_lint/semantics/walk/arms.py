@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.joins import join2, settled
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget
 from ferrule_lint.semantics.gradients import meeting, stage_values, surgery
-from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.sources import first_rank, rank_names
 
 #: what is run when it is called
 _FUNCTIONS = {FunctionTarget, PartialTarget}
@@ -24,6 +24,7 @@ def merge_arms(formula: Formula, a: Value, b: Value, before: Value | None = None
     `before`: what it held in front of the test."""
     if a is b:
         return a
+    a, b = rank_names.of_one_group(a, b)
     merged, divergence = number_types.of_arms(formula, a, b, _merged(formula, a, b, before)), divergence_of(formula)
     if divergence is not None and (parted := sorts.apart(a, b, divergence)) is not None:
         return merged._replace(apart=parted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.trace import Choice, Exit, Term, ends, has_exit, weakened
-from ferrule_lint.semantics.walk import first_use, left_early, peers, unreachable
+from ferrule_lint.semantics.walk import behind_exits, first_use, left_early, peers, unreachable
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -25,6 +25,8 @@ def execute(frame: Frame, body: f.Body) -> None:
                 made = len(frame.terms)
             guard = _exit_guard(frame.terms[-1])
             if guard is not None and peers.leaves_out(frame, statement, guard) is None:
+                if behind_exits.leaves_function(frame, frame.terms[-1]):
+                    frame.gone.add(len(frame.conditions))
                 frame.conditions.append(guard)
                 guards.append((guard, frame.clock))
                 if frame.loops and _breaks(frame.terms[-1]):
@@ -35,6 +37,7 @@ def execute(frame: Frame, body: f.Body) -> None:
     if guards:
         _leaves_behind(frame, guards)
         del frame.conditions[-len(guards) :]
+        frame.gone.difference_update(range(len(frame.conditions), len(frame.conditions) + len(guards)))
     if breaks:
         del frame.loops[-1].left[-breaks:]
 

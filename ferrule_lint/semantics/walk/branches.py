@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, every_event, weakened
 from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.project import options
-from ferrule_lint.semantics.walk import counters, first_use, in_place, left_early, peers
+from ferrule_lint.semantics.walk import counters, first_use, given_rank, in_place, left_early, peers
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
@@ -33,6 +33,7 @@ _ABOUT_SIZES = re.compile(r"size|shape|len|equal|same|even", re.IGNORECASE)
 
 
 def if_statement(frame: Frame, s: f.If) -> None:
+    s = given_rank.in_one_test(frame, s)
     written = s.test
     if (test := unfolded(frame, written)) is not written:
         s = s._replace(test=test)

@@ -120,8 +120,10 @@ class Frame:
         "fallible",
         "files",
         "forwards",
+        "fuller",
         "function",
         "given",
+        "gone",
         "gradient_marks",
         "gradients",
         "in_module",
@@ -230,6 +232,10 @@ class Frame:
         self.skipped: list[list[tuple[Formula, dict[str, Value]]]] = []
         self.line = 0
         self.loop_depth = 0
+        #: which of the conditions stand for ranks that have left the function before, and what has got more behind
+        #: them than those have: see `behind_exits`
+        self.gone: set[int] = set()
+        self.fuller: dict[str, Divergence] = {}
         #: the loops around, with the ways on which their rounds end early
         self.loops: list[Rounds] = []
         #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`

@@ -23,7 +23,7 @@ from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
-from ferrule_lint.semantics.walk import both_ends, kept_tests
+from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
 from ferrule_lint.semantics.walk.truth import (
@@ -102,6 +102,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     if expr.op == "and":
         formulas, values = both_ends.taken_together(frame, expr.values, formulas, values)
         formulas = _beside_agreed_flag(formulas, values)
+    formulas = given_rank.taken_for_granted(frame, expr.op, expr.values, formulas)
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))

@@ -19,7 +19,17 @@ from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import loss_entries, no_loss, participation, surgery
 from ferrule_lint.semantics.project import signals
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import aliases, asserted, divisible, in_place, kept_tests, left_early, removed, stored
+from ferrule_lint.semantics.walk import (
+    aliases,
+    asserted,
+    behind_exits,
+    divisible,
+    in_place,
+    kept_tests,
+    left_early,
+    removed,
+    stored,
+)
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.blocks import try_block, with_block
 from ferrule_lint.semantics.walk.branches import if_statement
@@ -150,7 +160,8 @@ def _is_step(s: f.AugAssign, old: Value, new: Value) -> bool:
 
 
 def _return(frame: Frame, s: f.Return) -> None:
-    value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
+    with behind_exits.as_returned(frame):
+        value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
     if frame.exchanged:
         value = exchanged.given_back(frame, value)
     if frame.gradients:

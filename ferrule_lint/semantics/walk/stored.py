@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, 
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.sources import setting_names
-from ferrule_lint.semantics.walk import aliases, given, in_place
+from ferrule_lint.semantics.walk import aliases, behind_exits, given, in_place
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -69,6 +69,8 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
             more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
         elif own and not base.container:
             more = more.at_most(Confidence.MEDIUM)  # made elsewhere
+        if behind_exits.concerns_callers(frame, place, more):
+            more = None
     if grows and (base.container or passed):
         more = worse(more, grouping.of_entry(frame, target, place, index, grouped))
         counted = grouping.deps_of_entry(frame, target, place)

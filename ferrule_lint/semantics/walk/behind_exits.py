@@ -1,0 +1,52 @@
+"""What is put into a list or dict behind a `return` that some ranks have taken.
+
+Who is still in the function has come the same way: for all of them it holds as much. Whoever called it gets it from
+those who have left, too, with less in it; and so does who looks at an attribute, which outlives the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ferrule_lint.semantics.domain.assigned import assignments
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence, worse
+from ferrule_lint.semantics.domain.trace import Choice, Term, has_exit
+from ferrule_lint.semantics.walk import given
+from ferrule_lint.semantics.walk.frame import Frame
+
+
+def leaves_function(frame: Frame, last: Term) -> bool:
+    """Whether an `if` that some do not come out of lets them out of the function, and not of a round."""
+    if frame.loop_depth or frame.loops or type(last) is not Choice:
+        return False
+    return {has_exit(last.body), has_exit(last.orelse)} <= {"", "return"}
+
+
+def concerns_callers(frame: Frame, place: str, why: Divergence) -> bool:
+    """Whether none but ranks that have left the function put nothing into a variable here: that they do not, `why`, is
+    for those who get what it hands back."""
+    told = [i for i, condition in enumerate(frame.conditions) if divergence_of(condition) is not None]
+    if not told or not frame.gone.issuperset(told) or not _is_own(frame, place):
+        return False
+    frame.fuller[place] = why
+    return True
+
+
+def _is_own(frame: Frame, place: str) -> bool:
+    """Whether a place is a variable of this function alone."""
+    function = frame.function
+    if function is None or not place.isidentifier() or given.stands_for_passed(frame, place):
+        return False
+    return any(True for _ in assignments(function.body, place))
+
+
+@contextmanager
+def as_returned(frame: Frame) -> Iterator[None]:
+    """Variables as a caller sees them who also hears of the ranks that have left before."""
+    known = {place: value for place in frame.fuller if (value := frame.env.get(place)) is not None and value.container}
+    for place, value in known.items():
+        frame.env[place] = value._replace(length=worse(value.length, frame.fuller[place]), uniform=False)
+    yield
+    frame.env.update(known)
