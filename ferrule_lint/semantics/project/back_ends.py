@@ -23,7 +23,7 @@ _SPEAKS = re.compile(
 )
 #: who asks which back end there is, and those that copy a model: to ask for one of them says nothing of the others
 _ASKS = re.compile(r"distributed_?type", re.IGNORECASE)
-_COPIES = frozenset("NO MULTI_GPU MULTI_CPU MULTI_NPU MULTI_MLU MULTI_XPU MULTI_HPU XLA TPU".split())
+_COPIES = frozenset("NO MULTI_GPU MULTI_CPU MULTI_NPU MULTI_MLU MULTI_XPU MULTI_HPU".split())
 #: the same where DeepSpeed has been asked for already
 _BESIDE_DEEPSPEED = re.compile(r"fsdp|fully_?shard|megatron|automatic_checkpoint_naming", re.IGNORECASE)
 
