@@ -2,7 +2,8 @@
 
 A rank that is set up to send to others keeps their handles and the group it has made with them, in the same blocks.
 Whoever asks whether the handles are there asks whether it is a member: ranks without them have no such group, and no
-part in it. And where each rank that makes a group says that it is its first, no two of these meet in one.
+part in it. And where each rank that makes a group says that it is its first, no two of these meet in one; nor do those
+that come to a method which only the first may call, where the others of its group have a method of their own.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ferrule_lint.checks.places import calls_at
+from ferrule_lint.checks.places import calls_at, trace_of
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import every_block, walk
 from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, every_term
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 #: makes a group of a name
@@ -36,10 +38,54 @@ def _is_of_members(analysis: Analysis, finding: Finding) -> bool:
     if finding.code not in _CODES or finding.kind != "rank":
         return False
     places = {(s.path, s.line, s.column) for s in finding.witness if s.role in ("call", "event")}
-    return any(
+    return _is_one_half(analysis, finding, places) or any(
         _is_of_the_first(owner, group) or any(_are_set_together(owner, flag, group) for flag in flags if flag != group)
         for owner, group in _passed(analysis, places)
     )
+
+
+def _is_one_half(analysis: Analysis, finding: Finding, places: Iterable[tuple[str, int, int]]) -> bool:
+    """Whether what is issued stands in a method that asserts which side of its group this is (`assert self.rank <= 0`),
+    where another method of the class asserts to be the other side, and issues the same."""
+    issued = {event.op for event in finding.events}
+    return any(
+        (side := _side(method)) is not None
+        and any(
+            _side(other) is (not side) and issued <= _issued_by(analysis, other) for other in owner.methods.values()
+        )
+        for path, line, column in places
+        for method, _ in calls_at(analysis, path, line, column)
+        if method is not None and (owner := method.module.classes.get(method.owner or "")) is not None
+    )
+
+
+def _side(method: FunctionInfo) -> bool | None:
+    """Whether a method asserts that its rank is the first of the group (True), or another one (False)."""
+    for s in method.body:
+        test = s.test if type(s) is f.Assert else None
+        for part in test.values if type(test) is f.BoolOp and test.op == "and" else (test,):
+            if type(part) is f.Compare and _RANK.search(last_name(part.left)) and len(part.ops) == 1:
+                against = part.rights[0].text if type(part.rights[0]) is f.Const else ""
+                if (side := _SIDES.get((part.ops[0], against))) is not None:
+                    return side
+    return None
+
+
+_RANK = re.compile(r"(^|_)rank$")
+_SIDES = {
+    ("==", "0"): True,
+    ("<=", "0"): True,
+    ("<", "1"): True,
+    (">", "0"): False,
+    ("!=", "0"): False,
+    (">=", "1"): False,
+}
+
+
+def _issued_by(analysis: Analysis, method: FunctionInfo) -> set[str]:
+    terms = list(every_term(trace_of(analysis, method)))
+    hidden = (event for term in terms if type(term) is CallTerm for event in term.summary.events)
+    return {event.op for event in (*(term for term in terms if type(term) is Event), *hidden)}
 
 
 def _passed(analysis: Analysis, places: Iterable[tuple[str, int, int]]) -> Iterator[tuple[ClassInfo, str]]:

@@ -149,7 +149,13 @@ def _pure(frame: Frame, dotted: str, arguments: Arguments) -> Value:
     if dotted in _CONTENT:
         joined = joined._replace(shape=None, shape_deps=NO_DEPS)
     only = arguments.positional[0] if dotted in ("int", "bool") and len(arguments.values) == 1 else UNKNOWN
-    return joined._replace(container=False, length=None, rank=only.rank, world_size=dotted == "int" and only.world_size)
+    return joined._replace(
+        container=False,
+        length=None,
+        rank=only.rank,
+        world_size=dotted == "int" and only.world_size,
+        there=joined.there or (dotted == "int" and only.there),
+    )
 
 
 def _is_container(frame: Frame, arguments: Arguments) -> bool:

@@ -49,9 +49,13 @@ _KEEPS = re.compile(
 )
 
 
+#: classes whose instances hold settings, a function to call among them (`TrainConfig(finalize_func=reduce_all)`)
+_SETTINGS = re.compile(r"^_*[A-Z]\w*(Config(uration)?|Settings|Options|Arguments|Args)$")
+
+
 def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
     """The callables that a call is given run, unless it keeps them by its name."""
-    if _KEEPS.search(name) is not None:
+    if _KEEPS.search(name) is not None or _SETTINGS.search(name) is not None:
         return
     for i, value in enumerate(arguments.values):
         if type(value.target) in (FunctionTarget, PartialTarget) and is_callback(value):

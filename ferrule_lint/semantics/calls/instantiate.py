@@ -41,6 +41,7 @@ from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.sources import environment, rank_names
 from ferrule_lint.semantics.sources.setting_names import hold_settings
+from ferrule_lint.semantics.walk import no_rounds
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -192,11 +193,13 @@ def _is_there(value: Value, name: str, function: FunctionInfo) -> bool:
 
 def _is_told(analysis: Analysis, value: Value, name: str, function: FunctionInfo) -> bool:
     """Whether an argument is a constant by which a function takes its ways: a text or the member of an `Enum` that it
-    asks for, or hands on to a function that does, the name of a variable with the rank, or a number that no rank has
-    (`rank=-1`: there is one process)."""
+    asks for, or hands on to a function that does, the name of a variable with the rank, a number that no rank has
+    (`rank=-1`: there is one process), or one by which a loop takes no round."""
     const = value.const
     if const is None or value.divergence is not None:
         return False
+    if no_rounds.decides(function, name, const):
+        return True
     if const[:1] == "-":
         return analysis.models.convention("rank", name) is not None
     return environment.names_rank(const) or (

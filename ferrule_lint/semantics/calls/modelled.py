@@ -58,7 +58,7 @@ def apply(
             confidence = Confidence.LOW
         if by_itself:
             confidence = Confidence.LOW
-        if model.event == "gathered_parameters" and programs_keep_whole(frame.analysis, frame.module.path):
+        if model.event in _ONLY_IN_PARTS and programs_keep_whole(frame.analysis, frame.module.path):
             confidence = Confidence.LOW
         if model.gathers_to is not None and not _is_whole(frame, model.gathers_to, arguments):
             confidence = Confidence.LOW
@@ -84,6 +84,10 @@ def apply(
     for argument in model.makes_uniform:
         make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
     return UNKNOWN if by_itself else result_of(frame, model, arguments, receiver, axes, confidence)
+
+
+#: what DeepSpeed issues where parameters are in parts, under stage 3 of ZeRO
+_ONLY_IN_PARTS = frozenset(("gathered_parameters", "save_16bit_model"))
 
 
 def _runs_alone(frame: Frame, func: f.Expr) -> bool:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, told_parts, walk
+from ferrule_lint.facts.walk import blocks, statements, told_parts, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import written_keys
 from ferrule_lint.semantics.data.ordering import VIEWS, numbers
+from ferrule_lint.semantics.data.written_keys import LOSSES
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown, variables
@@ -117,7 +118,11 @@ def has_keys(value: f.Expr | None) -> bool:
 
 def _terms_of_losses(function: FunctionInfo) -> frozenset[str]:
     """What a function binds to the keys of a dict of losses that it was given."""
-    return written_keys.keys_of(function, {p.name for p in function.parameters if written_keys.LOSSES.search(p.name)})
+    given = {p.name for p in function.parameters if LOSSES.search(p.name)}
+    loops = [s for s in statements(function.body) if type(s) is f.For] if given else []
+    walked_here = [s.target for s in loops if variables(s.iterable) & given]
+    keys = [t.elements[0] if type(t) is f.Sequence and t.elements else t for t in walked_here]
+    return frozenset(name for key in keys for name in variables(key))
 
 
 def _filled(node: object) -> f.Subscript | None:
@@ -142,7 +147,7 @@ def order(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
     if iterable.uniform and iterable.agreed:
         return None  # one that is only made alike (`defaultdict(list)` in a constructor) is filled by each rank
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
-    if place is None or written_keys.are_met(frame.analysis, frame.self_class, place):
+    if place is None or written_keys.by_callers(frame.analysis, frame.self_class, place):
         return None
     note = f"`{shown(place)}` gets its keys in the order in which this rank meets them"
     return frame.source(WORLD, "data", place.pos, note, Confidence.MEDIUM)

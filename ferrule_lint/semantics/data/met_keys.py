@@ -62,7 +62,7 @@ def _met(info: ClassInfo, attribute: str) -> f.Subscript | None:
             if type(test) is not f.If or key is None or numbers(key) or not _passed_in(method, key):
                 continue
             entered = list(_entered(test, method, key))
-            if any(_counts(value) for _, value in entered):
+            if any(_counts(value) and not _sums_up(method, target) for target, value in entered):
                 for target, _ in entered:
                     if last_name(target.base) == attribute:
                         return target
@@ -83,6 +83,17 @@ def _counts(value: f.Expr) -> bool:
     """Whether an entry begins as a count, or as a sum with its count: `1`, `(0.0, 0)`."""
     parts = value.elements if type(value) is f.Sequence else (value,)
     return any(type(p) is f.Const and p.text.isdigit() for p in parts)
+
+
+def _sums_up(method: FunctionInfo, target: f.Subscript) -> bool:
+    """Whether an entry that begins as `0` is a sum: what stands beside the key is added to it as it is."""
+    for loop in statements(method.body):
+        if type(loop) is f.For and variables(target.index) <= variables(loop.target):
+            beside = variables(loop.target) - variables(target.index)
+            for node in walk(loop.body):
+                if type(node) is f.AugAssign and shown(node.target) == shown(target) and type(node.value) is f.Name:
+                    return node.value.id in beside
+    return False
 
 
 def _asked(test: f.If, method: FunctionInfo, attribute: str) -> f.Expr | None:

@@ -1,92 +1,163 @@
-"""Methods that add up what their callers measure, and are handed nothing but dicts whose keys the code has written.
+"""Meters whose keys the code has written: whoever fills one hands it a dict whose keys stand in the source.
 
-`meter.update(losses)`, `meter.update({"grad": norm})`: such keys are met in the order of the program, on every rank.
+`self.sums[name] += value` for each item of what `update(values)` is given meets its keys in the order of the caller's
+dict. Where every caller that can be told, of a meter that its file makes, hands over one with written keys, made
+without a test that the data could decide, all ranks meet them in that order.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.assigned import assignments
-from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, variables
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.facts.walk import statements, under_tests, walk
+from ferrule_lint.semantics.domain.text import last_name, place_name, variables
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
 #: dicts of losses by their names: their keys are the terms that the code has written
 LOSSES = re.compile(r"(^|_)loss(es)?(_dict)?s?$")
+#: calls by which a dict is made that are looked into
+_DEEPEST = 3
+_VIEWS = frozenset({"items", "keys"})
 
 
-def are_met(analysis: Analysis, owner: ClassInfo | None, place: f.Subscript) -> bool:
-    """Whether the key at a place, in a method of a class, is bound to those of a parameter for which all callers hand
-    over such a dict."""
+class _Place(NamedTuple):
+    """Where an expression stands: a function, or the top level of a file."""
+
+    module: ModuleInfo
+    function: FunctionInfo | None
+
+    @property
+    def body(self) -> f.Body:
+        return self.module.body if self.function is None else self.function.body
+
+
+def by_callers(analysis: Analysis, owner: ClassInfo | None, filled: f.Subscript) -> bool:
+    """Whether an attribute that a method of a class fills (`self.sums[name]`) gets no keys but those that callers have
+    written."""
     methods = owner.methods.values() if owner is not None else ()
-    function = next((method for method in methods if any(node is place for node in walk(method.body))), None)
-    if function is None or owner is None:
-        return False
-    names = {parameter.name for parameter in function.parameters[1:]}
-    given = {p for p in names if not variables(place.index).isdisjoint(keys_of(function, {p}))}
-    found = list(_handed_over(analysis, function, owner.name, given))
-    return bool(given) and bool(found) and all(_are_written(expr, body) for expr, body in found)
+    for method in methods:
+        if owner is not None and not method.is_static and any(node is filled for node in walk(method.body)):
+            taken = _taken_from(method, filled)
+            handed_over = list(_handed_over(analysis, method, owner.name, taken)) if taken else []
+            return bool(handed_over) and all(_is_written(analysis, at, e, frozenset()) for at, e in handed_over)
+    return False
 
 
-def keys_of(function: FunctionInfo, names: set[str]) -> frozenset[str]:
-    """What a function binds to the keys of dicts of these names."""
-    loops = [s for s in statements(function.body) if type(s) is f.For] if names else []
-    walked_here = [s.target for s in loops if variables(s.iterable) & names]
-    keys = [t.elements[0] if type(t) is f.Sequence and t.elements else t for t in walked_here]
-    return frozenset(name for key in keys for name in variables(key))
+def _taken_from(method: FunctionInfo, filled: f.Subscript) -> str:
+    """The parameter whose items a method walks where it fills an attribute, or ""."""
+    given = {p.name for p in method.parameters[1:]}
+    for s in statements(method.body):
+        if type(s) is f.For and variables(filled.index) <= variables(s.target) and any(n is filled for n in walk(s)):
+            place = _walked(s.iterable)
+            return place if place in given else ""
+    return ""
+
+
+def _walked(iterable: f.Expr) -> str:
+    """The dict whose items or keys are walked."""
+    if type(iterable) is f.Call and type(iterable.func) is f.Attr and iterable.func.attr in _VIEWS:
+        iterable = iterable.func.base
+    return place_name(iterable)
 
 
 def _handed_over(
-    analysis: Analysis, function: FunctionInfo, owner: str, names: set[str]
-) -> Iterator[tuple[f.Expr | None, f.Body]]:
-    """What calls of a method on an instance made in the same function hand it, and where they do."""
+    analysis: Analysis, method: FunctionInfo, owner: str, parameter: str
+) -> Iterator[tuple[_Place, f.Expr | None]]:
+    """What callers pass for a parameter of a method, of instances that they make, or that their files keep."""
+    position = [p.name for p in method.parameters].index(parameter) - 1
     for module in analysis.names.mentioning(owner):
-        for _, body in module.bodies():
-            for call in walk(body):
-                if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != function.name:
-                    continue
-                made = [called_name(value) for value, _ in assignments(body, place_name(call.func.base))]
-                if owner in made:
-                    yield from ((expr, body) for expr in _passed(call, function, names))
+        kept = {place for _, body in module.bodies() for place in _made(body, owner) if "." in place}
+        for function, calls in module.calls():
+            made = kept | _made(module.body if function is None else function.body, owner)
+            for call in calls:
+                if type(call.func) is f.Attr and call.func.attr == method.name and place_name(call.func.base) in made:
+                    named = next((value for name, value in call.keywords if name == parameter), None)
+                    passed = call.args[position] if named is None and position < len(call.args) else named
+                    yield _Place(module, function), passed
 
 
-def _passed(call: f.Call, function: FunctionInfo, names: set[str]) -> Iterator[f.Expr | None]:
-    """What a call of a method hands over for some of its parameters; None for one that it leaves out."""
-    for i, parameter in enumerate(function.parameters[1:]):
-        if parameter.name in names:
-            by_place = call.args[i] if i < len(call.args) else None
-            yield next((value for key, value in call.keywords if key == parameter.name), by_place)
+def _made(body: f.Body, owner: str) -> set[str]:
+    """The places that an instance of a class is put into."""
+    return {
+        place_name(target)
+        for s in statements(body)
+        if type(s) is f.Assign and type(s.value) is f.Call and last_name(s.value.func) == owner
+        for target in s.targets
+    }
 
 
-def _are_written(expr: f.Expr | None, body: f.Body, deep: bool = True) -> bool:
-    """Whether the keys of a dict are: it is a dict of losses by its name, or a display, or was one and got no other."""
-    if type(expr) is f.DictDisplay:
-        return all(type(key) is f.Const for key in expr.keys)
-    if type(expr) is f.Call:
-        return last_name(expr.func) == "dict" and not expr.args and bool(expr.keywords)
-    if type(expr) not in (f.Name, f.Attr):
+def _is_written(analysis: Analysis, at: _Place, e: f.Expr | None, seen: frozenset[str]) -> bool:
+    """Whether the keys of a dict stand in the source. `seen`: names and functions that are being looked at."""
+    if type(e) is f.DictDisplay:
+        return all(
+            _is_written(analysis, at, value, seen) if key is None else type(key) is f.Const
+            for key, value in zip(e.keys, e.values, strict=True)
+        )
+    if type(e) is f.Comprehension and e.kind == "dict" and len(e.generators) == 1 and not e.generators[0].conditions:
+        iterable = e.generators[0].iterable
+        walked = iterable.func.base if type(iterable) is f.Call and type(iterable.func) is f.Attr else iterable
+        return bool(_walked(iterable)) and _is_written(analysis, at, walked, seen)
+    if type(e) is f.Name:
+        return e.id in seen or LOSSES.search(e.id) is not None or _is_filled_so(analysis, at, e.id, seen)
+    if type(e) is not f.Call:
         return False
-    if LOSSES.search(last_name(expr)) is not None:
-        return True
-    place = place_name(expr)
-    made = [value for value, _ in assignments(body, place)] if deep else []
-    return bool(made) and all(_are_written(value, body, deep=False) for value in made) and not _gets_others(body, place)
+    if last_name(e.func) == "dict":
+        return all(name is not None for name, _ in e.keywords) and all(
+            _is_written(analysis, at, argument, seen) for argument in e.args
+        )
+    makers = _makers(analysis, at.module, e.func)
+    return bool(makers) and all(_returns_written(analysis, maker, seen) for maker in makers)
 
 
-def _gets_others(body: f.Body, place: str) -> bool:
-    """Whether something is put into a dict under a key that is worked out, or by a method of its own."""
-    for node in walk(body):
-        if type(node) is f.Subscript and type(node.index) is not f.Const and place_name(node.base) == place:
-            return True
-        if type(node) is not f.Call or type(node.func) is not f.Attr or place_name(node.func.base) != place:
-            continue
-        if node.func.attr in ("update", "setdefault"):
-            return True
-    return False
+def _is_filled_so(analysis: Analysis, at: _Place, name: str, seen: frozenset[str]) -> bool:
+    """Whether a variable is a dict that is made and filled with written keys, whatever the data."""
+    seen, made = seen | {name}, False
+    options = {p.name for p in at.function.parameters if type(p.default) is f.Const} if at.function else set[str]()
+    for s, tests in under_tests(at.body):
+        entered: list[f.Expr | None] = []
+        if type(s) is f.Assign:
+            for target in s.targets:
+                if type(target) is f.Name and target.id == name:
+                    made = True
+                    entered.append(s.value)
+                elif type(target) is f.Subscript and place_name(target.base) == name:
+                    entered.append(f.DictDisplay((target.index,), (target.index,)))
+        elif type(s) is f.ExprStmt and (method := _method_of(s.value, name)) in ("update", "setdefault"):
+            given = s.value.args if type(s.value) is f.Call and method == "update" else ()
+            entered.append(given[0] if given else None)
+        asked = frozenset[str]().union(*map(variables, tests)) - options if entered else frozenset[str]()
+        if asked or not all(_is_written(analysis, at, e, seen) for e in entered):
+            return False
+    return made
+
+
+def _method_of(e: f.Expr, name: str) -> str:
+    """Which method of a variable an expression calls."""
+    func = e.func if type(e) is f.Call else None
+    return func.attr if type(func) is f.Attr and place_name(func.base) == name else ""
+
+
+def _makers(analysis: Analysis, module: ModuleInfo, func: f.Expr) -> list[FunctionInfo]:
+    """The functions of the project that a call may be of; of a method, all of its name."""
+    found = analysis.names.resolve(func, module)
+    if isinstance(found, FunctionInfo):
+        return [found]
+    return analysis.names.methods_named(func.attr) if type(func) is f.Attr and found is None else []
+
+
+def _returns_written(analysis: Analysis, function: FunctionInfo, seen: frozenset[str]) -> bool:
+    """Whether whatever a function hands back is such a dict; one that only raises hands back nothing."""
+    inner = frozenset(name for name in seen if ":" in name) | {f":{function.id}"}
+    if len(inner) > _DEEPEST or f":{function.id}" in seen:
+        return False
+    returned = [s.value for s in statements(function.body) if type(s) is f.Return]
+    ends = type(function.body[-1]) if function.body else None
+    if not returned:
+        return ends is f.Raise
+    return all(_is_written(analysis, _Place(function.module, function), value, inner) for value in returned)

@@ -6,6 +6,7 @@ function itself, and a finding at the call that passes something divergent.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -161,8 +162,12 @@ def _is_dealt_out(length: Divergence) -> bool:
 def _is_reckoned(length: Divergence) -> bool:
     """Whether a number of rounds is told by a process, or follows from the rank over more than one step: who reckons so
     what each rank has sees to the rounds of the helpers that it is handed to. A rank, or a share of something, that is
-    handed on as it is tells for itself."""
-    return length.kind == "host" or (length.kind == "rank" and any(step.role == "flow" for step in length.why))
+    handed on as it is tells for itself, and so does what is filled on some ranks only, because they have something."""
+    reckoned = (step for step in length.why if step.role == "flow" and not _ON_SOME.search(step.note))
+    return length.kind == "host" or (length.kind == "rank" and any(reckoned))
+
+
+_ON_SOME = re.compile(r"^whether `.*` is there differs between ranks$|(is filled|gets items) on some ranks only$")
 
 
 def _is_needed(frame: Frame, call: f.Call | None, name: str, summary: Summary) -> bool:

@@ -99,10 +99,11 @@ def settled(a: Value, b: Value) -> Value | None:
         left = one.divergence
         if left is not None and not (other.divergence is not None and _spans_more(other.divergence.axes, left.axes)):
             continue
-        if other.divergence or other.data or other.deps or other.length:
+        if other.divergence or other.data or other.deps or other.length or other.presence:
             return join2(one, other)._replace(
-                uniform=False, divergence=left, data=None, deps=one.deps, length=one.length, emptiness=one.emptiness
-            )
+                uniform=False, divergence=left, data=None, deps=one.deps, length=one.length, emptiness=one.emptiness,
+                presence=one.presence, absent=one.absent,
+            )  # fmt: skip
     return None
 
 

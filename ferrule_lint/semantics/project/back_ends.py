@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ModuleInfo
 
 _SPEAKS = re.compile(
-    r"deep_?speed|fsdp|fully_?shard|megatron|zero_?(stage|[123](?!\d))|distributed_?type|automatic_checkpoint_naming",
+    r"deep_?speed|fsdp|fully_?shard|megatron|zero_?(stage|[123](?!\d))|automatic_checkpoint_naming",
     re.IGNORECASE,
 )
+#: who asks which back end there is, and those that copy a model: to ask for one of them says nothing of the others
+_ASKS = re.compile(r"distributed_?type", re.IGNORECASE)
+_COPIES = frozenset("NO MULTI_GPU MULTI_CPU MULTI_NPU MULTI_MLU MULTI_XPU MULTI_HPU".split())
 #: the same where DeepSpeed has been asked for already
 _BESIDE_DEEPSPEED = re.compile(r"fsdp|fully_?shard|megatron|automatic_checkpoint_naming", re.IGNORECASE)
 
@@ -62,5 +65,8 @@ class BackEnds:
 def speaks(module: ModuleInfo, question: str) -> bool:
     """Whether a file speaks of sharded parameters, or of those of another back end than DeepSpeed."""
     words = _BESIDE_DEEPSPEED if question == "back end beside" else _SPEAKS
-    imported = (dotted for dotted, _ in module.imports.values())
-    return module.mentions_like(words) or any(map(words.search, imported))
+    imported = [dotted for dotted, _ in module.imports.values()]
+    if module.mentions_like(words) or any(map(words.search, imported)):
+        return True
+    asks = words is _SPEAKS and (module.mentions_like(_ASKS) or any(map(_ASKS.search, imported)))
+    return asks and not module.mentions_any(_COPIES)

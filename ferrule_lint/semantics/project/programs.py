@@ -53,8 +53,11 @@ def is_test(path: str) -> bool:
 
 def of_one_process(analysis: Analysis, module: ModuleInfo) -> bool:
     """Whether a file can be started, nothing in it speaks of more than one process, and no file that it imports
-    something from wraps modules or makes a process group; or whether it plays one rank after the other."""
-    return analysis.alone.find(module.path, lambda: _is_alone(analysis, module) or _plays_ranks(module))
+    something from wraps modules or makes a process group; or whether it plays one rank after the other, or sends actors
+    to work."""
+    return analysis.alone.find(
+        module.path, lambda: _is_alone(analysis, module) or _plays_ranks(module) or _drives_actors(analysis, module)
+    )
 
 
 def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
@@ -78,6 +81,28 @@ def _plays_ranks(module: ModuleInfo) -> bool:
 #: setters of a parallel state; the place in a virtual pipeline is set in real runs, too
 _SETS_PLACE = re.compile(r"^set_(?!virtual)\w*parallel_(rank|world_size)$")
 _STARTS_RANKS = frozenset("init_process_group initialize_model_parallel init_distributed initialize_megatron".split())
+
+
+def _drives_actors(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a program begins by asking a library for actors of Ray (`initialize(mode="ray")`): what it calls from
+    then on they do, each with its share, and the program itself is one process."""
+    if module.mentions_any(_RUNS_IN_ACTORS) or not can_be_started(analysis.names.modules, module, analysis.names.reads):
+        return False
+    begun = [
+        value
+        for _, calls in module.calls()
+        for call in calls
+        if _BEGINS.match(last_name(call.func))
+        for name, value in call.keywords
+        if name in _HOW
+    ]
+    return bool(begun) and all(type(value) is f.Const and value.text[1:-1] == "ray" for value in begun)
+
+
+_BEGINS = re.compile(r"init(ialize)?(_|$)|setup(_|$)")
+_HOW = frozenset({"mode", "backend", "engine", "executor", "launcher"})
+#: who speaks of these defines what actors do, or is a rank itself
+_RUNS_IN_ACTORS = frozenset({"remote", "get_rank", "init_process_group", "get_world_size"})
 
 
 def can_be_started(modules: Mapping[str, ModuleInfo], module: ModuleInfo, reads: Reads | None = None) -> bool:

@@ -52,13 +52,28 @@ def file_trains(module: ModuleInfo) -> bool:
 
 
 def only_infers(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
-    """Whether a file runs models without gradients and speaks of nothing that trains or wraps them: metrics, caches of
-    embeddings, pipelines. A loop that evaluates what is being trained puts it back into training mode."""
-    return (
-        module.mentions_any(WITHOUT_GRADIENT)
-        and not module.mentions_any(_of_training(wrapping))
-        and not module.mentions_like(_SPEAKS)
+    """Whether a file runs models without gradients, or in evaluation mode for good (`model.training = False`), and
+    speaks of nothing that trains or wraps them: metrics, caches of embeddings, pipelines. A loop that evaluates what is
+    being trained puts it back into training mode."""
+    if module.mentions_any(_of_training(wrapping)) or module.mentions_like(_SPEAKS):
+        return False
+    return module.mentions_any(WITHOUT_GRADIENT) or _evaluates(module)
+
+
+def _evaluates(module: ModuleInfo) -> bool:
+    """Whether a function puts something into evaluation mode: `model.eval()`, `model.training = False`."""
+    return module.mentions_any(_EVALUATION) and any(
+        _leaves_training(node) for function in module.functions.values() for node in walk(function.body)
     )
+
+
+def _leaves_training(node: object) -> bool:
+    if type(node) is f.Assign:
+        return node.value == f.Const("False") and any(type(t) is f.Attr and t.attr == "training" for t in node.targets)
+    return type(node) is f.Call and type(node.func) is f.Attr and node.func.attr == "eval" and not node.args
+
+
+_EVALUATION = frozenset({"eval", "training"})
 
 
 @lru_cache(maxsize=16)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
@@ -77,8 +77,9 @@ def _counted_with(named: Value, other: Value) -> Value:
 
 def as_passed(result: Value, function: FunctionInfo | None, bound: Mapping[str, Value]) -> Value:
     """The result of a function that differs by a parameter of such a name: what is passed tells along which axes, and
-    a number that is written out is the same everywhere, as is one that counts rounds."""
-    if function is None or (result.divergence is None and result.length is None and result.emptiness is None):
+    a number that is written out is the same everywhere, as is one that counts rounds. Of a parameter that the caller
+    was passed itself, its own callers are asked next."""
+    if function is None or not any(getattr(result, facet) for facet in _FACETS):
         return result
     notes = {of_parameter(p.name): p.name for p in function.parameters}
 
@@ -91,12 +92,18 @@ def as_passed(result: Value, function: FunctionInfo | None, bound: Mapping[str, 
         passed = argument.divergence
         if passed is None:
             return None if argument.const is not None or argument.there else known
+        if passed.kind == "rank" and passed.why and _OF_PARAMETER.fullmatch(passed.why[0].note):
+            known = known._replace(why=(passed.why[0], *known.why[1:]))
         axes = passed.axes - UNKNOWN_GROUP  # of two ways to ask for one place, one tells of what group
         return known._replace(axes=axes) if axes and passed.kind == "rank" and axes.isdisjoint(WORLD) else known
 
-    return result._replace(
-        divergence=told(result.divergence), length=told(result.length), emptiness=told(result.emptiness)
-    )
+    facets: dict[str, Any] = {facet: told(getattr(result, facet)) for facet in _FACETS}
+    return result._replace(**facets)
+
+
+#: what may differ by such a parameter
+_FACETS = ("divergence", "data", "presence", "length", "emptiness", "shape")
+_OF_PARAMETER = re.compile(of_parameter(r"\w+"))
 
 
 def _is_unknown(value: Value) -> bool:

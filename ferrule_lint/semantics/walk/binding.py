@@ -138,7 +138,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         group=iterable.group or (frame.axes_in(last_name(expr)) if "group" in last_name(expr) else None),
         agreed=iterable.agreed,
         reach=iterable.reach,
-        there=called_name(expr) == "range",
+        there=called_name(expr) in ("range", "tolist"),
     )
     is_loader = iterable.loader or loaders.is_loader(frame, expr)
     if is_loader and loaders.holds_several(frame, expr):

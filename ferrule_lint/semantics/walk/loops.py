@@ -39,6 +39,7 @@ from ferrule_lint.semantics.walk import (
     joined,
     kept_tests,
     left_early,
+    no_rounds,
     over_groups,
     same_modules,
     settings,
@@ -62,6 +63,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if iterable.unordered is not None and numbers(s.target):
         iterable = iterable._replace(unordered=None)
     if iterable.items is not None and not iterable.items and not iterable.container:
+        return
+    if no_rounds.of_for(frame, s.iterable):
         return
     pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
     again = frame.function is not None and begun_again.until_counted(frame.function.body, s)
@@ -141,7 +144,7 @@ def while_loop(frame: Frame, s: f.While) -> None:
         for_loop(frame, walked)
         return
     first, _ = condition(frame, s.test)
-    if first == FALSE:
+    if first == FALSE or no_rounds.of_while(frame, s.test):
         return
     before, versions = dict(frame.env), dict(frame.versions)
     turned = _turned(frame, s, first)
