@@ -211,21 +211,20 @@ class Answers:
     def _concerned(self) -> set[int]:
         """What rests on something that has changed, directly or not. All other questions say what they said, also those
         that rest on each other, to which no order of asking does justice."""
-        concerned, backward = set(self._changed), list[int]()
-        grows = True
-        while grows:
-            grows = False
-            # most rest on what has a smaller number: a pass in this order finds them, and few are looked at again
+        concerned = set(self._changed)
+        again = True
+        while again:
+            backward: list[int] = []
+            # most rest on what has a smaller number
             for number in sorted(self._questions - concerned):
                 rests = unpacked(self._inputs[number].rests)
                 if not concerned.isdisjoint(rests):
                     concerned.add(number)
                 elif rests and rests[-1] > number:
                     backward.append(number)
-            left = [number for number in backward if concerned.isdisjoint(unpacked(self._inputs[number].rests))]
-            if grows := len(left) < len(backward):
-                concerned.update(set(backward).difference(left))
-            backward = []
+            late = [n for n in backward if not concerned.isdisjoint(unpacked(self._inputs[n].rests))]
+            concerned.update(late)
+            again = bool(late)
         return concerned
 
     def _hold(self, numbers: Sequence[int], ask: bool = True) -> bool:
