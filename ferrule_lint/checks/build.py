@@ -8,7 +8,7 @@ from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence, EventSite, Finding, Span, Step
 from ferrule_lint.semantics.divergence.compare import Occurrence
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts, same_event
 
 NAMES = {
     "FER001": "syntax-error",
@@ -82,9 +82,9 @@ def _descent(call: CallTerm, event: Event) -> list[Step]:
         stack = list(current.summary.trace)
         while stack:
             term = stack.pop(0)
-            if type(term) is Event and _same(term, event):
+            if type(term) is Event and same_event(term, event):
                 return steps
-            if type(term) is CallTerm and any(_same(e, event) for e in term.summary.events):
+            if type(term) is CallTerm and any(same_event(e, event) for e in term.summary.events):
                 found = term
                 break
             stack = [*parts(term), *stack]
@@ -93,11 +93,6 @@ def _descent(call: CallTerm, event: Event) -> list[Step]:
             steps.append(Step("call", found.path, found.pos[0], found.pos[1], note))
         current = found
     return steps
-
-
-def _same(a: Event, b: Event) -> bool:
-    """The same event, whatever confidence the calls in between have left of it."""
-    return (a.path, a.pos, a.op) == (b.path, b.pos, b.op)
 
 
 def finding(

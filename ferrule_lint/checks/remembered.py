@@ -106,9 +106,6 @@ class Answers:
     def still_true(self, paths: Iterable[str]) -> dict[str, FileResult]:
         """The results for those of `paths` that would come out as they did."""
         asked = set(paths)
-        # what comes first rests on nothing that comes later, but for what goes round in circles
-        for number in sorted(self._questions - self._settled) if len(asked) > 1 else ():
-            self._says_the_same(number, ask=False)
         found = (self._still_true(file) for file in self.known.files if file.path in asked)
         return {result.path: result for result in found if result is not None}
 
@@ -257,14 +254,11 @@ class Answers:
     def _all_inputs(self, files: Iterable[KnownFile], tidy: bool) -> Iterator[KnownInput]:
         """All inputs, each at the place of its number: with their answers, if a file rests on them, directly or not.
         Unless it is to be `tidy`, what says what it said is kept without asking who rests on it."""
-        kept: set[int] = set()
-        found: dict[int, KnownInput] = {}
+        left, kept = set[int]().union(*(unpacked(file.inputs) for file in files)), set[int]()
         if not tidy:
-            kept.update(n for n, known in enumerate(self._inputs) if self._stands(n, known.kind))
-        left = (
-            set[int]().union(*(unpacked(file.inputs) for file in files), () if tidy else self._asked & self._settled)
-            - kept
-        )
+            kept = {n for n, known in enumerate(self._inputs) if self._stands(n, known.kind)}
+            left = (left | (self._asked & self._settled)) - kept
+        found: dict[int, KnownInput] = {}
         while left:
             number = left.pop()
             found[number] = self._input(number)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, statements, told_parts, walk
+from ferrule_lint.facts.walk import statements, told_parts, under_tests, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import written_keys
 from ferrule_lint.semantics.data.ordering import VIEWS, numbers
@@ -78,24 +78,16 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
 def _asked_for(body: f.Body) -> Iterator[f.Pos]:
     """Items that are read where a test says that they are there: `if name in self.sums: self.sums[name].update(x)`, and
     what comes behind `if name not in self.sums: continue`."""
-    for i, s in enumerate(body):
-        for block in blocks(s):
-            yield from _asked_for(block)
-        if type(s) is f.If:
-            leaves = bool(s.body) and type(s.body[-1]) in _WAYS_OUT
-            for outcome, block in ((True, s.body), (False, (*s.orelse, *(body[i + 1 :] if leaves else ())))):
-                places = set(_told_to_be_there(s.test, outcome))
-                for node in walk(block) if places else ():
-                    if type(node) is f.Subscript and f"{shown(node.base)}[{shown(node.index)}]" in places:
-                        yield node.pos
+    for s, tests in under_tests(body):
+        places = {place for test in tests for place in _told_to_be_there(test)}
+        for node in walk(s) if places else ():
+            if type(node) is f.Subscript and f"{shown(node.base)}[{shown(node.index)}]" in places:
+                yield node.pos
 
 
-_WAYS_OUT = frozenset({f.Continue, f.Break, f.Return, f.Raise})
-
-
-def _told_to_be_there(test: f.Expr, outcome: bool) -> Iterator[str]:
-    """The entries that are there where a test has this outcome, as texts: `self.sums[name]`."""
-    for part, told in told_parts(test, outcome):
+def _told_to_be_there(test: f.Expr) -> Iterator[str]:
+    """The entries that are there where a test holds, as texts: `self.sums[name]`."""
+    for part, told in told_parts(test, True):
         if type(part) is f.Compare and part.ops == (("in",) if told else ("not in",)):
             container = part.rights[0]
             if type(container) is f.Call and type(container.func) is f.Attr and container.func.attr == "keys":

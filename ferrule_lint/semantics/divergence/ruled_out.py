@@ -18,7 +18,7 @@ from ferrule_lint.semantics.calls.summaries import MOST_EVENTS
 from ferrule_lint.semantics.divergence.compare import Occurrence
 from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate, implied
-from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, every_term
+from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, every_term, same_event
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources.setting_names import hold_settings
 
@@ -83,8 +83,8 @@ def _comes_to(
             _holds(way_to(trace, term) or (), known)
             and (type(term) is Event or (type(term) is CallTerm and _comes_to(term, event, known, seen, depth - 1)))
             for term in every_term(trace)
-            if (type(term) is Event and _same(term, event))
-            or (type(term) is CallTerm and any(_same(e, event) for e in term.summary.events))
+            if (type(term) is Event and same_event(term, event))
+            or (type(term) is CallTerm and any(same_event(e, event) for e in term.summary.events))
         )
     return seen[id(call.summary)]
 
@@ -96,7 +96,3 @@ def _holds(way: Sequence[Formula], known: Mapping[str, bool]) -> bool:
         if told and evaluate(formula, told) is False:
             return False
     return True
-
-
-def _same(a: Event, b: Event) -> bool:
-    return (a.path, a.pos, a.op) == (b.path, b.pos, b.op)

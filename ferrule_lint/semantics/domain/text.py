@@ -76,6 +76,11 @@ def items_named(expr: f.Expr | None) -> Iterator[f.Name]:
             yield from items_named(part)
 
 
+def is_key(expr: f.Expr | None, name: str) -> bool:
+    """Whether an expression is a name that is written out: `"images"`."""
+    return type(expr) is f.Const and expr.text[:1] in "'\"" and expr.text.strip("'\"") == name
+
+
 def instance_test(test: f.Expr) -> tuple[f.Expr, tuple[f.Expr, ...]] | None:
     """What `isinstance(x, A)` or `isinstance(x, (A, B))` asks about, and the classes; None for anything else."""
     if type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:

@@ -126,6 +126,11 @@ def every_event(trace: Trace) -> Iterator[Event]:
             yield from term.summary.events
 
 
+def same_event(a: Event, b: Event) -> bool:
+    """The same event, whatever confidence the calls in between have left of it."""
+    return (a.path, a.pos, a.op) == (b.path, b.pos, b.op)
+
+
 def choices_and_loops(trace: Trace) -> Iterator[Choice | Loop]:
     """Every choice and loop of a trace, outer ones first, calls not entered."""
     for term in every_term(trace):

@@ -33,9 +33,7 @@ _SWITCHES, _BACKWARD = frozenset({"requires_grad", "requires_grad_"}), frozenset
 #: what wraps modules in some library, and is a word for anything elsewhere
 _ORDINARY = frozenset({"setup", "prepare"})
 _WRAPS = re.compile(r"(?i)(^|_)(trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|Trainer$")
-_SPEAKS = re.compile(
-    r"(?i)(^|_)(loss(es)?|trainer|training_args|accelerator|fabric|deepspeed|optim\w*)(_|$)|fsdp|Trainer$"
-)
+_SPEAKS = re.compile(rf"{_WRAPS.pattern}|(^|_)loss(es)?(_|$)")
 
 
 def trains(analysis: Analysis) -> bool:

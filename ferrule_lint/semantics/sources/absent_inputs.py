@@ -15,7 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence, Step
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import is_key, last_name, render
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.training import asked_only_to_infer
 from ferrule_lint.semantics.sources.always_given import is_always_given
@@ -239,7 +239,7 @@ def _tells_absence(test: f.Expr, name: str) -> bool:
     if type(test) is not f.Compare or len(test.ops) != 1:
         return False
     if test.ops == ("not in",):
-        return _is_key(test.left, name)
+        return is_key(test.left, name)
     return test.ops == ("is",) and test.rights == (f.Const("None"),) and _is_place(test.left, name)
 
 
@@ -247,12 +247,8 @@ def _tells_presence(test: f.Expr, name: str) -> bool:
     if type(test) is not f.Compare or len(test.ops) != 1:
         return _is_place(test, name)
     if test.ops == ("in",):
-        return _is_key(test.left, name)
+        return is_key(test.left, name)
     return test.ops == ("is not",) and test.rights == (f.Const("None"),) and _is_place(test.left, name)
-
-
-def _is_key(expr: f.Expr | None, name: str) -> bool:
-    return type(expr) is f.Const and expr.text.strip("'\"") == name and expr.text[:1] in "'\""
 
 
 def _is_place(expr: f.Expr, name: str) -> bool:
@@ -260,8 +256,8 @@ def _is_place(expr: f.Expr, name: str) -> bool:
     if type(expr) is f.Name:
         return expr.id == name
     if type(expr) is f.Subscript:
-        return _is_key(expr.index, name)
-    return type(expr) is f.Call and last_name(expr.func) == "get" and bool(expr.args) and _is_key(expr.args[0], name)
+        return is_key(expr.index, name)
+    return type(expr) is f.Call and last_name(expr.func) == "get" and bool(expr.args) and is_key(expr.args[0], name)
 
 
 def _fills(arm: f.Body, name: str) -> bool:
@@ -275,9 +271,9 @@ def _fills(arm: f.Body, name: str) -> bool:
 def _written(arm: f.Body, name: str) -> Iterator[f.Expr | None]:
     for node in walk(arm):
         if type(node) is f.Assign:
-            if any(type(t) is f.Subscript and _is_key(t.index, name) for t in node.targets):
+            if any(type(t) is f.Subscript and is_key(t.index, name) for t in node.targets):
                 yield node.value
         elif type(node) is f.DictDisplay:
-            yield from (v for k, v in zip(node.keys, node.values, strict=True) if _is_key(k, name))
+            yield from (v for k, v in zip(node.keys, node.values, strict=True) if is_key(k, name))
         elif type(node) is f.Call and last_name(node.func) in ("dict", "update"):
             yield from (v for k, v in node.keywords if k == name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import is_key, last_name
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
@@ -94,20 +94,16 @@ def _asks_anywhere(function: FunctionInfo, name: str) -> bool:
 def _asks(node: object, name: str, *, of_names: bool) -> bool:
     """Whether code asks if an input is there: `x is None`, `"x" in batch`, `batch.get("x")`, `if x:`."""
     if type(node) is f.Call:
-        return last_name(node.func) in ("get", "pop") and bool(node.args) and _is_key(node.args[0], name)
+        return last_name(node.func) in ("get", "pop") and bool(node.args) and is_key(node.args[0], name)
     if type(node) is f.If or type(node) is f.IfExp:
         return of_names and type(node.test) is f.Name and node.test.id == name
     if type(node) is not f.Compare or len(node.ops) != 1:
         return False
     if node.ops[0] in ("in", "not in"):
-        return _is_key(node.left, name)
+        return is_key(node.left, name)
     absent = node.ops[0] in ("is", "is not") and node.rights == (f.Const("None"),)
     if not absent:
         return False
     if type(node.left) is f.Subscript:
-        return _is_key(node.left.index, name)
+        return is_key(node.left.index, name)
     return of_names and type(node.left) is f.Name and node.left.id == name
-
-
-def _is_key(expr: f.Expr | None, name: str) -> bool:
-    return type(expr) is f.Const and expr.text[:1] in "'\"" and expr.text.strip("'\"") == name

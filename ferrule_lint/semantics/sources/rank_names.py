@@ -103,7 +103,6 @@ def as_passed(result: Value, function: FunctionInfo | None, bound: Mapping[str, 
 
 #: what may differ by such a parameter
 _FACETS = ("divergence", "data", "presence", "length", "emptiness", "shape")
-_OF_PARAMETER = re.compile(of_parameter(r"\w+"))
 
 
 def _is_unknown(value: Value) -> bool:
