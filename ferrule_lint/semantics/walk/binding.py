@@ -57,19 +57,29 @@ def _plainly(expr: f.Expr) -> f.Expr:
     return expr
 
 
+def _ways(expr: f.Expr) -> list[f.Expr]:
+    """What is walked on either way, where some ranks show how far they are (`tqdm(rounds) if is_main else rounds`)."""
+    expr = _plainly(expr)
+    return [*_ways(expr.body), *_ways(expr.orelse)] if type(expr) is f.IfExp else [expr]
+
+
 def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
-    """What a name stands for that is only ever assigned one `enumerate(...)` or `zip(...)`, and that behind something
-    which shows progress: the numbers in it are no part of what it counts."""
-    if type(expr) is not f.Name or frame.function is None:
+    """What a name stands for that is only ever assigned one `enumerate(...)` or `zip(...)`, or several of the former,
+    and that behind something which shows progress: the numbers in it are no part of what it counts."""
+    found = _ways(expr)
+    if type(expr) is f.Name and frame.function is not None:
+        made = [
+            way
+            for s in statements(frame.function.body)
+            if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
+            for way in _ways(s.value)
+        ]
+        found = [m for m in made if not _same_name(m, expr)]
+    calls = [m for m in found if type(m) is f.Call]
+    if not calls or len(calls) < len(found):
         return expr
-    made = [
-        _plainly(s.value)
-        for s in statements(frame.function.body)
-        if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
-    ]
-    found = [m for m in made if not _same_name(m, expr)]
-    if len(found) == 1 and type(found[0]) is f.Call and last_name(found[0].func) in ("enumerate", "zip"):
-        return found[0]
+    if all(last_name(c.func) == "enumerate" for c in calls) or (len(calls) == 1 and last_name(calls[0].func) == "zip"):
+        return calls[0]
     return expr
 
 
