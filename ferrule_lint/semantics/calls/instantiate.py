@@ -93,8 +93,8 @@ _PLAIN = frozenset("staticmethod classmethod no_grad enable_grad inference_mode 
 
 
 def refuses(function: FunctionInfo, keywords: Mapping[str, Value]) -> bool:
-    """Whether a call fails before it does anything: it names a parameter that the function has not (`f(split=True)`, and
-    `f` takes no `split`). On whatever rank comes to it, nobody comes to what is in there."""
+    """Whether a call fails before it does anything: it names a parameter that the function has not (`f(split=True)`,
+    and `f` takes no `split`). On whatever rank comes to it, nobody comes to what is in there."""
     if not keywords or not function.decorator_names <= _PLAIN:
         return False
     parameters = function.parameters
