@@ -31,6 +31,7 @@ from ferrule_lint.semantics.domain.trace import (
 )
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.walk import (
+    adding_up,
     begun_again,
     by_hand,
     counters,
@@ -56,6 +57,7 @@ _DEEPEST_SECOND_PASS = 2
 
 
 def for_loop(frame: Frame, s: f.For) -> None:
+    written = s
     if (walked := items_of(frame, s.iterable)) is not s.iterable:
         s = s._replace(iterable=walked)
     iterable = frame.eval(s.iterable)
@@ -90,6 +92,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
             term = term._replace(trip=None, deps=NO_DEPS)
         elif term.trip is None and not iterable.uniform:
             term = term._replace(trip=iteration.drawn(frame, s.body) or joined.rounds(frame, s, iterable))
+        if term.trip is not None and term.trip.kind == "rank":
+            term = term._replace(sums=adding_up.sums(frame, written))
         if term.order is not None and same_modules.in_any_order(body, s):
             term = term._replace(order=None)
         frame.emit(term._replace(polls=queues.tries(s), gives_up=tried_again.gives_up(s)))
