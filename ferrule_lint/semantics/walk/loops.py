@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import Value, rounds_of
+from ferrule_lint.semantics.domain.lattice import Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import (
     Choice,
@@ -44,6 +44,7 @@ from ferrule_lint.semantics.walk import (
     over_groups,
     same_modules,
     settings,
+    used_up,
 )
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, is_numbered, loop_term
@@ -156,6 +157,9 @@ def while_loop(frame: Frame, s: f.While) -> None:
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     if turned.body:
         loop = _while_term(frame, s, turned, pos)
+        if not frame.light:
+            trip, deps = used_up.of_while(s, before)
+            loop = loop._replace(trip=worse(loop.trip, trip), deps=loop.deps | deps)
         apart = None
         if divergence_of(turned.formula) is not None and not frame.light:
             apart = _by_setting(frame, s, before, versions, pos)
