@@ -306,6 +306,8 @@ def _sorted(frame: Frame, arguments: Arguments) -> Value:
 def _zip(frame: Frame, arguments: Arguments) -> Value:
     joined = join(arguments.positional)
     length = joined.length
+    if length is not None and [type(a) for a in arguments.expr.args] == [f.Starred] and length.kind != "data":
+        length = None  # `zip(*results)` has a round for each part of a result, but where there is none
     if any(v.agreed and v.length is None for v in arguments.positional):
         length = None  # `zip(range(least), items)`, where ranks have agreed on what each has at least
     if length is not None and length.kind == "data" and iteration.counts_rounds(frame, arguments):

@@ -133,6 +133,9 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
                 [UNKNOWN if _is_counter(a) else _beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]
             )
         )
+    if type(expr) is f.Call and last_name(expr.func) == "zip" and [type(a) for a in expr.args] == [f.Starred]:
+        # `zip(*results)`: a part of each of them, of which there are as many as results
+        return _parts_of_each(frame, iterable, expr.args[0])
     if iterable.items:
         joined = join(iterable.items)
         if joined.target is not None or joined.const is not None:
@@ -168,6 +171,13 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     if iterable.counts:
         return Value(items=tuple([UNKNOWN if own else value for own in iterable.counts]))
     return value
+
+
+def _parts_of_each(frame: Frame, iterable: Value, several: f.Expr) -> Value:
+    value = element_of(frame, iterable._replace(items=None, loader=False, counts=()), several)
+    with frame.recording():
+        each = frame.eval(several.value) if type(several) is f.Starred else iterable
+    return value._replace(length=each.length, length_deps=each.length_deps)
 
 
 def as_key(item: Value) -> Value:
