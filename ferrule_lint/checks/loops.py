@@ -14,7 +14,7 @@ from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.trace import Loop, Trace, choices_and_loops, not_the_last
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Loop, Trace, choices_and_loops, not_the_last
 
 
 def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
@@ -30,6 +30,7 @@ def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
                 continue
             occurrences: list[Occurrence] = []
             comparison.occurrences(loop.body, others, occurrences)
+            occurrences = [o for o in occurrences if not _adds_up(root, loop, o)]
             if not occurrences or not can_run(root, loop) or ruled_out.all(root, occurrences):
                 continue
             confidence = confidence_of(loop.trip, occurrences)
@@ -40,6 +41,35 @@ def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
             condition = Step("condition", loop.path, loop.pos[0], loop.pos[1], f"`{loop.text}` decides how many rounds")
             yield finding("FER104", message, loop.trip, occurrences, (condition,), function, confidence)
             break
+
+
+def _adds_up(root: Trace, loop: Loop, occurrence: Occurrence) -> bool:
+    """Whether what a round surely issues is issued in each round of other loops as well with which this one makes as
+    many rounds on every rank: `for _ in range(warmup)`, and then `for _ in range(total - warmup)`."""
+    loops = {term.pos: term for term in choices_and_loops(root) if type(term) is Loop} if loop.sums else {}
+    own = _in_each_round(loop.body, occurrence)
+    return own > 0 and any(
+        all(place in loops and _in_each_round(loops[place].body, occurrence) == own for place in places)
+        for places in loop.sums
+    )
+
+
+def _in_each_round(trace: Trace, occurrence: Occurrence) -> int:
+    """How often a round issues such an event, or calls the same function, whatever it asks; -1: that depends."""
+    call, total = occurrence.call, 0
+    for term in trace:
+        if type(term) is CallTerm and call is not None:
+            total += term.summary is call.summary
+        elif type(term) is Event and call is None:
+            total += Occurrence(term, None).kind == occurrence.kind
+        elif type(term) is Choice:
+            either, other = (_in_each_round(arm, occurrence) for arm in (term.body, term.orelse))
+            if either != other or either < 0:
+                return -1
+            total += either
+        elif type(term) is Loop and _in_each_round(term.body, occurrence):
+            return -1
+    return total
 
 
 def _is_guess(root: Trace, loop: Loop, trip: Divergence, occurrences: list[Occurrence], function: str) -> bool:

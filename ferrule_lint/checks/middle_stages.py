@@ -18,9 +18,10 @@ from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.programs import is_test
 
 
-def come_to(analysis: Analysis, function: FunctionInfo) -> bool:
-    """Whether some call of the function, but for those in tests, is made on a stage between."""
-    return any(_is_on_the_way(trace, term) for trace, term in _calls(analysis, function))
+def come_to(analysis: Analysis, function: FunctionInfo, off: frozenset[str] = frozenset()) -> bool:
+    """Whether some call of the function, but for those in tests, is made on a stage between; `off`: the names of
+    settings under which nothing of the kind is asked."""
+    return any(_is_on_the_way(trace, term, off) for trace, term in _calls(analysis, function))
 
 
 def _calls(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[Trace, Term]]:
@@ -45,16 +46,17 @@ def _calls(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[Trace, 
                     yield trace, term
 
 
-def _is_on_the_way(trace: Trace, call: Term) -> bool:
+def _is_on_the_way(trace: Trace, call: Term, off: frozenset[str]) -> bool:
     """Whether no test that leads to a call, nor one that leaves before it, sends the stages between elsewhere."""
     asked = way_to(trace, call) or ()
-    return not any(evaluate(formula, _answers(formula)) is False for formula in asked)
+    return not any(evaluate(formula, _answers(formula, off)) is False for formula in asked)
 
 
-def _answers(formula: Formula) -> dict[str, bool]:
+def _answers(formula: Formula, off: frozenset[str]) -> dict[str, bool]:
     """How a stage between answers tests of the stage: first it is not, nor last, nor any that is written out."""
     return {
         atom.key: False
         for atom in atoms(formula)
-        if atom.divergence is not None and atom.divergence.kind == "rank" and "pp" in atom.divergence.axes
+        if (atom.divergence is None and atom.key.rpartition(".")[2] in off)
+        or (atom.divergence is not None and atom.divergence.kind == "rank" and "pp" in atom.divergence.axes)
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import filtered
+from ferrule_lint.semantics.calls import filtered, iterators
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration, picked, put_together, shares, sorts
@@ -99,7 +99,7 @@ _UNIFORM = frozenset(
 )
 
 _PASS_ON = frozenset({"list", "tuple", "iter", "reversed", "enumerate", "dict", "tqdm.tqdm", "tqdm",
-                      "tqdm.auto.tqdm", "itertools.chain", "collections.OrderedDict", "itertools.cycle",
+                      "tqdm.auto.tqdm", "itertools.chain", "itertools.batched", "collections.OrderedDict",
                       "typing.cast", "collections.deque", "bytearray", "memoryview",
                       "numpy.frombuffer"})  # fmt: skip
 
@@ -283,23 +283,6 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
     )
 
 
-def _islice(frame: Frame, arguments: Arguments) -> Value:
-    """`islice(items, rank, None, world_size)` deals the items out, which leaves some ranks one less."""
-    items = _pass_on(arguments.positional)
-    if len(arguments.positional) == 2 and arguments.positional[1].agreed:
-        return items._replace(length=None)  # as many as all ranks have
-    if len(arguments.positional) != 4 or items.multiple:
-        return items
-    _, start, stop, step = arguments.positional
-    rank = start.divergence
-    if rank is None or rank.kind != "rank" or stop.const != "None" or not step.world_size:
-        return items
-    note = f"`{render(arguments.expr)}` takes another share on every rank"
-    return items._replace(
-        length=rank.then(frame.step("condition", arguments.expr.pos, note)).at_most(Confidence.MEDIUM), uniform=False
-    )
-
-
 def _unordered(frame: Frame, arguments: Arguments) -> Value:
     expr = arguments.expr.args[0] if arguments.expr.args else None
     made = made_set(frame, _pass_on(arguments.positional), expr, arguments.expr.pos)
@@ -323,6 +306,8 @@ def _sorted(frame: Frame, arguments: Arguments) -> Value:
 def _zip(frame: Frame, arguments: Arguments) -> Value:
     joined = join(arguments.positional)
     length = joined.length
+    if length is not None and [type(a) for a in arguments.expr.args] == [f.Starred] and length.kind != "data":
+        length = None  # `zip(*results)` has a round for each part of a result, but where there is none
     if any(v.agreed and v.length is None for v in arguments.positional):
         length = None  # `zip(range(least), items)`, where ranks have agreed on what each has at least
     if length is not None and length.kind == "data" and iteration.counts_rounds(frame, arguments):
@@ -459,7 +444,13 @@ _FUNCTIONS: dict[str, _Handler] = {
     "types.SimpleNamespace": _namespace,
     "len": _len,
     "range": _range,
-    "itertools.islice": _islice,
+    "itertools.islice": iterators.islice,
+    "itertools.cycle": iterators.cycle,
+    "itertools.takewhile": iterators.by_test,
+    "itertools.dropwhile": iterators.by_test,
+    "itertools.filterfalse": iterators.by_test,
+    "itertools.compress": iterators.compress,
+    "itertools.groupby": _groups,
     "set": _unordered,
     "frozenset": _unordered,
     "set.union": _of_sets,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed, decorators, forwards, sharded_only
-from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed
+from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed, refuses
 from ferrule_lint.semantics.calls.summaries import Context
 from ferrule_lint.semantics.control import exceptions, host_work
 from ferrule_lint.semantics.divergence import latent
@@ -51,6 +51,8 @@ def call_function(
                 (*((receiver,) if receiver is not None and not function.is_static else ()), *positional),
                 keywords, pos, call=None, closure=wrapped.closure, raw=True, confidence=confidence,
             )  # fmt: skip
+    if call is not None and refuses(function, keywords):
+        return UNKNOWN
     analysis = frame.analysis
     bound = bind_arguments(function, receiver, positional, keywords, call)
     info = _receiver_class(analysis, function, receiver)

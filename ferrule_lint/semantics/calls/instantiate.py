@@ -88,6 +88,22 @@ def bind_arguments(
     return bound
 
 
+#: decorators that leave a function's parameters as they are
+_PLAIN = frozenset("staticmethod classmethod no_grad enable_grad inference_mode contextmanager abstractmethod".split())
+
+
+def refuses(function: FunctionInfo, keywords: Mapping[str, Value]) -> bool:
+    """Whether a call fails before it does anything: it names a parameter that the function has not (`f(split=True)`,
+    and `f` takes no `split`). On whatever rank comes to it, nobody comes to what is in there."""
+    if not keywords or not function.decorator_names <= _PLAIN:
+        return False
+    parameters = function.parameters
+    if any(p.kind == "**" for p in parameters):
+        return False
+    names = {p.name for p in parameters if p.kind in ("normal", "keyword")}
+    return any(name not in names and name != "**" for name in keywords)
+
+
 def _spread_out(parameters: Sequence[f.Parameter], keywords: Mapping[str, Value], bound: dict[str, Value]) -> None:
     """What `**options` passes by its entries, and what a parameter `**options` gets."""
     named = {p.name for p in parameters if p.kind in ("normal", "keyword")}

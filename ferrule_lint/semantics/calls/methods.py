@@ -138,6 +138,8 @@ _TRANSPARENT = frozenset(
         "type",
         "numpy",
         "strip",
+        "total_seconds",
+        "timestamp",
         "lower",
         "upper",
         "logical_not",

@@ -77,6 +77,8 @@ class Loop(NamedTuple):
     tested: bool = False
     #: a rank on which every round fails raises in the last one
     gives_up: bool = False
+    #: where the loops stand with which it makes a number of rounds that all ranks have, in one way or several
+    sums: tuple[frozenset[Pos], ...] = ()
 
 
 class CallTerm(NamedTuple):

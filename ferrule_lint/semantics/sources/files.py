@@ -15,7 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, implied
 from ferrule_lint.semantics.domain.lattice import Divergence
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
 #: calls that write files, by name
 _WRITES = frozenset(
@@ -67,7 +67,32 @@ def _path_of(call: f.Call) -> f.Expr | None:
 def may_write(call: f.Call) -> bool:
     """Whether a call by its name writes files."""
     name = last_name(call.func)
-    return name in _WRITES or name in _WRITES_TO
+    return name in _WRITES or (name in _WRITES_TO and not (name == "open" and _only_reads(call)))
+
+
+def _written(call: f.Call) -> tuple[f.Expr, ...]:
+    """The arguments of a call that may be what it writes: not what it copies or downloads from."""
+    told = len(call.args) + len(call.keywords)
+    return call.args[1:] if told > 1 and last_name(call.func) in _TAKES_FROM else call.args
+
+
+#: calls that are told first what they write from, and leave that as it is
+_TAKES_FROM = frozenset(
+    "copy copyfile copytree download download_url download_file download_url_to_file urlretrieve".split()
+)
+
+
+def _only_reads(call: f.Call) -> bool:
+    """Whether a file is opened to be read: `open(path)`, `open(path, "rb")`, `path.open()`."""
+    place = 0 if type(call.func) is f.Attr and place_name(call.func.base) not in _OPENERS else 1
+    modes = [*call.args[place : place + 1], *(value for name, value in call.keywords if name == "mode")]
+    return all(type(mode) is f.Const and not _CHANGES.search(mode.text) for mode in modes)
+
+
+#: modules whose `open` takes the path first, as the builtin does
+_OPENERS = frozenset("io gzip bz2 lzma codecs builtins aiofiles fsspec tarfile zipfile os np smart_open".split())
+#: modes in which a file is written
+_CHANGES = re.compile(r"[wax+]")
 
 
 class Files:
@@ -139,7 +164,7 @@ class Files:
         if name in _WRITES:
             self._something, self._waited_for = True, False
         if name in _WRITES or name in _WRITES_TO:
-            written = {render(e) for a in call.args for e in (a, meaning(a))}
+            written = {render(e) for a in _written(call) for e in (a, meaning(a))}
             if name in _MAKES and not call.args and type(call.func) is f.Attr:
                 written.add(render(call.func.base))
             self._write_to(written)
@@ -155,7 +180,7 @@ class Files:
 
     def write_by_all(self, call: f.Call) -> None:
         """A call that writes, under no rank guard: under that of a caller it may be."""
-        self._by_all |= {render(a) for a in call.args}
+        self._by_all |= {render(a) for a in _written(call)}
 
     def told_to_callers(self, parameters: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
         """The parameters that are paths which some rank writes to before ranks meet, and those to which all do."""

@@ -57,19 +57,29 @@ def _plainly(expr: f.Expr) -> f.Expr:
     return expr
 
 
+def _ways(expr: f.Expr) -> list[f.Expr]:
+    """What is walked on either way, where some ranks show how far they are (`tqdm(rounds) if is_main else rounds`)."""
+    expr = _plainly(expr)
+    return [*_ways(expr.body), *_ways(expr.orelse)] if type(expr) is f.IfExp else [expr]
+
+
 def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
-    """What a name stands for that is only ever assigned one `enumerate(...)` or `zip(...)`, and that behind something
-    which shows progress: the numbers in it are no part of what it counts."""
-    if type(expr) is not f.Name or frame.function is None:
+    """What a name stands for that is only ever assigned one `enumerate(...)` or `zip(...)`, or several of the former,
+    and that behind something which shows progress: the numbers in it are no part of what it counts."""
+    found = _ways(expr)
+    if type(expr) is f.Name and frame.function is not None:
+        made = [
+            way
+            for s in statements(frame.function.body)
+            if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
+            for way in _ways(s.value)
+        ]
+        found = [m for m in made if not _same_name(m, expr)]
+    calls = [m for m in found if type(m) is f.Call]
+    if not calls or len(calls) < len(found):
         return expr
-    made = [
-        _plainly(s.value)
-        for s in statements(frame.function.body)
-        if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
-    ]
-    found = [m for m in made if not _same_name(m, expr)]
-    if len(found) == 1 and type(found[0]) is f.Call and last_name(found[0].func) in ("enumerate", "zip"):
-        return found[0]
+    if all(last_name(c.func) == "enumerate" for c in calls) or (len(calls) == 1 and last_name(calls[0].func) == "zip"):
+        return calls[0]
     return expr
 
 
@@ -123,6 +133,9 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
                 [UNKNOWN if _is_counter(a) else _beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]
             )
         )
+    if type(expr) is f.Call and last_name(expr.func) == "zip" and [type(a) for a in expr.args] == [f.Starred]:
+        # `zip(*results)`: a part of each of them, of which there are as many as results
+        return _parts_of_each(frame, iterable, expr.args[0])
     if iterable.items:
         joined = join(iterable.items)
         if joined.target is not None or joined.const is not None:
@@ -158,6 +171,13 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     if iterable.counts:
         return Value(items=tuple([UNKNOWN if own else value for own in iterable.counts]))
     return value
+
+
+def _parts_of_each(frame: Frame, iterable: Value, several: f.Expr) -> Value:
+    value = element_of(frame, iterable._replace(items=None, loader=False, counts=()), several)
+    with frame.recording():
+        each = frame.eval(several.value) if type(several) is f.Starred else iterable
+    return value._replace(length=each.length, length_deps=each.length_deps)
 
 
 def as_key(item: Value) -> Value:

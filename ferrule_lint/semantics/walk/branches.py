@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, every_event, weakened
 from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.project import options
-from ferrule_lint.semantics.walk import counters, first_use, given_rank, in_place, left_early, peers
+from ferrule_lint.semantics.walk import asserted, counters, first_use, given_rank, in_place, left_early, peers
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
@@ -56,6 +56,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     own_round = peers.leaves_out(frame, s, formula)
     frame.conditions.append(TRUE if own_round is False else formula)
     in_body = after_test(frame, implied(formula, True), narrow(frame, s.test, True))
+    _let_hold(frame, s.test, True, s.orelse)
     frame.of_one_size += about_sizes
     with frame.recording() as body_terms:
         execute(frame, s.body)
@@ -67,6 +68,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     frame.conditions[-1] = TRUE if own_round is True else negate(formula)
     middle = frame.clock
     in_else = after_test(frame, implied(formula, False), narrow(frame, s.test, False))
+    _let_hold(frame, s.test, False, s.body)
     with frame.recording() as else_terms:
         execute(frame, s.orelse)
     if ends(tuple(else_terms)):
@@ -108,6 +110,12 @@ def if_statement(frame: Frame, s: f.If) -> None:
     frame.env = _merge(frame, formula, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))
     if tested.agreed and s.body and type(s.body[-1]) is f.Raise:
         exchanged.settled(frame)
+
+
+def _let_hold(frame: Frame, test: f.Expr, outcome: bool, other: f.Body) -> None:
+    """In an arm: what holds there for all who go on, since the other arm fails."""
+    if other and type(other[-1]) is f.Raise and not frame.attempts:
+        asserted.hold(frame, test, outcome)
 
 
 def _without_options(frame: Frame, test: f.Expr, body_env: Env, versions: Mapping[str, int]) -> None:

@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import Value, rounds_of
+from ferrule_lint.semantics.domain.lattice import Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import (
     Choice,
@@ -31,6 +31,7 @@ from ferrule_lint.semantics.domain.trace import (
 )
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.walk import (
+    adding_up,
     begun_again,
     by_hand,
     counters,
@@ -43,6 +44,7 @@ from ferrule_lint.semantics.walk import (
     over_groups,
     same_modules,
     settings,
+    used_up,
 )
 from ferrule_lint.semantics.walk.arms import is_uniform
 from ferrule_lint.semantics.walk.binding import bind, element_of, is_numbered, loop_term
@@ -56,6 +58,7 @@ _DEEPEST_SECOND_PASS = 2
 
 
 def for_loop(frame: Frame, s: f.For) -> None:
+    written = s
     if (walked := items_of(frame, s.iterable)) is not s.iterable:
         s = s._replace(iterable=walked)
     iterable = frame.eval(s.iterable)
@@ -90,6 +93,8 @@ def for_loop(frame: Frame, s: f.For) -> None:
             term = term._replace(trip=None, deps=NO_DEPS)
         elif term.trip is None and not iterable.uniform:
             term = term._replace(trip=iteration.drawn(frame, s.body) or joined.rounds(frame, s, iterable))
+        if term.trip is not None and term.trip.kind == "rank":
+            term = term._replace(sums=adding_up.sums(frame, written))
         if term.order is not None and same_modules.in_any_order(body, s):
             term = term._replace(order=None)
         frame.emit(term._replace(polls=queues.tries(s), gives_up=tried_again.gives_up(s)))
@@ -152,6 +157,9 @@ def while_loop(frame: Frame, s: f.While) -> None:
     pos = position(s.test) or (s.line, s.column, s.line, s.column)
     if turned.body:
         loop = _while_term(frame, s, turned, pos)
+        if not frame.light:
+            trip, deps = used_up.of_while(s, before)
+            loop = loop._replace(trip=worse(loop.trip, trip), deps=loop.deps | deps)
         apart = None
         if divergence_of(turned.formula) is not None and not frame.light:
             apart = _by_setting(frame, s, before, versions, pos)
