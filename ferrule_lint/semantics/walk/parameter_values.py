@@ -73,6 +73,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if scalar or parameter.kind in ("*", "**"):
         return value
     tensor = "Tensor" in annotation
+    asked = _may_be_text(annotation)
     in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
@@ -84,8 +85,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if not shared and (
         batch
         or unmistakable
-        or (named and (in_module or tensor))
-        or (tensor and in_module)
+        or (not asked and ((named and (in_module or tensor)) or (tensor and in_module)))
         or (optional and in_module)
         or matched
         or (not annotation and _is_first_input(frame, parameter))
@@ -141,6 +141,20 @@ def _chooses_positions(frame: Frame, name: str) -> bool:
     if not frame.in_module or function is None or _MASK.fullmatch(name) is None:
         return False
     return partly_used.is_loss(function.qualname) and _BESIDE.search(function.qualname) is None
+
+
+def _may_be_text(annotation: str) -> bool:
+    """Whether a parameter takes a text in place of tensors (`str | Tensor`, no list of texts): what somebody asks for,
+    which all ranks are given alike."""
+    before, left = "", annotation.strip("'\"")
+    while before != left:
+        before, left = left, _OF_ITEMS.sub("", left)
+    return _TEXT.search(left) is not None
+
+
+#: an annotation of what has items, but not of one of several
+_OF_ITEMS = re.compile(r"\b(?!Union\b|Optional\b)\w+\[[^\[\]]*\]")
+_TEXT = re.compile(r"\bstr\b")
 
 
 def _is_scalar(parameter: f.Parameter, annotation: str) -> bool:
