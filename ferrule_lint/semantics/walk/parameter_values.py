@@ -11,7 +11,7 @@ from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import is_set, no_order
 from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import partly_used
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, rank_axes, rank_names
@@ -73,7 +73,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if scalar or parameter.kind in ("*", "**"):
         return value
     tensor = "Tensor" in annotation
-    asked = _may_be_text(annotation)
+    asked = _may_be_text(parameter.annotation)
     in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
@@ -143,18 +143,16 @@ def _chooses_positions(frame: Frame, name: str) -> bool:
     return partly_used.is_loss(function.qualname) and _BESIDE.search(function.qualname) is None
 
 
-def _may_be_text(annotation: str) -> bool:
+def _may_be_text(annotation: f.Expr | None) -> bool:
     """Whether a parameter takes a text in place of tensors (`str | Tensor`, no list of texts): what somebody asks for,
     which all ranks are given alike."""
-    before, left = "", annotation.strip("'\"")
-    while before != left:
-        before, left = left, _OF_ITEMS.sub("", left)
-    return _TEXT.search(left) is not None
-
-
-#: an annotation of what has items, but not of one of several
-_OF_ITEMS = re.compile(r"\b(?!Union\b|Optional\b)\w+\[[^\[\]]*\]")
-_TEXT = re.compile(r"\bstr\b")
+    if type(annotation) is f.Name:
+        return annotation.id == "str"
+    if type(annotation) is f.Subscript:
+        index = annotation.index
+        one_of = index.elements if type(index) is f.Sequence else (index,)
+        return last_name(annotation.base) in ("Union", "Optional") and any(map(_may_be_text, one_of))
+    return type(annotation) is f.Op and annotation.kind == "BitOr" and any(map(_may_be_text, annotation.operands))
 
 
 def _is_scalar(parameter: f.Parameter, annotation: str) -> bool:
