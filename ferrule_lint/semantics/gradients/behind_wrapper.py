@@ -52,6 +52,16 @@ class Behind(NamedTuple):
     backward: f.Pos
 
 
+class _Candidate(NamedTuple):
+    """The same, as far as one call tells."""
+
+    wrapper: str
+    call: f.Call
+    path: str
+    run: f.Call
+    wrapped: tuple[str, int, int] | None = None
+
+
 def found(frame: Frame) -> Iterator[Behind]:
     """The calls in a function with a backward pass that run a module behind a wrapper which nothing calls."""
     module, function = frame.module, frame.function
@@ -60,23 +70,24 @@ def found(frame: Frame) -> Iterator[Behind]:
     if function is not None and function.turns_gradients_off:
         return
     body = module.body if function is None else function.body
-    for wrapper, call, path, run in _candidates(frame, body):
-        backward = flow_by_name.to_backward(body, call.pos)
+    for one in _candidates(frame, body):
+        wrapper = one.wrapper
+        backward = flow_by_name.to_backward(body, one.call.pos)
         if backward is None or _NOT_TRAINED.search(wrapper):
             continue
-        wrapped = _where_wrapped(frame, wrapper)
+        wrapped = one.wrapped or _where_wrapped(frame, wrapper)
         if wrapped is not None and uses_of_wrapper.only_behind(frame.analysis, module, function, wrapper):
-            yield Behind(wrapper, call, path, run, wrapped, backward)
+            yield Behind(wrapper, one.call, one.path, one.run, wrapped, backward)
 
 
-def _candidates(frame: Frame, body: f.Body) -> Iterator[tuple[str, f.Call, str, f.Call]]:
+def _candidates(frame: Frame, body: f.Body) -> Iterator[_Candidate]:
     """The calls behind a wrapper in a function, and those of functions that hand out what they have made so."""
     for node in walk(body):
         if type(node) is not f.Call:
             continue
         wrapper = run_behind(node)
         if wrapper:
-            yield wrapper, node, frame.module.path, node
+            yield _Candidate(wrapper, node, frame.module.path, node)
         elif node.args or node.keywords:
             yield from _through(frame, node)
 
@@ -91,21 +102,34 @@ def run_behind(call: f.Call) -> str:
     return place_name(func.base) if type(func) is f.Attr and func.attr == "module" else ""
 
 
-def _through(frame: Frame, call: f.Call) -> Iterator[tuple[str, f.Call, str, f.Call]]:
-    callee = uses_of_wrapper.callee(frame.analysis, frame.module, frame.function, call)
-    if (
-        callee is None
-        or callee is frame.function
-        or callee.turns_gradients_off
-        or not callee.module.mentions_any(_MODULE)
-    ):
+def _through(frame: Frame, call: f.Call) -> Iterator[_Candidate]:
+    target = uses_of_wrapper.callee(frame.analysis, frame.module, frame.function, call)
+    if target is None or target is frame.function or target.turns_gradients_off:
         return
-    for name, argument in uses_of_wrapper.bound(callee, call):
-        place = place_name(uses_of_wrapper.of_either(argument))
-        for node in walk(callee.body) if place else ():
-            if type(node) is f.Call and run_behind(node) == name and flow_by_name.to_return(callee.body, node.pos):
-                yield place, call, callee.module.path, node
-                break
+    if not target.module.mentions_any(_MODULE):
+        return
+    path = target.module.path
+    run = [(place, node) for node in walk(target.body) if type(node) is f.Call and (place := run_behind(node))]
+    places = {place: node for place, node in run if flow_by_name.to_return(target.body, node.pos)}
+    for name, argument in uses_of_wrapper.bound(target, call) if places else ():
+        given = place_name(uses_of_wrapper.of_either(argument))
+        if given and name in places:
+            yield _Candidate(given, call, path, places[name])
+    for place, here in _own_attributes(frame, call, target).items() if places else ():
+        if (node := places.get(place)) is not None:
+            yield _Candidate(here, call, path, node, (path, node.pos[0], node.pos[1]))
+
+
+def _own_attributes(frame: Frame, call: f.Call, method: FunctionInfo) -> dict[str, str]:
+    """The attributes of the instance that hold modules in DDP, as a method of it that is called here has them, and as
+    they are written here."""
+    func = call.func
+    if method.owner is None or method.is_static or not frame.self_name or type(func) is not f.Attr:
+        return {}
+    known = frame.analysis.frame_of(method) if place_name(func.base) == frame.self_name else None
+    held = known[1].in_ddp if known is not None else ()
+    own = f"{method.parameters[0].name}." if method.parameters else "."
+    return {place: f"{frame.self_name}.{place[len(own) :]}" for place in held if place.startswith(own)}
 
 
 _MODULE = frozenset({"module"})
