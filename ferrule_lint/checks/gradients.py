@@ -1,4 +1,4 @@
-"""FER304: gradients whose reduction ranks do not share, or that are reduced before they are complete."""
+"""FER304: gradients whose reduction ranks do not share, that are reduced before they are complete, or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.calls.forwards import in_inference
 from ferrule_lint.semantics.domain.axes import DP, overlap
 from ferrule_lint.semantics.domain.reach import OWN
-from ferrule_lint.semantics.gradients import gradient_order, partly_used
+from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.gradients import behind_wrapper, gradient_order, partly_used
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -21,6 +22,7 @@ def check(
     some are about."""
     yield from _partly_used(frame, function, reported, forwards)
     yield from _too_early(frame, function)
+    yield from _behind_wrapper(frame, function)
 
 
 def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
@@ -46,6 +48,34 @@ def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
                 Step("event", path, sync.pos[0], sync.pos[1], "reduces the gradients"),
             ),
             events=(EventSite("all_reduce", path, sync.pos[0], sync.pos[1], ("dp",), False),),
+        )
+
+
+def _behind_wrapper(frame: Frame, function: str) -> Iterator[Finding]:
+    path = frame.module.path
+    for one in behind_wrapper.found(frame):
+        message = (
+            f"the gradients of `{one.wrapper}` are not reduced: this runs the module behind the wrapper,"
+            " whose own forward nobody calls"
+        )
+        run = Step("flow", one.path, one.run.pos[0], one.run.pos[1], f"`{render(one.run.func)}` runs the module itself")
+        yield Finding(
+            code="FER304",
+            name=NAMES["FER304"],
+            severity="error",
+            confidence=Confidence.MEDIUM,
+            message=message,
+            path=path,
+            span=span(one.call.pos),
+            axes=("dp",),
+            kind="order",
+            function=function,
+            witness=(
+                Step("source", *one.wrapped, f"`{one.wrapper}` is a module in DDP"),
+                run,
+                Step("event", path, one.backward[0], one.backward[1], "this backward reduces nothing of it"),
+            ),
+            events=(EventSite("backward", path, one.backward[0], one.backward[1], ("dp",), True),),
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import constructed, decorators, forwards, sharded_only
+from ferrule_lint.semantics.calls import constructed, decorators, forwards, in_one_piece, sharded_only
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed, refuses
 from ferrule_lint.semantics.calls.summaries import Context
 from ferrule_lint.semantics.control import exceptions, host_work
@@ -69,7 +69,7 @@ def call_function(
         group_use.forwarded(frame, function, bound, call)
         return UNKNOWN
     own = forwards.own_name(call, summary.events)
-    if summary.events:
+    if summary.events and not _is_given_one_piece(frame, summary, call):
         best = max(e.confidence for e in summary.events)
         if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
             best = confidence = Confidence.LOW
@@ -124,6 +124,13 @@ def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:
     if sharded_only.has_left(frame) or sharded_only.rules_out(frame) or not sharded_only.speaks_of_parts(frame.module):
         return sharded_only.only_for_sharded(frame.analysis, summary)
     return False
+
+
+def _is_given_one_piece(frame: Frame, summary: Summary, call: f.Call | None) -> bool:
+    """Whether a call issues nothing unless what it is given is in parts, and that is in one piece."""
+    if call is None or not all(e.hidden for e in summary.events) or not in_one_piece.all_are(frame, call):
+        return False
+    return sharded_only.only_for_sharded(frame.analysis, summary)
 
 
 def _runs_once(function: FunctionInfo) -> bool:

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
+#: what a module in DDP is an instance of
+IN_DDP = "torch.nn.parallel.DistributedDataParallel"
+
 
 class FunctionTarget(NamedTuple):
     """A project function; `receiver` is the bound instance; `closure` the frame it was defined in."""

@@ -90,6 +90,16 @@ def of_key(analysis: Analysis, name: str) -> Confidence:
     return Confidence.LOW if is_filled(analysis, name) or is_in_turn(analysis) else Confidence.MEDIUM
 
 
+def of_positions(analysis: Analysis, test: str) -> Confidence:
+    """For a test whether there is anything of a modality (`len(image_indices) == 0`): whether what ranks take at once
+    is of one kind."""
+    return Confidence.LOW if _OF_MODALITY.search(test) and is_in_turn(analysis) else Confidence.MEDIUM
+
+
+#: what is named for the kind of sample that it is of
+_OF_MODALITY = re.compile(r"(?i)modal|(^|[^a-z])(image|video|audio|vision|visual|speech)(?=_)")
+
+
 def is_filled(analysis: Analysis, name: str) -> bool:
     """Whether something is put in the place of an entry where it is missing."""
     return analysis.filled.find(name, lambda: _is_filled(analysis, name), False)

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.dependences import CONTAINED, ITEM, NO_DEPS, 
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import (
+    IN_DDP,
     ClassTarget,
     ExternalTarget,
     FunctionTarget,
@@ -63,6 +64,8 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
         if known is not None:
             return known
     base = frame.eval(e.base)
+    if base.external == IN_DDP:
+        frame.in_ddp |= {place_name(e.base)}
     target = base.target
     if target is not None:
         if type(target) is ModuleTarget:

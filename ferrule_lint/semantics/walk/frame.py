@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.dependences import NOTHING, Deps, root_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent
+from ferrule_lint.semantics.domain.targets import IN_DDP
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Event, Term, Trace
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
@@ -126,6 +127,7 @@ class Frame:
         "gone",
         "gradient_marks",
         "gradients",
+        "in_ddp",
         "in_module",
         "issues",
         "joined",
@@ -207,6 +209,8 @@ class Frame:
         self.sized: set[str] = set()
         #: what is done to gradients, in its order; see `gradient_order`
         self.gradient_marks: list[Mark] = []
+        #: places that hold a module in DDP: see `behind_wrapper`
+        self.in_ddp: frozenset[str] = NOTHING
         self.latents: list[Latent] = []
         self.issues: list[CallIssue] = []
         self.self_name: str | None = None
@@ -293,6 +297,8 @@ class Frame:
         fresh = len(self.env) > _MANY_PLACES and place not in self.env
         self.env[place] = value
         self.renew(place)
+        if value.external == IN_DDP:
+            self.in_ddp |= {place}
         # searching one text is several times as fast as asking every place, and most have no parts
         if not fresh:
             places = "\0" + "\0".join(self.env)

@@ -11,7 +11,7 @@ from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import is_set, no_order
 from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import partly_used
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, rank_axes, rank_names
@@ -73,6 +73,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if scalar or parameter.kind in ("*", "**"):
         return value
     tensor = "Tensor" in annotation
+    asked = _may_be_text(parameter.annotation)
     in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")
     batch = frame.models.convention("batch", name) is not None
     named = frame.models.convention("data", name) is not None
@@ -84,8 +85,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if not shared and (
         batch
         or unmistakable
-        or (named and (in_module or tensor))
-        or (tensor and in_module)
+        or (not asked and ((named and (in_module or tensor)) or (tensor and in_module)))
         or (optional and in_module)
         or matched
         or (not annotation and _is_first_input(frame, parameter))
@@ -141,6 +141,18 @@ def _chooses_positions(frame: Frame, name: str) -> bool:
     if not frame.in_module or function is None or _MASK.fullmatch(name) is None:
         return False
     return partly_used.is_loss(function.qualname) and _BESIDE.search(function.qualname) is None
+
+
+def _may_be_text(annotation: f.Expr | None) -> bool:
+    """Whether a parameter takes a text in place of tensors (`str | Tensor`, no list of texts): what somebody asks for,
+    which all ranks are given alike."""
+    if type(annotation) is f.Name:
+        return annotation.id == "str"
+    if type(annotation) is f.Subscript:
+        index = annotation.index
+        one_of = index.elements if type(index) is f.Sequence else (index,)
+        return last_name(annotation.base) in ("Union", "Optional") and any(map(_may_be_text, one_of))
+    return type(annotation) is f.Op and annotation.kind == "BitOr" and any(map(_may_be_text, annotation.operands))
 
 
 def _is_scalar(parameter: f.Parameter, annotation: str) -> bool:

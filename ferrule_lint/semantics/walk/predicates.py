@@ -406,7 +406,9 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     for value, asked in ((a, nothing), (b, mirrored)):
         if value.divergence is None and asked and value.emptiness is not None:
             step = frame.step("flow", e.pos, f"`{shown(e)}` tests if it is empty")
-            return Value(divergence=value.emptiness.then(step)._replace(empty=True), deps=value.deps)
+            sure = absent_inputs.of_positions(frame.analysis, shown(e))
+            emptiness = value.emptiness.then(step)._replace(empty=True)
+            return Value(divergence=emptiness.at_most(sure), deps=value.deps)
     joined = computed(values)
     if joined.divergence is None and joined.data is not None and (_is_text(left) or _is_text(right)):
         # a word in a batch names its format, most often
