@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import told_apart
+from ferrule_lint.semantics.calls import guesses, told_apart
 from ferrule_lint.semantics.data import picked
 from ferrule_lint.semantics.data.records import entries_of
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
@@ -276,7 +276,7 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     items = None
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
-    value = _without_guesses(rank_names.as_passed(result, summary.function, bound), bound)
+    value = guesses.without(rank_names.as_passed(result, summary.function, bound), summary, bound)
     if value.entries:
         entries = tuple([(k, _instantiate(frame, v, summary, bound, pos)) for k, v in value.entries])
         value = value._replace(entries=entries)
@@ -372,34 +372,6 @@ def wrapped_classes(frame: Frame, result: Value, argument: Value) -> frozenset[C
     if wrapper is None or wrapper.role not in ("ddp", "sharded"):
         return frozenset()
     return argument.types if all(frame.analysis.is_module(c) for c in argument.types) else frozenset()
-
-
-def _without_guesses(result: Value, bound: Mapping[str, Value]) -> Value:
-    """A result whose divergence rests on the name of a parameter: what is passed there should know of it, too."""
-    data, divergence, length = result.data, result.divergence, result.length
-    if not any(d is not None and d.assumed for d in (data, divergence, length)):
-        return result
-    passed = [d for v in bound.values() for d in (v.data, v.divergence, v.length) if d is not None]
-    passed = [d for d in passed if d.confidence > Confidence.LOW]
-    if passed:
-        # what is passed may be such a guess itself, come back in the next round of a loop
-        return result if all(d.assumed for d in passed) else _confirmed(result)
-    if data is not None and data.assumed:
-        result = result._replace(data=data.at_most(Confidence.LOW))
-    if divergence is not None and divergence.assumed:
-        result = result._replace(divergence=divergence.at_most(Confidence.LOW))
-    if length is not None and length.assumed:
-        result = result._replace(length=length.at_most(Confidence.LOW))
-    return result
-
-
-def _confirmed(result: Value) -> Value:
-    """A result that the function took for local data by a parameter's name, where local data was passed."""
-
-    def sure(divergence: Divergence | None) -> Divergence | None:
-        return divergence and divergence._replace(assumed=False, unnamed=False)
-
-    return result._replace(data=sure(result.data), divergence=sure(result.divergence), length=sure(result.length))
 
 
 def _through(argument: Value, how: str) -> Value:

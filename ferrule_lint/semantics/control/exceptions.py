@@ -54,6 +54,8 @@ LOCAL = frozenset(
 #: what work on the host raises where it fails; see `host_work`
 HOST_ERROR = "OSError"
 _ENDS = frozenset("exit _exit abort kill killpg fail skip skipTest xfail".split())
+#: methods that an iterator is asked by
+_ITERATE = frozenset({"__next__", "__anext__"})
 
 
 class Escape(NamedTuple):
@@ -202,6 +204,8 @@ def of_raise(frame: Frame, s: f.Raise) -> Exit:
         pos = (s.line, 1, s.line, 1)
         divergence = divergence.then(frame.step("flow", pos, f"raises `{name}` there"))
         frame.escapes[(name, s.line)] = Escape(name, info, divergence, 0)
+    if name in end_of_data.EXHAUSTED and frame.function is not None and frame.function.name in _ITERATE:
+        return Exit("return", s.line)  # no failure: it is how an iterator says that it has come to its end
     return Exit("raise", s.line)
 
 

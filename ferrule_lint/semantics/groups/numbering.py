@@ -119,9 +119,10 @@ class Places:
         return found
 
     def _is_end(self, expr: f.Expr, body: f.Body, depth: int = 0) -> bool:
-        """Whether a number is written out, or worked out from the size of the group and such numbers."""
+        """Whether a number is written out, or worked out from the size of the group and such numbers; beyond the ends
+        there is nobody (`place + 1 if place + 1 < size else None`)."""
         if type(expr) is f.Const:
-            return expr.text.isdigit()
+            return expr.text.isdigit() or expr.text == "None"
         if type(expr) is f.Op and expr.kind in _ARITHMETIC:
             return all(self._is_end(operand, body, depth) for operand in expr.operands)
         if type(expr) is f.Call:

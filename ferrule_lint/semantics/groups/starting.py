@@ -33,6 +33,8 @@ _THIS_MACHINE = re.compile(r"127\.0\.0\.1|localhost|file://")
 _WITH_DEFAULT = frozenset("get getenv setdefault add_argument field Field".split())
 _GLOBAL = re.compile(r"(global|world)_rank$", re.IGNORECASE)
 _WHOLE_JOB = "WORLD_SIZE"
+#: a back end of torch's own whose ranks meet nobody: a process reckons with it what a job would do
+_MEETS_NOBODY = "fake"
 _MESSAGE = (
     "`rank` is a rank of the whole job, but this counts on one node: of several nodes each claims the same ranks, and"
     " the others are waited for"
@@ -42,7 +44,7 @@ _MESSAGE = (
 def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     """An issue at a start of torch.distributed that is given the rank on the node, though there may be several."""
     rank = arguments.expression("rank", 4) if dotted == _STARTS and not frame.light else None
-    if rank is None or arguments.is_open or _is_on_this_machine(frame):
+    if rank is None or arguments.is_open or _meets_nobody(arguments) or _is_on_this_machine(frame):
         return
     divergence = _on_node(frame, rank, arguments.expression("world_size", 3)) or _beside_global(frame, rank)
     if divergence is None:
@@ -83,6 +85,11 @@ def _is_device(body: f.Body, name: str) -> bool:
     """Whether a number is handed to what chooses a device: `set_device(rank)`, `torch.device("cuda", rank)`."""
     calls = (node for node in walk(body) if type(node) is f.Call and "device" in last_name(node.func).lower())
     return any(type(part) is f.Name and part.id == name for call in calls for part in walk(call.args))
+
+
+def _meets_nobody(arguments: Arguments) -> bool:
+    backend = arguments.expression("backend", 0)
+    return type(backend) is f.Const and backend.text[1:-1] == _MEETS_NOBODY
 
 
 def _is_on_this_machine(frame: Frame) -> bool:

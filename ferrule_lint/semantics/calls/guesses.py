@@ -1,0 +1,46 @@
+"""What the name of a parameter says of a function's result, at a call that knows what is passed.
+
+Inside the function `input_ids` is local data. Whether it is, the caller may know: where local data is passed, the guess
+was right; where nothing is known of what is passed, it may be the whole data set, which all ranks read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.summary import Summary
+
+#: what of a value a parameter's name may have told, and the sizes that may follow from it
+_TOLD = ("data", "divergence", "length", "presence")
+_SIZES = ("shape", "padded", "emptiness")
+
+
+def without(result: Value, summary: Summary, bound: Mapping[str, Value]) -> Value:
+    """A result whose divergence, or size, rests on the name of a parameter: what is passed should know of it, too."""
+    told = (result.data, result.divergence, result.length, result.presence)
+    sizes = (result.shape, result.padded, result.emptiness)
+    if not any(d is not None and d.assumed for d in told + sizes):
+        return result
+    found = [(facet, d) for facet, d in zip(_TOLD, told, strict=True) if d is not None and d.assumed]
+    found += [(k, d) for k, d in zip(_SIZES, sizes, strict=True) if d is not None and d.assumed and _of(summary, d)]
+    passed = [d for v in bound.values() for d in (v.data, v.divergence, v.length) if d is not None]
+    passed = [d for d in passed if d.confidence > Confidence.LOW]
+    if passed and all(d.assumed for d in passed):
+        return result  # what is passed may be such a guess itself, come back in the next round of a loop
+    changed: dict[str, Any] = {facet: _confirmed(d) if passed else d.at_most(Confidence.LOW) for facet, d in found}
+    return result._replace(**changed)
+
+
+def _confirmed(guess: Divergence) -> Divergence:
+    """The function took for local data by a parameter's name what it is."""
+    return guess._replace(assumed=False, unnamed=False)
+
+
+def _of(summary: Summary, guess: Divergence) -> bool:
+    """Whether a guess begins with a parameter of the function: other sizes are assumed, too, as that of what is
+    serialised."""
+    function, source = summary.function, guess.why[0]
+    return function is not None and (source.path, source.line) == (function.module.path, function.line)
