@@ -12,7 +12,7 @@ from ferrule_lint.semantics.data.records import NAMESPACE
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.dependences import CONTAINED, ITEM, NO_DEPS, NOTHING, Deps
 from ferrule_lint.semantics.domain.joins import join
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import (
     IN_DDP,
     ClassTarget,
@@ -105,7 +105,8 @@ def _set_by_its_holder(frame: Frame, place: str, value: Value) -> Value:
         return value
     divergence = held.divergence.at_most(Confidence.MEDIUM) if held.divergence is not None else None
     presence = held.presence.at_most(Confidence.MEDIUM) if held.presence is not None else value.presence
-    return value._replace(uniform=False, const=None, divergence=divergence, presence=presence)
+    length = worse(value.length, held.length)
+    return value._replace(uniform=False, const=None, divergence=divergence, presence=presence, length=length)
 
 
 #: what an object for a group says of this process' place in it

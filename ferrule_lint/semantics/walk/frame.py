@@ -327,6 +327,16 @@ class Frame:
         known = self.self_writes.get(name)
         self.self_writes[name] = value if known is None else join2(known, value)
 
+    def leave_changed(self, place: str, value: Value) -> None:
+        """An attribute of an object is changed; where that is the instance, or a part of it, it may be left so."""
+        self.env[place] = value
+        self.renew(place)
+        own, _, name = place.partition(".")
+        if self.own_attribute(place):
+            self.also_left(name, value)
+        elif self.light and own == self.self_name and name.count(".") == 1:
+            self.part_writes[name] = join2(self.part_writes.get(name, value), value)
+
     def renew(self, place: str) -> int:
         """From here on a place holds something else; the number of what it holds now."""
         self.clock += 1

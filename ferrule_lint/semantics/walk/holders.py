@@ -80,7 +80,7 @@ class Holders:
         found: list[Value] = []
         for c in self._analysis.names.mro(info):
             for method in c.methods.values():
-                if name in self._stored_in(method) or name in self._set_by_own(method, c):
+                if name in self._stored_in(method) or name in self._set_by_own(method, c) or self._acts_on(method, name):
                     value = self._method_writes(method, c, layer).get(name)
                     if value is not None and self._analysis.signals.handles(method):
                         value = signals.set_by(value, method)
@@ -168,7 +168,12 @@ class Holders:
         """What an attribute of an attribute (`state.found`) gets in the methods of the class that holds the outer one,
         whatever the inner one's class does; None if that tells of no difference between ranks."""
         value = self.attribute(info, name, reading_layer)
-        return value if value is not None and (value.divergence or value.presence) else None
+        return value if value is not None and (value.divergence or value.presence or value.length) else None
+
+    def _acts_on(self, method: FunctionInfo, name: str) -> bool:
+        """Whether a method calls something under a test on the attribute that `name` is an attribute of."""
+        outer, _, inner = name.partition(".")
+        return bool(inner) and any(called.startswith(f"{outer}.") for called in self._called_in(method))
 
     def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
         """Names of attributes that a method assigns on its first parameter, or fills in place; an attribute of one of

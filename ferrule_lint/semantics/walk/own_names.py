@@ -9,7 +9,8 @@ from ferrule_lint.semantics.project.entities import FunctionInfo
 
 
 def called_under_tests(method: FunctionInfo) -> frozenset[str]:
-    """The names of own methods that a method calls under a test, by statements of their own."""
+    """The own methods that a method calls under a test, by statements of their own, and the methods of its attributes:
+    `update` of `self.update()`, `meter.update` of `self.meter.update()`."""
     own = method.parameters[0].name if method.parameters and not method.is_static else ""
     found: set[str] = set()
     for test in statements(method.body) if own else ():
@@ -17,8 +18,9 @@ def called_under_tests(method: FunctionInfo) -> frozenset[str]:
             continue
         for s in statements((*test.body, *test.orelse)):
             call = s.value if type(s) is f.ExprStmt else None
-            if type(call) is f.Call and type(call.func) is f.Attr and place_name(call.func.base) == own:
-                found.add(call.func.attr)
+            place = place_name(call.func) if type(call) is f.Call else ""
+            if place.startswith(f"{own}.") and place.count(".") <= 2:
+                found.add(place.partition(".")[2])
     return frozenset(found)
 
 

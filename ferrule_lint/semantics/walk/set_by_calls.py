@@ -1,9 +1,9 @@
 """Flags that a method sets which only some ranks call, and what it fills: `if rank == 0: self.stopper.update(loss)`,
-`if tokens > 0: self.record("loss", loss)`.
+`if tokens > 0: self.record("loss", loss)`, `if images is not None: self.meter.update(loss)`.
 
 What a method leaves in its instance is otherwise followed where it differs by itself, or depends on what is passed. A
 flag that is set on every way, or by tests of which nothing is known, differs where only some ranks come by the call; so
-does how much there is in what the method adds to.
+do how much there is in what the method adds to, and what it counts.
 """
 
 from __future__ import annotations
@@ -58,25 +58,49 @@ def after_call(frame: Frame, function: FunctionInfo, info: ClassInfo | None, cal
         if not surely:
             set_here = frame.analysis.as_state(frame, place, Value(uniform=True, const=flag))
             frame.env[place] = join2(before, set_here)._replace(const=None, items=None, uniform=False)
-    if owner == frame.self_name:
-        _fill(frame, function, info, call, guard)
+    if owner.count(".") <= (owner.partition(".")[0] == frame.self_name):
+        _fill(frame, function, info, call, owner, guard)
+        if guard.kind != "rank":
+            _count(frame, function, call, owner, guard)
 
 
-def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, guard: Divergence) -> None:
-    """What a method of its own adds to, under a test: the others have an item less."""
+def _count(frame: Frame, function: FunctionInfo, call: f.Call, owner: str, guard: Divergence) -> None:
+    """What a method counts, under a test: the others have counted less."""
+    for name in () if _adds_elsewhere(frame, call, None) else _counted(function):
+        place = f"{owner}.{name}"
+        step = frame.step("flow", call.pos, f"`{place}` counts on some ranks only")
+        known = frame.read(place) or UNKNOWN
+        if known.divergence is None and not known.agreed:
+            more = guard.then(step).at_most(Confidence.MEDIUM)
+            frame.leave_changed(place, Value(divergence=more, there=True))
+
+
+def _counted(function: FunctionInfo) -> list[str]:
+    """The attributes that a method steps in any case, and sets to nothing else: `self.count += 1`."""
+    own = function.parameters[0].name if function.parameters else ""
+    certain = {place_name(s.target) for s in function.body if type(s) is f.AugAssign and _is_step(s)}
+    set_again = {place_name(t) for s in statements(function.body) if type(s) is f.Assign for t in s.targets}
+    places = sorted(p for p in certain - set_again if p.startswith(f"{own}.") and p.count(".") == 1)
+    return [place.partition(".")[2] for place in places]
+
+
+def _is_step(s: f.AugAssign) -> bool:
+    return s.op == "Add" and type(s.value) is f.Const and s.value.text.isdigit()
+
+
+def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, owner: str, guard: Divergence) -> None:
+    """What a method of its own, or of a part, adds to, under a test: the others have an item less."""
     first = call.args[0] if call.args else None
     for name, keyed in _filled(function).items():
         if not _begins_empty(frame, info, name) or _adds_elsewhere(frame, call, first if keyed else None):
             continue
         if guard.kind == "rank" and keyed:
             continue  # an entry of its own, which loops over the others pass over
-        place = f"{frame.self_name}.{name}"
+        place = f"{owner}.{name}"
         step = frame.step("flow", call.pos, f"`{place}` gets items on some ranks only")
         more = guard.then(step).at_most(Confidence.MEDIUM)
         known = frame.read(place) or UNKNOWN
-        frame.env[place] = filled = known._replace(length=worse(known.length, more), uniform=False, const=None)
-        frame.renew(place)
-        frame.also_left(name, filled)
+        frame.leave_changed(place, known._replace(length=worse(known.length, more), uniform=False, const=None))
 
 
 def _filled(function: FunctionInfo) -> dict[str, bool]:
