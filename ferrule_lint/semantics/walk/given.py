@@ -134,9 +134,17 @@ def of_field(frame: Frame, place: str, value: Value) -> Value:
     if not place or root_of(place) not in frame.given or place.rpartition(".")[2] in _OF_TENSORS:
         return value
     known = value.divergence or value.data or value.presence or value.uniform or value.const or value.group
-    if known or root_of(place) == frame.self_name or value.module or value.loader:
+    if known or value.module or value.loader:
+        return value
+    if root_of(place) == frame.self_name and not _is_changed_by_calls(frame, frame.own_attribute(place)):
         return value
     return value._replace(deps=value.deps | {(place, FLOWS)})
+
+
+def _is_changed_by_calls(frame: Frame, name: str) -> bool:
+    """Whether an attribute of the instance is one that a method counts with or adds to: what it holds is a matter of
+    who has called that."""
+    return bool(name) and frame.self_class is not None and name in frame.analysis.holders.changed(frame.self_class)
 
 
 def asked(summary: Summary) -> frozenset[str]:
@@ -179,6 +187,9 @@ def bind(
             value = argument.entry(rest[1:-1] if rest[0] == "[" else rest[1:])
         if value is None and root_of(place) in frame.given and root_of(place) != frame.self_name:
             value = Value(deps=frozenset([(place + rest, FLOWS)]))
+        if value is None and place and receiver and root == summary.function.parameters[0].name:
+            with frame.recording():
+                value = frame.eval(part_of(passed(call, summary.function, receiver, root), rest))
         if value is not None:
             found[name] = value
     return bound | found if found else bound

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, Glo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
-from ferrule_lint.semantics.walk import given, own_names, put_in_order
+from ferrule_lint.semantics.walk import given, own_names, put_in_order, set_by_calls
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.parameter_values import parameter_value
@@ -47,6 +47,7 @@ class Holders:
         self._stored: Asked[frozenset[str]] = Asked(reads, "stored")
         self._called: Asked[frozenset[str]] = Asked(reads, "called under tests")
         self._globals: Memo[tuple[str, str], Value] = Memo(reads, _question_of_variable)
+        self._changed: Memo[str, frozenset[str]] = Memo(reads)
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
@@ -80,7 +81,11 @@ class Holders:
         found: list[Value] = []
         for c in self._analysis.names.mro(info):
             for method in c.methods.values():
-                if name in self._stored_in(method) or name in self._set_by_own(method, c) or self._acts_on(method, name):
+                if (
+                    name in self._stored_in(method)
+                    or name in self._set_by_own(method, c)
+                    or self._acts_on(method, name)
+                ):
                     value = self._method_writes(method, c, layer).get(name)
                     if value is not None and self._analysis.signals.handles(method):
                         value = signals.set_by(value, method)
@@ -190,6 +195,11 @@ class Holders:
 
     def _called_in(self, method: FunctionInfo) -> frozenset[str]:
         return self._called.find(method.id, lambda: own_names.called_under_tests(method), NOTHING)
+
+    def changed(self, info: ClassInfo) -> frozenset[str]:
+        """The attributes that methods of a class count with or add to, and that none sets but to begin with."""
+        methods = [m for c in self._analysis.names.mro(info) for m in c.methods.values()]
+        return self._changed.find(info.id, lambda: frozenset(name for m in methods for name in set_by_calls.changed(m)))
 
     def stored(self, method: str) -> list[str]:
         """The names for the method with an id, in order."""

@@ -84,6 +84,12 @@ def _counted(function: FunctionInfo) -> list[str]:
     return [place.partition(".")[2] for place in places]
 
 
+def changed(function: FunctionInfo) -> Iterator[str]:
+    """The attributes of its instance that a method counts with or adds to."""
+    yield from _counted(function)
+    yield from _filled(function)
+
+
 def _is_step(s: f.AugAssign) -> bool:
     return s.op == "Add" and type(s.value) is f.Const and s.value.text.isdigit()
 
