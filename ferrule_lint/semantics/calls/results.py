@@ -10,6 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.data.loaders import dealt_out
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
 from ferrule_lint.semantics.domain.axes import DP, REPLICATE, UNKNOWN_GROUP, WORLD, Axes
@@ -190,14 +191,14 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     expr = arguments.expression(argument.name, argument.position)
     value = arguments.value_of(expr) if expr is not None else None
     if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
-        items = tuple(v._replace(const=None) for v in arguments.positional)
+        items = tuple(dealt_out(v._replace(const=None)) for v in arguments.positional)
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
     wrapper = frame.models.canonical(model.name) if frame.models.class_(model.name) is not None else None
     wrapper = wrapper or value.external or model.makes or None
     module = value.module or bool(value.types) or wrapper is not None
-    made = value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper)
+    made = dealt_out(value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper))
     if not model.results:
         return made
     return made._replace(

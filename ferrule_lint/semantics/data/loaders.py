@@ -12,6 +12,7 @@ from ferrule_lint.semantics.domain.text import instance_test, last_name, render,
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
+    from ferrule_lint.semantics.domain.lattice import Value
     from ferrule_lint.semantics.walk.frame import Frame
 
 _VIEWS = ("items", "values", "enumerate", "list")
@@ -32,6 +33,18 @@ def are_all(frame: Frame, arguments: Arguments) -> bool:
         value.loader or is_named(frame, expr) or _is_one_of(frame, expr)
         for expr, value in zip(given, arguments.values, strict=False)
     )
+
+
+def dealt_out(value: Value) -> Value:
+    """What a library makes of a loader that gives each rank its part of the batches (`accelerator.prepare(loader)`).
+
+    It is handed the whole data set, and so the same on each rank: that some items were left out for what is in them
+    tells of no rank. A part that was taken by rank has another size on each, dealt out again or not.
+    """
+    if not value.loader:
+        return value
+    length, shape = (None if d is not None and d.kind == "data" else d for d in (value.length, value.shape))
+    return value._replace(length=length, shape=shape)
 
 
 def is_loader(frame: Frame, expr: f.Expr) -> bool:
