@@ -92,6 +92,10 @@ class ModelSet:
         self.worked_on = frozenset(
             call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.returned
         )
+        #: last names of calls that have a function called again when it raises
+        self.trying_again = frozenset(
+            call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.tries_again
+        )
         #: classes of libraries of whose methods and attributes some model speaks
         owners = {name.rpartition(".")[0] for name in (*self._calls, *self._attributes)}
         self._owners = frozenset(name for name in owners if name.rpartition(".")[2][:1].isupper())

@@ -118,6 +118,8 @@ class CallModel:
     #: starts the processes of a job, with the function they run as the first argument, and waits for them: when one
     #: fails it ends them all, and says so
     launches: bool = False
+    #: the argument with the classes of exceptions for which a function is called again
+    tries_again: Argument | None = None
     confidence: str = "high"
     #: what the library does with the result of a class's own version of this method, unless that is None (`backward`)
     returned: str = ""

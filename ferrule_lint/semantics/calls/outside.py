@@ -51,7 +51,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
         return array
     model = frame.models.call(dotted)
     if model is not None:
-        if model.makes:  # a thread, a process, a future
+        if model.makes or model.tries_again:  # a thread, a process, a future; what is called until it gets through
             run_callbacks(frame, arguments, dotted.rpartition(".")[2])
         return modelled.apply(frame, model, arguments, None, Confidence.parse(model.confidence))
     role = frame.models.class_(dotted)

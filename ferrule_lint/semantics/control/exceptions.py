@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import end_of_data, failing, needed, services
+from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.semantics.control import called_again, end_of_data, failing, needed, process_ends, services
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -27,7 +28,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, every_term
-from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Asked, Memo
 
 if TYPE_CHECKING:
@@ -118,8 +119,11 @@ def _ways(body: f.Body) -> set[str]:
             return ways | {"raise"}
         if type(s) in (f.Return, f.Continue, f.Break):
             return ways | {"on"}
-        if type(s) is f.ExprStmt and type(s.value) is f.Call and _ends(s.value):
-            return ways | {"raise"}
+        if type(s) is f.ExprStmt and type(s.value) is f.Call:
+            status = process_ends.status_of(s.value)
+            if status or _ends(s.value):
+                # without a status of failure the other processes go on, and wait for this one
+                return ways | {"on" if status == "success" else "raise"}
         if type(s) is f.If:
             inner = _ways(s.body) | (set() if _of_several(s.test) else _ways(s.orelse))
             ways |= inner - {"through"}
@@ -251,7 +255,7 @@ def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
             atom = emit(frame, divergence, Exit("caught", line), pos, text, before)
             frame.attempts[-1].come_to(line, atom)
             continue
-        if escape.info is not None and _belongs_to_normal_operation(frame, escape):
+        if _belongs_to_normal_operation(frame, escape, summary.function):
             emit(frame, divergence, Exit("leaves", pos[0]), pos, text)
         frame.escapes[(escape.name, pos[0])] = escape._replace(divergence=divergence, depth=escape.depth + 1)
 
@@ -276,12 +280,15 @@ def _before_events(frame: Frame, summary: Summary, escape: Escape) -> int | None
     return len(frame.terms) - 1 if later else None
 
 
-def _belongs_to_normal_operation(frame: Frame, escape: Escape) -> bool:
-    """Whether an exception tells of the local batch and is survived: what validates raises to end the job."""
+def _belongs_to_normal_operation(frame: Frame, escape: Escape, function: FunctionInfo | None) -> bool:
+    """Whether an exception tells of the local batch and is survived: what validates raises to end the job. `function`:
+    what is called, which a decorator may have called again."""
     divergence = escape.divergence
-    if divergence.kind not in ("data", "structure") or divergence.confidence == Confidence.LOW or escape.info is None:
+    if divergence.kind not in ("data", "structure") or divergence.confidence == Confidence.LOW:
         return False
-    return frame.analysis.exceptions.is_survived_in(frame.module, escape.info)
+    if function is not None and called_again.is_for(function, frame.analysis.models, escape.name):
+        return True
+    return escape.info is not None and frame.analysis.exceptions.is_survived_in(frame.module, escape.info)
 
 
 def told_to_callers(frame: Frame, summary: Summary) -> Iterator[Escape]:
@@ -400,9 +407,9 @@ def _mentions(node: object, text: str) -> bool:
 class _Handling:
     """What the functions of one file do with exceptions, by the names of the classes."""
 
-    def __init__(self, module: ModuleInfo) -> None:
-        #: named in a handler that carries on
-        self.survived: set[str] = set()
+    def __init__(self, module: ModuleInfo, models: ModelSet) -> None:
+        #: named in a handler that carries on, or for a library to try again for
+        self.survived = called_again.in_file(module, models)
         #: raised in a handler of another exception
         self.translating: set[str] = set()
         #: raised -> qualified names of functions
@@ -469,6 +476,6 @@ class Exceptions:
 
     def handling(self, module: ModuleInfo) -> _Handling:
         """What a file does with exceptions."""
-        found = self._handling.find(module.path, lambda: _Handling(module), None)
+        found = self._handling.find(module.path, lambda: _Handling(module, self._analysis.models), None)
         assert found is not None  # nothing is asked of other files for it
         return found

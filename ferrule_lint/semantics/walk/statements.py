@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.control import exceptions, flags, hooks
+from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends
 from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
@@ -14,7 +14,7 @@ from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.domain.text import dotted_name, place_name, position, shown, variables
+from ferrule_lint.semantics.domain.text import place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import loss_entries, no_loss, participation, surgery
 from ferrule_lint.semantics.project import signals
@@ -37,19 +37,11 @@ from ferrule_lint.semantics.walk.frame import Frame, Revealed
 from ferrule_lint.semantics.walk.loops import for_loop, while_loop
 from ferrule_lint.semantics.walk.predicates import condition
 
-#: calls after which nothing runs, as after a `raise`
-_ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
-
-#: what a program ends with that has done what it was to do
-_SUCCESS = (f.Const("0"), f.Const("None"))
-
 
 def _expr(frame: Frame, s: f.ExprStmt) -> None:
     frame.eval(s.value)
-    if type(s.value) is f.Call and dotted_name(s.value.func) in _ENDS_PROCESS:
-        # a launcher ends the job for a status of failure only: without one, the others go on
-        failed = bool(s.value.args) and s.value.args[0] not in _SUCCESS
-        frame.emit(Exit("raise" if failed else "return", s.line))
+    if type(s.value) is f.Call and (status := process_ends.status_of(s.value)):
+        frame.emit(Exit("raise" if status == "failure" else "return", s.line))
     if type(s.value) is f.Call and type(s.value.func) is f.Name and s.value.func.id == "reveal_uniformity":
         _reveal(frame, s.line, s.value)
 
