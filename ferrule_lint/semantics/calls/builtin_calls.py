@@ -33,7 +33,7 @@ from ferrule_lint.semantics.domain.dependences import (
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, render, turned_rows
 from ferrule_lint.semantics.sources import environment, parts
 from ferrule_lint.semantics.walk.truth import observe, truthiness
 
@@ -306,14 +306,16 @@ def _sorted(frame: Frame, arguments: Arguments) -> Value:
 def _zip(frame: Frame, arguments: Arguments) -> Value:
     joined = join(arguments.positional)
     length = joined.length
-    if length is not None and [type(a) for a in arguments.expr.args] == [f.Starred] and length.kind != "data":
-        length = None  # `zip(*results)` has a round for each part of a result, but where there is none
     if any(v.agreed and v.length is None for v in arguments.positional):
         length = None  # `zip(range(least), items)`, where ranks have agreed on what each has at least
     if length is not None and length.kind == "data" and iteration.counts_rounds(frame, arguments):
         length = length.at_most(Confidence.LOW)  # there are as many batches as a loop is told to take
     loader = any(v.loader for v in arguments.positional)
-    return joined._replace(items=None, const=None, target=None, loader=loader, length=length)
+    made = joined._replace(items=None, const=None, target=None, loader=loader, length=length)
+    if length is not None and turned_rows(arguments.expr) is not None:
+        # there are as many columns in a row as in another, and none where there is no row
+        return made._replace(length=None, emptiness=length.at_most(Confidence.LOW))
+    return made
 
 
 def _next(frame: Frame, arguments: Arguments) -> Value:

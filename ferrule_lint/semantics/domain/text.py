@@ -81,6 +81,13 @@ def is_key(expr: f.Expr | None, name: str) -> bool:
     return type(expr) is f.Const and expr.text[:1] in "'\"" and expr.text.strip("'\"") == name
 
 
+def turned_rows(expr: f.Expr) -> f.Expr | None:
+    """`rows` of `zip(*rows)`, which yields columns."""
+    if type(expr) is not f.Call or last_name(expr.func) != "zip" or len(expr.args) != 1:
+        return None
+    return expr.args[0].value if type(expr.args[0]) is f.Starred else None
+
+
 def instance_test(test: f.Expr) -> tuple[f.Expr, tuple[f.Expr, ...]] | None:
     """What `isinstance(x, A)` or `isinstance(x, (A, B))` asks about, and the classes; None for anything else."""
     if type(test) is not f.Call or last_name(test.func) != "isinstance" or len(test.args) != 2:

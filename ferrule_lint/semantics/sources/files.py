@@ -84,9 +84,14 @@ _TAKES_FROM = frozenset(
 
 def _only_reads(call: f.Call) -> bool:
     """Whether a file is opened to be read: `open(path)`, `open(path, "rb")`, `path.open()`."""
-    place = 0 if type(call.func) is f.Attr and place_name(call.func.base) not in _OPENERS else 1
+    place = 0 if _is_path(call) else 1
     modes = [*call.args[place : place + 1], *(value for name, value in call.keywords if name == "mode")]
     return all(type(mode) is f.Const and not _CHANGES.search(mode.text) for mode in modes)
+
+
+def _is_path(opened: f.Call) -> bool:
+    """Whether a path is asked to open itself: `path.open("w")`."""
+    return type(opened.func) is f.Attr and place_name(opened.func.base) not in _OPENERS
 
 
 #: modules whose `open` takes the path first, as the builtin does
@@ -165,7 +170,8 @@ class Files:
             self._something, self._waited_for = True, False
         if name in _WRITES or name in _WRITES_TO:
             written = {render(e) for a in _written(call) for e in (a, meaning(a))}
-            if name in _MAKES and not call.args and type(call.func) is f.Attr:
+            on_path = (name in _MAKES and not call.args) or (name == "open" and _is_path(call))
+            if on_path and type(call.func) is f.Attr:
                 written.add(render(call.func.base))
             self._write_to(written)
             if name in _WRITES:

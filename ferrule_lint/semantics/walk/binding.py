@@ -14,7 +14,7 @@ from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of
-from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, turned_rows
 from ferrule_lint.semantics.domain.trace import Loop
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources import admissions, batch_names, loss_names, rank_names
@@ -133,9 +133,6 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
                 [UNKNOWN if _is_counter(a) else _beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]
             )
         )
-    if type(expr) is f.Call and last_name(expr.func) == "zip" and [type(a) for a in expr.args] == [f.Starred]:
-        # `zip(*results)`: a part of each of them, of which there are as many as results
-        return _parts_of_each(frame, iterable, expr.args[0])
     if iterable.items:
         joined = join(iterable.items)
         if joined.target is not None or joined.const is not None:
@@ -170,14 +167,10 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         value = value._replace(length_deps=selection.by_content(value))
     if iterable.counts:
         return Value(items=tuple([UNKNOWN if own else value for own in iterable.counts]))
+    if (rows := turned_rows(expr)) is not None:  # a column has an item of each row
+        counted = frame.ask(rows)
+        value = value._replace(length=counted.length, length_deps=counted.length_deps)
     return value
-
-
-def _parts_of_each(frame: Frame, iterable: Value, several: f.Expr) -> Value:
-    value = element_of(frame, iterable._replace(items=None, loader=False, counts=()), several)
-    with frame.recording():
-        each = frame.eval(several.value) if type(several) is f.Starred else iterable
-    return value._replace(length=each.length, length_deps=each.length_deps)
 
 
 def as_key(item: Value) -> Value:
