@@ -126,8 +126,33 @@ def _looked_at(
             if found.open or _is_guess(root, choice, divergence, found, function):
                 least = Confidence.LOW
             finding = _finding(choice, divergence, found, least, function)
-            return _Found(choice, finding, found.occurrences, own, divergence, least, surely)
+            known = _Found(choice, finding, found.occurrences, own, divergence, least, surely)
+            if finding.confidence == Confidence.LOW < least and not found.after_exit:
+                return _behind_guess(root, known, function, effort) or known
+            return known
     return None
+
+
+def _behind_guess(root: Trace, guess: _Found, function: str, effort: Effort) -> _Found | None:
+    """What a way out in an arm makes some ranks skip, where the arm has a guess before it: `if rank == 0: if
+    validate(model) < least: break`. Whether the model is one that the others have a part of or not, they go on."""
+    choice = guess.choice
+    if not (has_exit(choice.body) or has_exit(choice.orelse)):
+        return None
+    rest = _left_out(root, {id(o.call or o.event) for o in guess.occurrences})
+    same = (c for c in choices_and_loops(rest) if type(c) is Choice and c.pos == choice.pos and c.form == choice.form)
+    left = next((c for c in same if c.path == choice.path), None)
+    if left is None:
+        return None
+    found = difference(rest, left, guess.own, guess.divergence, guess.least, guess.surely, effort)
+    if found is None or not found.after_exit or found.open:
+        return None
+    if not reach.can_run(rest, left) or _is_guess(rest, left, guess.divergence, found, function):
+        return None
+    finding = _finding(left, guess.divergence, found, guess.least, function)
+    if finding.confidence == Confidence.LOW:
+        return None
+    return guess._replace(finding=finding, occurrences=found.occurrences)
 
 
 #: hooks that are called where somebody stops the job: all ranks end, and what one of them still does is its own
@@ -176,7 +201,7 @@ def _to_blame(root: Trace, found_at: dict[int, _Found], effort: Effort) -> dict[
     if not 2 < len(suspects) <= _MOST_SUSPECTS:
         return found_at
     for suspect in reversed(suspects):
-        rest = _left_out(root, suspect)
+        rest = _left_out(root, {id(suspect)})
         others = [found_at[id(term)] for term in suspects if term is not suspect]
         if any(_is_in(suspect, other.choice) or _is_in(other.choice, suspect) for other in others):
             continue  # one test in another makes up for nothing
@@ -191,17 +216,19 @@ def _is_in(choice: Choice, other: Choice) -> bool:
     return any(term is choice for term in every_term((other,)))
 
 
-def _left_out(trace: Trace, choice: Choice) -> Trace:
-    """A trace without one of its choices."""
+def _left_out(trace: Trace, terms: Collection[int]) -> Trace:
+    """A trace without some of its choices, calls or events."""
     out: list[Term] = []
     for term in trace:
-        if type(term) is Choice and term is not choice:
-            arms = _left_out(term.body, choice), _left_out(term.orelse, choice)
+        if id(term) in terms:
+            continue
+        if type(term) is Choice:
+            arms = _left_out(term.body, terms), _left_out(term.orelse, terms)
             changed = arms != (term.body, term.orelse)
             out.append(term._replace(body=arms[0], orelse=arms[1]) if changed else term)
         elif type(term) is Loop:
-            out.append(term._replace(body=_left_out(term.body, choice)))
-        elif term is not choice:
+            out.append(term._replace(body=_left_out(term.body, terms)))
+        else:
             out.append(term)
     return tuple(out)
 

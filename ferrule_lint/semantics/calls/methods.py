@@ -167,6 +167,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         # `groups[key].append(x)` where the key makes the entry
         _keyed(frame, base, join(arguments.values))
         return UNKNOWN
+    if type(base) is f.Subscript and type(base.index) is f.Const and (holder := place_name(base.base)):
+        place = f"{holder}[{base.index.text}]"  # `history["loss"].append(x)`
     if not place:
         return UNKNOWN
     if last_name(e.func) == "setdefault" and base is not None and len(e.args) == 2:
