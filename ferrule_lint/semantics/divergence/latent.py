@@ -34,6 +34,7 @@ from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of
 from ferrule_lint.semantics.domain.dependences import (
     CONTAINED,
     COUNTED,
+    EMPTY,
     FLOWS,
     ITEM,
     ITERATED,
@@ -248,6 +249,8 @@ def raise_or_pass_on(
                     passed = length_deps(value)
                 elif how == COUNTED:
                     passed = recast(length_deps(value), COUNTED, ITERATED)
+                elif how == EMPTY and value.container:  # whatever its items hold
+                    passed = recast(length_deps(value), EMPTY, ITERATED)
                 if latent.needs == "order":
                     passed = frozenset(d for d in passed if d[1] == ITERATED)
                     if not passed:

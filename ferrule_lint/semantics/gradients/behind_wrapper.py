@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.calls.forwards import runs_nothing
+from ferrule_lint.semantics.domain.targets import IN_DDP
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.gradients import flow_by_name, uses_of_wrapper
 from ferrule_lint.semantics.gradients.gradient_order import SYNC
 from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.walk.holders import FULL
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -30,12 +32,18 @@ if TYPE_CHECKING:
 _NO_PARAMETERS = re.compile(
     r"loss|crit|metric|accuracy|sample|generate|decode_latent|clip_|update|schedule|to_|log_|ema"
 )
+#: and those that are there to be trained by
+_STEP = re.compile(r"(train|training)_(step|batch|forward)|forward(_\w+)?")
 #: models that, by their names, are not trained
 _NOT_TRAINED = re.compile(r"(^|_)(teacher|ema|target|ref|reference|old|frozen|momentum)(_|$)")
 #: who makes DDP ready, or reduces the gradients, by hand
 _BY_HAND = frozenset(
     {"prepare_for_backward", "average_gradients", "sync_gradients", "allreduce_grads", "all_reduce_grads"}
 )
+
+
+#: functions that hand back what others have given them
+_DEEPEST = 2
 
 
 class Behind(NamedTuple):
@@ -96,7 +104,8 @@ def run_behind(call: f.Call) -> str:
     """The `head` of `head.module.predict(x)` and `head.module(x)`; nothing for a call that runs no forward."""
     func = call.func
     if type(func) is f.Attr and func.attr != "module":
-        if runs_nothing(func.attr) or _NO_PARAMETERS.search(func.attr) or not (call.args or call.keywords):
+        trained = _STEP.fullmatch(func.attr) or not (runs_nothing(func.attr) or _NO_PARAMETERS.search(func.attr))
+        if not trained or not (call.args or call.keywords):
             return ""
         func = func.base
     return place_name(func.base) if type(func) is f.Attr and func.attr == "module" else ""
@@ -104,20 +113,37 @@ def run_behind(call: f.Call) -> str:
 
 def _through(frame: Frame, call: f.Call) -> Iterator[_Candidate]:
     target = uses_of_wrapper.callee(frame.analysis, frame.module, frame.function, call)
-    if target is None or target is frame.function or target.turns_gradients_off:
+    if target is None or target is frame.function:
         return
-    if not target.module.mentions_any(_MODULE):
-        return
-    path = target.module.path
-    run = [(place, node) for node in walk(target.body) if type(node) is f.Call and (place := run_behind(node))]
-    places = {place: node for place, node in run if flow_by_name.to_return(target.body, node.pos)}
-    for name, argument in uses_of_wrapper.bound(target, call) if places else ():
-        given = place_name(uses_of_wrapper.of_either(argument))
-        if given and name in places:
-            yield _Candidate(given, call, path, places[name])
-    for place, here in _own_attributes(frame, call, target).items() if places else ():
-        if (node := places.get(place)) is not None:
+    made = _handed_back(frame.analysis, target, 0)
+    for name, argument in uses_of_wrapper.bound(target, call) if made else ():
+        if name in made:
+            yield from (_Candidate(given, call, *made[name]) for given in uses_of_wrapper.places(argument))
+    for place, here in _own_attributes(frame, call, target).items() if made else ():
+        if (run := made.get(place)) is not None:
+            path, node = run
             yield _Candidate(here, call, path, node, (path, node.pos[0], node.pos[1]))
+
+
+def _handed_back(analysis: Analysis, function: FunctionInfo, depth: int) -> dict[str, tuple[str, f.Call]]:
+    """The places, as a function has them, behind which it runs what it hands back the result of, in calls of others,
+    too: each with the call that runs it, and the file of that."""
+    found: dict[str, tuple[str, f.Call]] = {}
+    if function.turns_gradients_off or not function.module.mentions_any(_MODULE):
+        return found
+    for call in function.calls:
+        runs: dict[str, tuple[str, f.Call]] = {}
+        if place := run_behind(call):
+            runs[place] = function.module.path, call
+        elif depth < _DEEPEST and (call.args or call.keywords):
+            target = uses_of_wrapper.callee(analysis, function.module, function, call)
+            made = _handed_back(analysis, target, depth + 1) if target is not None and target is not function else {}
+            for name, argument in uses_of_wrapper.bound(target, call) if target is not None and made else ():
+                if name in made:
+                    runs.update(dict.fromkeys(uses_of_wrapper.places(argument), made[name]))
+        if runs and flow_by_name.to_return(function.body, call.pos):
+            found |= runs
+    return found
 
 
 def _own_attributes(frame: Frame, call: f.Call, method: FunctionInfo) -> dict[str, str]:
@@ -142,19 +168,31 @@ def _where_wrapped(frame: Frame, place: str) -> tuple[str, int, int] | None:
         body = frame.module.body if function is None else function.body
         first = min((node.pos for node in walk(body) if _is_at(node, place)), default=None)  # type: ignore[attr-defined]
         return None if first is None else (frame.module.path, first[0], first[1])
-    if function is None or function.owner is not None or all(p.name != place for p in function.parameters):
+    if function is None or all(p.name != place for p in function.parameters):
         return None
-    for module, caller, call in _calls(frame.analysis, function):
+    analysis = frame.analysis
+    for module, caller, call in _calls(analysis, function):
         argument = dict(uses_of_wrapper.bound(function, call)).get(place)
-        given = "" if argument is None else place_name(uses_of_wrapper.of_either(argument))
-        if not given:
-            continue
-        known = frame.analysis.frame_of(caller) if caller is not None else None
-        outer = known[1] if known is not None else frame.analysis.module_frame(module) if caller is None else None
-        holds = outer is not None and given in outer.in_ddp
-        if holds and uses_of_wrapper.only_behind(frame.analysis, module, caller, given):
-            return module.path, call.pos[0], call.pos[1]
+        for given in uses_of_wrapper.places(argument) if argument is not None else ():
+            if _holds_wrapper(analysis, module, caller, given):
+                behind = uses_of_wrapper.only_behind(analysis, module, caller, given)
+                return (module.path, call.pos[0], call.pos[1]) if behind else None
     return None
+
+
+def _holds_wrapper(analysis: Analysis, module: ModuleInfo, caller: FunctionInfo | None, place: str) -> bool:
+    """Whether a place in a function that calls another, or at the top level of a file, holds a module in DDP."""
+    if caller is None:
+        return place in analysis.module_frame(module).in_ddp
+    known = analysis.frame_of(caller)
+    if known is not None and place in known[1].in_ddp:
+        return True
+    owner = module.classes.get(caller.owner or "")
+    root, _, attribute = place.partition(".")
+    if owner is None or not attribute or "." in attribute or root != caller.parameters[0].name:
+        return False
+    held = analysis.holders.attribute(owner, attribute, FULL)
+    return held is not None and held.external == IN_DDP
 
 
 def _is_at(node: object, place: str) -> bool:
@@ -166,5 +204,6 @@ def _calls(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[ModuleI
         if not is_test(module.path):
             for caller, calls in module.calls():
                 for call in calls:
-                    if last_name(call.func) == function.name and analysis.names.resolve(call.func, module) is function:
+                    named = last_name(call.func) == function.name
+                    if named and uses_of_wrapper.callee(analysis, module, caller, call) is function:
                         yield module, caller, call

@@ -92,7 +92,7 @@ def _goes_behind(
         elif kind is f.If or kind is f.IfExp:
             fine += is_it(node.test)  # type: ignore[attr-defined]
         elif kind is f.Call:
-            handed = _handed(analysis, module, function, node, is_it, depth)  # type: ignore[arg-type]
+            handed = _handed(analysis, module, function, node, place, depth)  # type: ignore[arg-type]
             if handed is None:
                 return False
             fine += handed
@@ -103,33 +103,29 @@ def _goes_behind(
 
 
 def _handed(
-    analysis: Analysis, module: ModuleInfo, function: FunctionInfo | None, call: f.Call, is_it: object, depth: int
+    analysis: Analysis, module: ModuleInfo, function: FunctionInfo | None, call: f.Call, place: str, depth: int
 ) -> int | None:
-    """How often a call is handed it where nothing is run; None where it may be."""
-    assert callable(is_it)
-    if is_it(call.func):
+    """How often a call is handed what is held at a place where nothing is run; None where it may be."""
+    if place_name(call.func) == place:
         return None
-    given = [value for value in (*call.args, *(value for _, value in call.keywords)) if is_it(of_either(value))]
+    given = [value for value in (*call.args, *(value for _, value in call.keywords)) if place in places(value)]
     if not given or _LOOKS.fullmatch(last_name(call.func)):
         return len(given)
     target = callee(analysis, module, function, call)
     if target is None:
         return None
-    taken = [name for name, value in bound(target, call) if is_it(of_either(value))]
+    taken = [name for name, value in bound(target, call) if place in places(value)]
     if len(taken) != len(given):
         return None
     same = all(only_behind(analysis, target.module, target, name, depth + 1) for name in taken)
     return len(given) if same else None
 
 
-def of_either(e: f.Expr) -> f.Expr:
-    """What is handed over where that is not None: the `x` of `x if there else None`."""
+def places(e: f.Expr) -> list[str]:
+    """The places of which one is handed over: `x` of `x if there else None`, both of `self.net if alone else x`."""
     if type(e) is f.IfExp:
-        return e.orelse if e.body == _NONE else e.body if e.orelse == _NONE else e
-    return e
-
-
-_NONE = f.Const("None")
+        return [*places(e.body), *places(e.orelse)]
+    return [place_name(e)] if type(e) in (f.Name, f.Attr) and place_name(e) else []
 
 
 def callee(analysis: Analysis, module: ModuleInfo, function: FunctionInfo | None, call: f.Call) -> FunctionInfo | None:

@@ -28,6 +28,12 @@ def comprehension(frame: Frame, e: f.Comprehension) -> Value:
     return value
 
 
+def _is_of_rank(iterable: Value) -> bool:
+    """Whether what is walked is, for all that is known, the rank's own."""
+    own = iterable.data or iterable.divergence or iterable.presence or iterable.emptiness
+    return own is not None or rounds_of(iterable) is not None
+
+
 def _bound_names(target: f.Expr) -> list[str]:
     if type(target) is f.Sequence:
         return [name for element in target.elements for name in _bound_names(element)]
@@ -90,6 +96,8 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
     if conditions and length is not None and length.own_entry:
         length = length._replace(own_entry=False)  # that entry may be what they leave out
     joined = contained(join(values)).plain()
+    # as many as there are of something that has nothing to do with the rank's data, whatever is taken for each
+    made = filtered is None and not any(map(_is_of_rank, iterables))
     return Value(
         uniform=joined.uniform and all(i.uniform for i in iterables),
         divergence=joined.divergence,
@@ -102,7 +110,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         shape=joined.shape,
         uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
         agreed=joined.agreed,
-        container=first.container and not conditions and len(iterables) == 1,
+        container=(first.container and not conditions and len(iterables) == 1) or made,
         multiple=first.multiple and len(iterables) == 1 and not conditions,
         there=True,
         reach=participation.of_items(values, iterables) if frame.gradients else None,
