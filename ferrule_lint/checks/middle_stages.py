@@ -6,11 +6,12 @@ which need no batch, or throw it away; and a function that nobody calls is someb
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ferrule_lint.checks.thrown_away import thrown_away
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.divergence.reach import way_to
+from ferrule_lint.semantics.divergence.ruled_out import as_set
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Term, Trace, every_term
@@ -18,10 +19,9 @@ from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.programs import is_test
 
 
-def come_to(analysis: Analysis, function: FunctionInfo, off: frozenset[str] = frozenset()) -> bool:
-    """Whether some call of the function, but for those in tests, is made on a stage between; `off`: the names of
-    settings under which nothing of the kind is asked."""
-    return any(_is_on_the_way(trace, term, off) for trace, term in _calls(analysis, function))
+def come_to(analysis: Analysis, function: FunctionInfo, settings: Mapping[str, bool]) -> bool:
+    """Whether some call of the function, but for those in tests, is made on a stage between under some settings."""
+    return any(_is_on_the_way(trace, term, settings) for trace, term in _calls(analysis, function))
 
 
 def _calls(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[Trace, Term]]:
@@ -46,17 +46,16 @@ def _calls(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[Trace, 
                     yield trace, term
 
 
-def _is_on_the_way(trace: Trace, call: Term, off: frozenset[str]) -> bool:
+def _is_on_the_way(trace: Trace, call: Term, settings: Mapping[str, bool]) -> bool:
     """Whether no test that leads to a call, nor one that leaves before it, sends the stages between elsewhere."""
     asked = way_to(trace, call) or ()
-    return not any(evaluate(formula, _answers(formula, off)) is False for formula in asked)
+    return not any(evaluate(formula, _answers(formula) | as_set(formula, settings)) is False for formula in asked)
 
 
-def _answers(formula: Formula, off: frozenset[str]) -> dict[str, bool]:
+def _answers(formula: Formula) -> dict[str, bool]:
     """How a stage between answers tests of the stage: first it is not, nor last, nor any that is written out."""
     return {
         atom.key: False
         for atom in atoms(formula)
-        if (atom.divergence is None and atom.key.rpartition(".")[2] in off)
-        or (atom.divergence is not None and atom.divergence.kind == "rank" and "pp" in atom.divergence.axes)
+        if atom.divergence is not None and atom.divergence.kind == "rank" and "pp" in atom.divergence.axes
     }

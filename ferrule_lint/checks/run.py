@@ -190,8 +190,8 @@ def _other_half(analysis: Analysis, function: FunctionInfo) -> Trace | None:
     return known[0].trace if known is not None and known[0].events else None
 
 
-def _is_for_all_stages(frame: Frame, off: frozenset[str]) -> bool:
-    return frame.function is not None and middle_stages.come_to(frame.analysis, frame.function, off)
+def _is_for_all_stages(frame: Frame, settings: Mapping[str, bool]) -> bool:
+    return frame.function is not None and middle_stages.come_to(frame.analysis, frame.function, settings)
 
 
 def _of_class(frame: Frame) -> Body:
@@ -203,7 +203,7 @@ def _of_class(frame: Frame) -> Body:
 def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Finding]:
     found: list[Finding] = []
     if trace:
-        found += stages.check(trace, name, body, lambda off: _is_for_all_stages(frame, off))
+        found += stages.check(trace, name, body, lambda settings: _is_for_all_stages(frame, settings))
         ruled_out = RuledOut(frame.analysis)
         found += branches.check(trace, name, ruled_out, frame.files.suspicious(), frame.analysis.count)
         found += loops.check(trace, name, ruled_out)

@@ -7,9 +7,9 @@ back. Sender and receiver have such a dispatch each, in the arms of one test; th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from ferrule_lint.checks.below import uses_below
 from ferrule_lint.checks.build import finding
@@ -17,16 +17,19 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence
 from ferrule_lint.semantics.divergence.reach import way_to
+from ferrule_lint.semantics.divergence.ruled_out import settings_on
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of, evaluate, implied
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import Choice, Trace, choices_and_loops, ends
 
 _EVERY_AXIS = frozenset({"world"})
+#: whether the stages between call a function, given what settings are where it matters
+ForAll: TypeAlias = Callable[[Mapping[str, bool]], bool]
 
 
-def check(root: Trace, function: str, body: f.Body, for_all: Callable[[frozenset[str]], bool]) -> Iterator[Finding]:
+def check(root: Trace, function: str, body: f.Body, for_all: ForAll) -> Iterator[Finding]:
     """`body` is the function's own code, which tells whether what was broadcast is used afterwards; `for_all` tells
-    whether the stages between call the function, too, where settings of some names are off."""
+    whether the stages between call the function, too, under the settings of the dispatch."""
     inner: set[int] = set()
     found: list[tuple[Choice, Finding]] = []
     for choice in choices_and_loops(root):
@@ -42,12 +45,7 @@ def check(root: Trace, function: str, body: f.Body, for_all: Callable[[frozenset
 
 
 def _dispatch(
-    root: Trace,
-    choice: Choice,
-    function: str,
-    body: f.Body,
-    inner: set[int],
-    for_all: Callable[[frozenset[str]], bool],
+    root: Trace, choice: Choice, function: str, body: f.Body, inner: set[int], for_all: ForAll
 ) -> Finding | None:
     divergence = _stage(choice)
     if divergence is None:
@@ -62,7 +60,8 @@ def _dispatch(
     if any("pp" in o.event.axes or "world" in o.event.axes for o in occurrences):
         return None  # FER102 speaks of these
     below = uses_below(body, arms[0].pos, {(o.call or o.event).pos: o.call is None for o in occurrences})
-    if not below or (not any(use.is_work for use in below) and not for_all(_off(root, arms[0]))):
+    settings = settings_on(way_to(root, choice) or ())
+    if not below or (not any(use.is_work for use in below) and not for_all(settings)):
         return None
     confidence = min(Confidence.MEDIUM, divergence.confidence)
     message = (
@@ -112,20 +111,6 @@ def _left_before(root: Trace, arms: list[Choice]) -> bool:
     """Whether ranks that would come to no arm do not come to the dispatch: `if not (first or last): return`."""
     outcomes = {key: value for arm in arms for key, value in implied(arm.formula, False).items()}
     return any(evaluate(asked, outcomes) is False for asked in way_to(root, arms[0]) or ())
-
-
-def _off(root: Trace, first: Choice) -> frozenset[str]:
-    """The settings, by their names, that are off wherever a rank comes to the dispatch: they have an arm of their own
-    (`if args.vocab_parallel: ... elif is_first_stage(): ...`)."""
-    return frozenset(
-        name[1]
-        for formula in way_to(root, first) or ()
-        for key, value in implied(formula, True).items()
-        if not value and (name := _SETTING.search(key)) is not None
-    )
-
-
-_SETTING = re.compile(r"\.(\w+)$")
 
 
 def _stage(choice: Choice) -> Divergence | None:

@@ -25,9 +25,11 @@ from ferrule_lint.semantics.sources.setting_names import hold_settings
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
-#: a field of what a program is started with, as it stands in an atom's key, whichever version of the whole it is of;
-#: a field that was set here has a number of its own behind it
-_SETTING = re.compile(r"(?:^|\.)_?(args|opts?|options|flags|hparams|cfg)(?:#\d+)?\.([A-Za-z_]\w*)$", re.IGNORECASE)
+#: a field of what a program is started with, as it stands in an atom's key, whichever version of the whole it is of,
+#: also where that is asked for by a call (`get_args().reuse`); one that was set here has a number of its own behind it
+_SETTING = re.compile(
+    r"(?:^|\.)(?:get)?_?(args|opts?|options|flags|hparams|cfg)(?:\(\)|#\d+)?\.([A-Za-z_]\w*)$", re.IGNORECASE
+)
 #: calls through which an event is followed
 _DEEPEST = 8
 
@@ -44,9 +46,7 @@ class RuledOut:
         return bool(calls) and all(call is not None and self._issues_nothing(root, call) for call in calls)
 
     def _issues_nothing(self, root: Trace, call: CallTerm) -> bool:
-        known: dict[str, bool] = {}
-        for formula in way_to(root, call) or ():
-            known.update((name, value) for key, value in implied(formula, True).items() if (name := _setting(key)))
+        known = settings_on(way_to(root, call) or ())
         if not known or len(call.summary.events) >= MOST_EVENTS or not all(map(self._stays, known)):
             return False
         return not any(_comes_to(call, event, known, {}) for event in call.summary.events)
@@ -62,6 +62,17 @@ class RuledOut:
             for node in walk(body)
             for target in (node.targets if type(node) is f.Assign else ())
         )
+
+
+def settings_on(way: Sequence[Formula]) -> dict[str, bool]:
+    """The settings that some way asks for, and what they are on it."""
+    told = [pair for formula in way for pair in implied(formula, True).items()]
+    return {name: value for key, value in told if (name := _setting(key))}
+
+
+def as_set(formula: Formula, known: Mapping[str, bool]) -> dict[str, bool]:
+    """How the tests in a formula that ask for settings come out under these."""
+    return {atom.key: known[name] for atom in atoms(formula) if (name := _setting(atom.key)) in known}
 
 
 def _setting(key: str) -> str:
@@ -92,7 +103,7 @@ def _comes_to(
 def _holds(way: Sequence[Formula], known: Mapping[str, bool]) -> bool:
     """Whether what is asked on a way may hold under these settings."""
     for formula in way:
-        told = {atom.key: known[name] for atom in atoms(formula) if (name := _setting(atom.key)) in known}
+        told = as_set(formula, known)
         if told and evaluate(formula, told) is False:
             return False
     return True

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
+from ferrule_lint.semantics.groups import like_this_rank
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def _own_ranks(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     if type(expr) is f.Comprehension:
         frame.eval(expr)
         inner = [*expr.elements, *(c for g in expr.generators for c in g.conditions)]
-        found = next((d for e in inner if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
+        asked = [*inner, *like_this_rank.asked_alike(frame, expr)]
+        found = next((d for e in asked if (d := _by_rank(frame, e, frame.eval(e))) is not None), None)
         return found or _own_ranks(frame, expr.generators[0].iterable, depth + 1)
     if type(expr) is f.Subscript:
         by_index = _by_rank(frame, expr.index, frame.eval(expr.index))
@@ -111,6 +113,9 @@ def _own_ranks(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     if type(expr) is f.Call:
         if last_name(expr.func) in _LISTING:
             return _members(frame, expr)
+        if last_name(expr.func) == "next":
+            sought = (_by_rank(frame, e, frame.eval(e)) for e in like_this_rank.sought_among(expr))
+            return next((d for d in sought if d is not None), None)
         if last_name(expr.func) in _LISTS:
             by_rank = (_by_rank(frame, a, frame.eval(a)) for a in expr.args)
             of_items = (_own_ranks(frame, a, depth + 1) for a in expr.args)
