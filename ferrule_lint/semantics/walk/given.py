@@ -181,15 +181,15 @@ def bind(
         if argument is None:
             continue
         rest = name[len(root) :]
-        place = place_name(passed(call, summary.function, receiver, root) or _spread(call, summary.function, root))
+        expr = passed(call, summary.function, receiver, root)
+        place = place_name(expr or _spread(call, summary.function, root))
         value = frame.read(place + rest) if place else None
         if value is None and argument.entries:
             value = argument.entry(rest[1:-1] if rest[0] == "[" else rest[1:])
         if value is None and root_of(place) in frame.given and root_of(place) != frame.self_name:
             value = Value(deps=frozenset([(place + rest, FLOWS)]))
-        if value is None and place and receiver and root == summary.function.parameters[0].name:
-            with frame.recording():
-                value = frame.eval(part_of(passed(call, summary.function, receiver, root), rest))
+        if value is None and expr is not None and place and receiver and root == summary.function.parameters[0].name:
+            value = frame.ask(part_of(expr, rest))
         if value is not None:
             found[name] = value
     return bound | found if found else bound
