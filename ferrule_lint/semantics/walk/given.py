@@ -190,6 +190,8 @@ def bind(
             value = Value(deps=frozenset([(place + rest, FLOWS)]))
         if value is None and expr is not None and place and receiver and root == summary.function.parameters[0].name:
             value = frame.ask(part_of(expr, rest))
+            if any(why is not None and why.kind == "rank" for why in (value.divergence, value.length)):
+                value = None  # what the rank alone decides is mostly asked in the same way on either side
         if value is not None:
             found[name] = value
     return bound | found if found else bound

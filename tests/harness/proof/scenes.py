@@ -347,6 +347,22 @@ def gradients_of(m: types.ModuleType, spread: bool) -> Any:
     return all(one == found[0] for one in found)
 
 
+@scene("FER304:Head", wrong_data=True)
+def behind_its_wrapper(m: types.ModuleType, spread: bool) -> Any:
+    made: list[nn.Module] = []
+    wrapper = m.DistributedDataParallel
+    m.DistributedDataParallel = lambda module: made.append(wrapper(module)) or made[-1]
+    torch.manual_seed(0)
+    try:
+        inputs = torch.full((2, 8), 1.0 + dist.get_rank())
+        m.train([inputs], types.SimpleNamespace(step=lambda: None))
+    finally:
+        m.DistributedDataParallel = wrapper
+    found: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(found, gradients(made[0]))
+    return all(one == found[0] for one in found)
+
+
 # ---- FER201, FER202 ------------------------------------------------------------------------------------------------
 
 
