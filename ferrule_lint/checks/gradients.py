@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from ferrule_lint.checks.build import NAMES, span
+from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.calls.forwards import in_inference
 from ferrule_lint.semantics.domain.axes import DP, overlap
@@ -32,23 +33,12 @@ def _too_early(frame: Frame, function: str) -> Iterator[Finding]:
             "gradients are reduced over the ranks before the last backward that feeds them:"
             f" line {later.pos[0]} adds to them afterwards"
         )
-        yield Finding(
-            code="FER304",
-            name=NAMES["FER304"],
-            severity="error",
-            confidence=Confidence.MEDIUM,
-            message=message,
-            path=path,
-            span=span(sync.pos),
-            axes=("dp",),
-            kind="order",
-            function=function,
-            witness=(
-                Step("source", path, later.pos[0], later.pos[1], "a backward that comes later"),
-                Step("event", path, sync.pos[0], sync.pos[1], "reduces the gradients"),
-            ),
-            events=(EventSite("all_reduce", path, sync.pos[0], sync.pos[1], ("dp",), False),),
+        witness = (
+            Step("source", path, later.pos[0], later.pos[1], "a backward that comes later"),
+            Step("event", path, sync.pos[0], sync.pos[1], "reduces the gradients"),
         )
+        event = EventSite("all_reduce", path, sync.pos[0], sync.pos[1], ("dp",), False)
+        yield _on_every_rank(message, function, sync.pos, witness, event)
 
 
 def _behind_wrapper(frame: Frame, function: str) -> Iterator[Finding]:
@@ -59,24 +49,31 @@ def _behind_wrapper(frame: Frame, function: str) -> Iterator[Finding]:
             " whose own forward nobody calls"
         )
         run = Step("flow", one.path, one.run.pos[0], one.run.pos[1], f"`{render(one.run.func)}` runs the module itself")
-        yield Finding(
-            code="FER304",
-            name=NAMES["FER304"],
-            severity="error",
-            confidence=Confidence.MEDIUM,
-            message=message,
-            path=path,
-            span=span(one.call.pos),
-            axes=("dp",),
-            kind="order",
-            function=function,
-            witness=(
-                Step("source", *one.wrapped, f"`{one.wrapper}` is a module in DDP"),
-                run,
-                Step("event", path, one.backward[0], one.backward[1], "this backward reduces nothing of it"),
-            ),
-            events=(EventSite("backward", path, one.backward[0], one.backward[1], ("dp",), True),),
+        witness = (
+            Step("source", *one.wrapped, f"`{one.wrapper}` is a module in DDP"),
+            run,
+            Step("event", path, one.backward[0], one.backward[1], "this backward reduces nothing of it"),
         )
+        event = EventSite("backward", path, one.backward[0], one.backward[1], ("dp",), True)
+        yield _on_every_rank(message, function, one.call.pos, witness, event)
+
+
+def _on_every_rank(message: str, function: str, pos: Pos, witness: tuple[Step, ...], event: EventSite) -> Finding:
+    """What is wrong on each rank alike: gradients are reduced at the wrong time, or never."""
+    return Finding(
+        code="FER304",
+        name=NAMES["FER304"],
+        severity="error",
+        confidence=Confidence.MEDIUM,
+        message=message,
+        path=event.path,
+        span=span(pos),
+        axes=("dp",),
+        kind="order",
+        function=function,
+        witness=witness,
+        events=(event,),
+    )
 
 
 def _partly_used(

@@ -60,8 +60,9 @@ def _dispatch(
     if any("pp" in o.event.axes or "world" in o.event.axes for o in occurrences):
         return None  # FER102 speaks of these
     below = uses_below(body, arms[0].pos, {(o.call or o.event).pos: o.call is None for o in occurrences})
-    settings = settings_on(way_to(root, choice) or ())
-    if not below or (not any(use.is_work for use in below) and not for_all(settings)):
+    if not below:
+        return None
+    if not any(use.is_work for use in below) and not for_all(settings_on(way_to(root, choice) or ())):
         return None
     confidence = min(Confidence.MEDIUM, divergence.confidence)
     message = (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import dotted_name, last_name
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.text import dotted_name, last_name, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -55,7 +55,7 @@ def _is_bound_to_one(frame: Frame, name: str, asked: frozenset[str]) -> bool:
     for s in statements(function.body):
         if type(s) is f.Assign and s.value is not None and all(type(t) is f.Name for t in s.targets):
             values += [s.value for t in s.targets if type(t) is f.Name and t.id == name]
-        elif type(s) is not f.AugAssign and any(_is_name(node, name) for part in _binds(s) for node in walk(part)):
+        elif type(s) is not f.AugAssign and name in variables(_binds(s)):
             return False
     return bool(values) and all(_is_one(frame, value, asked) for value in values)
 
@@ -69,7 +69,3 @@ def _binds(s: f.Stmt) -> tuple[object, ...]:
     if type(s) is f.With:
         return tuple(target for _, target in s.items if target is not None)
     return (s.targets,) if type(s) is f.Delete else ()
-
-
-def _is_name(node: object, name: str) -> bool:
-    return type(node) is f.Name and node.id == name

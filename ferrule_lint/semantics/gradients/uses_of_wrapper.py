@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def only_behind(
         return _nobody_runs(analysis, module, function, place, depth)
     name = None if function is None else function.qualname
     nested = [fn for fn in module.functions.values() if fn.parent == name]
-    if function is not None and any(_mentions(fn.body, place) for fn in nested):
+    if function is not None and any(place in variables(fn.body) for fn in nested):
         return False
     return _goes_behind(analysis, module, function, body, place, depth)
 
@@ -62,10 +62,6 @@ def _nobody_runs(analysis: Analysis, module: ModuleInfo, function: FunctionInfo 
 
 def _is_attribute(node: object, name: str) -> bool:
     return type(node) is f.Attr and node.attr == name
-
-
-def _mentions(body: f.Body, place: str) -> bool:
-    return any(type(node) is f.Name and node.id == place for node in walk(body))
 
 
 def _goes_behind(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import replaced, walk
 from ferrule_lint.semantics.domain.assigned import assignments
-from ferrule_lint.semantics.domain.text import place_name, render
+from ferrule_lint.semantics.domain.text import place_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -41,7 +41,7 @@ def _takes(e: f.Comprehension, name: str) -> bool:
 
 def _put_for(name: str, one: f.Expr, other: f.Expr) -> Iterator[f.Expr]:
     """What stands in one of two expressions where the other, which else is the same, has a name."""
-    if type(one) is f.Name or not any(type(node) is f.Name and node.id == name for node in walk(one)):
+    if type(one) is f.Name or name not in variables(one):
         return
     text = render(other)
     for node in walk(other):

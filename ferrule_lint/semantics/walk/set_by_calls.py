@@ -58,10 +58,16 @@ def after_call(frame: Frame, function: FunctionInfo, info: ClassInfo | None, cal
         if not surely:
             set_here = frame.analysis.as_state(frame, place, Value(uniform=True, const=flag))
             frame.env[place] = join2(before, set_here)._replace(const=None, items=None, uniform=False)
-    if owner.count(".") <= (owner.partition(".")[0] == frame.self_name):
+    if _is_near(frame, owner):
         _fill(frame, function, info, call, owner, guard)
         if guard.kind != "rank":
             _count(frame, function, call, owner, guard)
+
+
+def _is_near(frame: Frame, owner: str) -> bool:
+    """Whether an object is a local one, the instance itself, or an attribute of that."""
+    root, _, part = owner.partition(".")
+    return not part or (root == frame.self_name and "." not in part)
 
 
 def _count(frame: Frame, function: FunctionInfo, call: f.Call, owner: str, guard: Divergence) -> None:
