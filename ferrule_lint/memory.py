@@ -16,7 +16,6 @@ from ferrule_lint.project.results import ResultsCache, encoded, key_of_project, 
 
 if TYPE_CHECKING:
     from ferrule_lint.checks.known import FileResult, Shown
-    from ferrule_lint.checks.remembered import Answers
     from ferrule_lint.checks.result import Before, CheckResult
 
 #: the findings in a file, and the suppressed ones
@@ -73,11 +72,6 @@ class Memory:
             if not self.of_many:
                 self._names[name] = self._of_few(settings)
             self._shown.update((file.path, file.shown) for file in result.files if file.shown is not None)
-
-    def answers(self, settings: Settings) -> Answers | None:
-        """What the analysis with these settings says of inputs, once there was one."""
-        result = self._found.get(key_of_project(settings, "files") or "")
-        return result.answers if result is not None else None
 
     def shown(self, path: str, of: Chosen, settings: Settings) -> Shown | None:
         """What was made of findings in a file, if nothing that concerns it has changed since."""

@@ -7,17 +7,22 @@ import typing
 from pathlib import Path
 
 import pytest
+from pipeline import project
 
 from ferrule_lint.checks.run import check
+from ferrule_lint.engine import lint
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import with_outline
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
+from ferrule_lint.project.config import load_settings
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.calls import light as light_calls
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.evidence import place_of
+from ferrule_lint.semantics.project.gathering import Gathering, tells_the_same
 from ferrule_lint.semantics.project.reads import Memo, Reads
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.holders import FULL
@@ -198,3 +203,71 @@ def test_nothing_of_an_analysis_stays_without_the_collector() -> None:
         assert not [thing for thing in gc.get_objects() if isinstance(thing, ModuleInfo)]
     finally:
         gc.enable()
+
+
+# ---------------------------------------------------------------------- fixes that are tried
+WRAPPED = """\
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.head(x)
+
+
+def build():
+    return fully_shard(Net())
+
+
+def log(x):
+    if dist.get_rank() == 0:
+        dist.barrier()
+        print(x)
+
+
+def run(x):
+    net = build()
+    if dist.get_rank() == 0:
+        net(x)
+"""
+
+
+def test_what_is_sharded_is_gathered_once_for_a_run_and_the_fixes_it_tries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path, {"train.py": WRAPPED})
+    looked: list[Gathering] = []
+    look = Gathering.look
+    monkeypatch.setattr(Gathering, "look", lambda self: (looked.append(self), look(self))[1])
+    report = lint([tmp_path], load_settings(tmp_path), use_cache=False)
+    assert [finding.code for finding in report.findings] == ["FER102", "FER101"]
+    assert any(finding.fix is not None for finding in report.findings)
+    assert len(looked) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("def build():\n", "def build():\n    print()\n\n", True),
+        ("fully_shard(Net())", "fully_shard(make())", False),
+        ("fully_shard(Net())", "Net()", False),
+        ("net = build()", "net = fully_shard(build())", False),
+    ],
+)
+def test_evidence_is_good_for_a_file_that_wraps_what_it_wrapped(old: str, new: str, same: bool) -> None:
+    before, after = (
+        Analysis({"train.py": extract(text.encode())}, load_models()) for text in (WRAPPED, WRAPPED.replace(old, new))
+    )
+    evidence = before.sharding.gather()
+    assert evidence.calls
+    assert tells_the_same(after, evidence, ["train.py"]) is same
+    if same:
+        site = evidence.sites[0]
+        place = place_of(site._replace(pos=(0, 0, 0, 0)), after.names.modules)
+        assert place == (site.pos[0] + 2, site.pos[1])

@@ -22,7 +22,8 @@ from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
 from ferrule_lint.project.config import load_settings
 from ferrule_lint.project.results import ResultsCache, key_of_project
-from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.hierarchy import MOST_HEIRS
 from ferrule_lint.semantics.project.reads import Input
 
@@ -100,13 +101,32 @@ def root(tmp_path: Path) -> Path:
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are checked."""
     seen: list[str] = []
-    file = checks._file
+    parts = checks._parts
 
-    def note(analysis: object, module: ModuleInfo, errors: list[object]) -> object:
+    def note(analysis: Analysis, module: ModuleInfo) -> object:
         seen.append(module.path)
-        return file(analysis, module, errors)  # type: ignore[arg-type]
+        return parts(analysis, module)
 
-    monkeypatch.setattr(checks, "_file", note)
+    monkeypatch.setattr(checks, "_parts", note)
+    return seen
+
+
+@pytest.fixture
+def functions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The functions that are checked, and the files whose top level is, which has no name."""
+    seen: list[str] = []
+    function, top_level = checks._function, checks._top_level
+
+    def note(analysis: Analysis, info: FunctionInfo) -> object:
+        seen.append(info.qualname)
+        return function(analysis, info)
+
+    def note_top_level(analysis: Analysis, module: ModuleInfo) -> object:
+        seen.append(f"{module.path}:")
+        return top_level(analysis, module)
+
+    monkeypatch.setattr(checks, "_function", note)
+    monkeypatch.setattr(checks, "_top_level", note_top_level)
     return seen
 
 
@@ -132,6 +152,44 @@ def test_only_what_an_edit_concerns_is_checked_again(root: Path, checked: list[s
     write(root, "alone.py", FILES["pkg/alone.py"] + "    dist.barrier()\n")
     assert lint(root).findings == first.findings
     assert checked == ["pkg/alone.py"]
+
+
+SEVERAL = """\
+import torch.distributed as dist
+from pkg.leaf import Leaf
+
+def say(x):
+    print(x)
+
+def meet():
+    dist.barrier()
+
+def end(x):
+    meet()
+    say(x)
+
+def lead(leaf: Leaf):
+    if dist.get_rank() == 0:
+        leaf.save()
+"""
+
+
+def test_of_a_file_only_what_an_edit_concerns_is_checked_again(root: Path, functions: list[str]) -> None:
+    """Where there are findings they are looked for again: what is kept of a function is that it has none."""
+    write(root, "several.py", SEVERAL)
+    lint(root)
+    assert {"say", "meet", "end", "lead", "pkg/several.py:"} <= set(functions)
+    for edited, again in (
+        (SEVERAL.replace("    dist.barrier()", "    y = 1\n    dist.barrier()"), ["meet", "lead"]),
+        (SEVERAL.replace("    dist.barrier()", "    pass"), ["meet", "end", "lead"]),
+        (SEVERAL.replace("print(x)", "y = x"), ["say", "meet", "end", "lead"]),
+        (SEVERAL.replace("print(x)", "y = x") + "\nsay(1)\n", ["lead", "pkg/several.py:"]),
+    ):
+        functions.clear()
+        write(root, "several.py", edited)
+        warm = lint(root)
+        assert functions == again
+        assert warm == lint(root, use_cache=False)
 
 
 def heirs(number: int) -> str:

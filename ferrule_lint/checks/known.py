@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -57,6 +57,8 @@ class FileResult:
     statistics: dict[str, int] = field(default_factory=dict)
     #: what an earlier run has shown of the findings in it
     shown: Shown | None = None
+    #: what each of its functions rests on in which nothing was found, `packed`; "" is the top level
+    nothing_in: dict[str, str] = field(default_factory=dict)
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -73,6 +75,7 @@ class KnownFile:
     findings: tuple[Finding, ...]
     statistics: dict[str, int]
     shown: Shown | None = None
+    nothing_in: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ class Remembered:
 
 def as_kept(result: FileResult) -> KnownFile:
     """A result with its inputs as text."""
-    return KnownFile(result.path, packed(result.read), result.findings, result.statistics, result.shown)
+    read = packed(result.read)
+    return KnownFile(result.path, read, result.findings, result.statistics, result.shown, result.nothing_in)
 
 
 def compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[KnownInput], list[KnownFile]]:
@@ -127,5 +131,9 @@ def compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[Know
 
     return (
         [inputs[number]._replace(rests=moved(inputs[number].rests)) for number in used],
-        [replace(file, inputs=moved(file.inputs)) for file in files],
+        [replace(file, inputs=moved(file.inputs), nothing_in=_each(moved, file.nothing_in)) for file in files],
     )
+
+
+def _each(change: Callable[[str], str], texts: dict[str, str]) -> dict[str, str]:
+    return {name: change(text) for name, text in texts.items()}

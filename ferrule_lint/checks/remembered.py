@@ -109,6 +109,11 @@ class Answers:
         found = (self._still_true(file) for file in self.known.files if file.path in asked)
         return {result.path: result for result in found if result is not None}
 
+    def nothing_in(self, path: str) -> dict[str, str]:
+        """The functions of a file in which nothing was found, and nothing would be now; what each rests on."""
+        known = next((file.nothing_in for file in self.known.files if file.path == path), {})
+        return {name: read for name, read in known.items() if self._hold(unpacked(read))}
+
     def _still_true(self, file: KnownFile) -> FileResult | None:
         """A result that would come out as it did, but for the places that it shows; else None."""
         read = unpacked(file.inputs)
@@ -116,12 +121,14 @@ class Answers:
         if not self._hold([number for number in read if number not in lines]):
             return None
         if not lines:
-            return FileResult(file.path, file.findings, frozenset(read), self.reads, file.statistics, file.shown)
+            return FileResult(
+                file.path, file.findings, frozenset(read), self.reads, file.statistics, file.shown, file.nothing_in
+            )
         findings = [in_its_place(finding, self._edits.moved) for finding in file.findings]
         if None in findings:
             return None
         still = tuple(finding for finding in findings if finding is not None)
-        return FileResult(file.path, still, frozenset(read), self.reads, file.statistics)
+        return FileResult(file.path, still, frozenset(read), self.reads, file.statistics, nothing_in=file.nothing_in)
 
     def remembered(self, results: Sequence[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""

@@ -8,6 +8,7 @@ from ferrule_lint.checks.edits import Digests, Earlier
 from ferrule_lint.checks.known import FileResult, Remembered
 from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.findings import Finding, LintError
+from ferrule_lint.semantics.project.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,3 +40,5 @@ class CheckResult:
     files: tuple[FileResult, ...] = ()
     #: what its inputs say; None if nobody asked for what is kept
     answers: Answers | None = None
+    #: what the project shards, if that was asked
+    evidence: Evidence | None = field(default=None, compare=False, repr=False)

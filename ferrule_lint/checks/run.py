@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
 from ferrule_lint.checks.counted import but_of_counted_rounds
@@ -14,6 +15,7 @@ from ferrule_lint.checks.known import FileResult
 from ferrule_lint.checks.meant import as_it_is_meant
 from ferrule_lint.checks.modes import but_in_local_modes
 from ferrule_lint.checks.own_groups import among_others
+from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
@@ -29,6 +31,7 @@ from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.trace import Trace, without_returns
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.gathering import tells_the_same
 from ferrule_lint.semantics.project.programs import is_test, of_one_process
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -41,12 +44,13 @@ def check(
     models: ModelSet,
     options: CheckOptions | None = None,
     before: Before | None = None,
-    like: Answers | None = None,
+    like: CheckResult | None = None,
 ) -> CheckResult:
     """Findings of the files in `report`, in the context of all `facts` (posix paths relative to the root).
 
     With `before`, files that an earlier run has checked are not checked again where that would find the same. `like`:
-    of an analysis of the project with other contents of some files.
+    the result for the same project with other contents of the files in `report`: a fix that is tried changes next to
+    nothing.
     """
     options = options or CheckOptions()
     limit = sys.getrecursionlimit()
@@ -63,29 +67,36 @@ def _check(
     models: ModelSet,
     options: CheckOptions,
     before: Before | None,
-    like: Answers | None,
+    like: CheckResult | None,
 ) -> CheckResult:
-    earlier = before.known if before is not None else like.lend() if like is not None else None
+    lender = like.answers if like is not None else None
+    earlier = before.known if before is not None else lender.lend() if lender is not None else None
     analysis = Analysis(facts, models, options.sharded, earlier.named() if earlier is not None else ())
     modules = [analysis.names.modules[path] for path in sorted(report) if path in analysis.names.modules]
     answers: Answers | None = None
+    lent: Answers | None = None
     known: dict[str, FileResult] = {}
     if before is not None:
         answers = Answers(analysis, before.known, before.digests, before.earlier)
         answers.take_over_evidence()
         known = answers.still_true([module.path for module in modules])
     elif like is not None:
-        like.lent_to(analysis).take_over_evidence()
+        lent = lender.lent_to(analysis) if lender is not None else None
+        if like.evidence is not None and tells_the_same(analysis, like.evidence, report):
+            analysis.sharding.take_over(like.evidence)
+        elif lent is not None:
+            lent.take_over_evidence()
     if answers is not None and len(known) < len(modules):
         answers.gather()
     errors: list[LintError] = []
-    results = [known.get(module.path) or _result(analysis, module, errors) for module in modules]
+    results = [known.get(module.path) or _result(analysis, module, errors, answers or lent) for module in modules]
     if answers is not None:
         answers.results = tuple(results)
     counters: Counter[str] = Counter()
     for result in results:
         counters.update(result.statistics)
     found = [finding for result in results for finding in result.findings]
+    evidence = analysis.sharding.evidence
     if answers is None:
         analysis.close()
     return CheckResult(
@@ -94,13 +105,29 @@ def _check(
         tuple(errors),
         tuple(results),
         answers,
+        evidence,
     )
 
 
-def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> FileResult:
+def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], before: Answers | None) -> FileResult:
     reads, counted = analysis.names.reads, Counter(analysis.counters)
+    nothing_in = before.nothing_in(module.path) if before is not None else {}
     with reads.apart():
-        found = list(_file(analysis, module, errors))
+        found: list[Finding] = []
+        for name, line, look in _parts(analysis, module):
+            if name in nothing_in:
+                reads.read.update(unpacked(nothing_in[name]))
+                continue
+            outer, number, budgets = reads.begin(), len(found), analysis.counters.total()
+            try:
+                for finding in look():
+                    found.append(finding)  # it stays if the next one fails
+            except Exception as error:
+                errors.append(internal_error(module.path, line, name or "<module>", error))
+            else:
+                if before is not None and len(found) == number and analysis.counters.total() == budgets:
+                    nothing_in[name] = packed(reads.read)
+            reads.end(outer)
         if is_test(module.path):
             found = [_in_test(finding) for finding in found]
         elif found and of_one_process(analysis, module):
@@ -116,7 +143,8 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> 
         for path in {path for finding in found for path in _shown_in(finding)}:
             reads.ask("file", path)
         read = frozenset(reads.read)
-    return FileResult(module.path, tuple(found), read, reads, dict(analysis.counters - counted))
+    statistics = dict(analysis.counters - counted)
+    return FileResult(module.path, tuple(found), read, reads, statistics, nothing_in=nothing_in)
 
 
 def _shown_in(finding: Finding) -> Iterator[str]:
@@ -126,17 +154,11 @@ def _shown_in(finding: Finding) -> Iterator[str]:
     yield from (event.path for event in finding.events)
 
 
-def _file(analysis: Analysis, module: ModuleInfo, errors: list[LintError]) -> Iterator[Finding]:
+def _parts(analysis: Analysis, module: ModuleInfo) -> Iterator[tuple[str, int, Callable[[], Iterable[Finding]]]]:
+    """The functions of a file, and its top level without a name: where each begins, and what is found in it."""
     for function in module.functions.values():
-        try:
-            yield from _function(analysis, function)
-        except Exception as error:
-            errors.append(internal_error(module.path, function.line, function.qualname, error))
-    try:
-        frame = analysis.module_frame(module)
-        yield from _trace(frame, frame.trace(), module.name, module.body)
-    except Exception as error:
-        errors.append(internal_error(module.path, 1, "<module>", error))
+        yield function.qualname, function.line, partial(_function, analysis, function)
+    yield "", 1, partial(_top_level, analysis, module)
 
 
 def internal_error(path: str, line: int, where: str, error: BaseException) -> LintError:
@@ -176,6 +198,11 @@ def _function(analysis: Analysis, function: FunctionInfo) -> Iterator[Finding]:
             # both halves are looked at with the first
             trace = () if function.name in ("__exit__", "__aexit__") else (*without_returns(trace), *other)
         yield from _trace(frame, trace, function.display, function.body)
+
+
+def _top_level(analysis: Analysis, module: ModuleInfo) -> Iterator[Finding]:
+    frame = analysis.module_frame(module)
+    yield from _trace(frame, frame.trace(), module.name, module.body)
 
 
 #: ranks that wait on entering a context meet those that wait on leaving it

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from ferrule_lint.engine.state import Run
 from ferrule_lint.extraction import describe_crash
 from ferrule_lint.findings import Finding, LintError
-from ferrule_lint.memory import Memory
 from ferrule_lint.project.config import Settings
 from ferrule_lint.project.nearest import Nearest
 from ferrule_lint.project.selection import UNUSED_SUPPRESSION, Selection
@@ -25,7 +24,7 @@ def check(run: Run, settings: Settings) -> None:
 
     run.progress("analysing", 0, 1)
     try:
-        for result in _checked(run.facts, run.discovery.report, settings, run.memory):
+        for result in _checked(run, run.facts, run.discovery.report, settings):
             run.findings.extend(result.findings)
             run.errors.extend(result.errors)
             for name, number in result.statistics.items():
@@ -39,27 +38,28 @@ def check(run: Run, settings: Settings) -> None:
 
 
 def _checked(
-    facts: Mapping[str, Facts], paths: Iterable[str], settings: Settings, memory: Memory | None, again: bool = False
+    run: Run, facts: Mapping[str, Facts], paths: Iterable[str], settings: Settings, again: bool = False
 ) -> Iterator[CheckResult]:
-    """What the checks say of `paths`: one analysis for all files whose settings want the same of it. `again`: it is
-    about other contents of these files than what is in memory."""
+    """What the checks say of `paths`: one analysis for all files whose settings want the same of it. `again`: of other
+    contents of these files than those that were checked before."""
     from ferrule_lint.checks.result import CheckOptions
     from ferrule_lint.checks.run import check
     from ferrule_lint.models.loader import load_models
 
-    nearest = Nearest(settings)
+    nearest, memory = Nearest(settings), run.memory
     alike: dict[tuple[object, object], tuple[Settings, set[str]]] = {}
     for path in paths:
         own = nearest.of(path)
         alike.setdefault((own.models, own.sharded), (own, set()))[1].add(path)
-    for own, reported in alike.values():
+    for way, (own, reported) in alike.items():
         options = CheckOptions(sharded=own.sharded)
         if again:
-            like = memory.answers(own) if memory is not None else None
+            like = run.checked.get(way)
             result = check(facts, frozenset(reported), load_models(own.models), options, like=like)
         else:
             before = memory.before(own) if memory is not None else None
             result = check(facts, frozenset(reported), load_models(own.models), options, before)
+            run.checked[way] = result
             if memory is not None:
                 memory.keep(own, before, result)
         yield replace(result, findings=tuple(one for one in result.findings if one.path in reported))
@@ -99,7 +99,7 @@ def recheck(run: Run, settings: Settings, contents: Mapping[str, bytes]) -> list
 
     facts = {**run.facts, **{path: extract(data) for path, data in contents.items()}}
     found_now: list[Finding] = []
-    for result in _checked(facts, contents, settings, run.memory, again=True):
+    for result in _checked(run, facts, contents, settings, again=True):
         found_now += result.findings
         if run.memory is not None:
             run.memory.also_read(result.files)

@@ -12,6 +12,7 @@ from ferrule_lint.project.cache import FactsCache
 from ferrule_lint.project.discovery import Discovery
 
 if TYPE_CHECKING:
+    from ferrule_lint.checks.result import CheckResult
     from ferrule_lint.facts.outline import Facts
     from ferrule_lint.fixes.verify import Dropped
 
@@ -38,6 +39,8 @@ class Run:
     sources: dict[str, bytes] = field(default_factory=dict)
     #: fixes that did not hold
     dropped: list[Dropped] = field(default_factory=list)
+    #: what the checks came to, for each way to analyse (models, what is sharded)
+    checked: dict[tuple[object, object], CheckResult] = field(default_factory=dict)
     #: what earlier runs have found
     memory: Memory | None = None
 

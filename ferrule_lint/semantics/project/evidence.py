@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.text import shown
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.wrapped import Wrapped, WrapSite
 
@@ -57,6 +58,7 @@ class KeptEvidence:
     sites: tuple[KeptSite, ...]
     generic_sites: tuple[KeptSite, ...]
     own_parts: tuple[KeptPart, ...]
+    calls: tuple[tuple[str, ...], ...]
 
 
 @dataclass(slots=True)
@@ -83,6 +85,8 @@ class Evidence:
     #: most others import first
     sites: list[WrapSite] = field(default_factory=list)
     generic_sites: list[WrapSite] = field(default_factory=list)
+    #: the calls that tell of it, as texts, by file; see `gathering`
+    calls: dict[str, tuple[str, ...]] = field(default_factory=dict)
     #: parts of unknown class that a module shards in a method of its own: its id and the attribute -> where
     own_parts: dict[tuple[str, str], WrapSite] = field(default_factory=dict)
 
@@ -108,6 +112,7 @@ class Evidence:
             tuple(map(_kept_site, self.sites)),
             tuple(map(_kept_site, self.generic_sites)),
             tuple(KeptPart(*part, _kept_site(site)) for part, site in self.own_parts.items()),
+            tuple((path, *calls) for path, calls in self.calls.items()),
         )
 
 
@@ -129,6 +134,7 @@ def taken_over(kept: KeptEvidence) -> Evidence:
         sites=[*map(_site, kept.sites)],
         generic_sites=[*map(_site, kept.generic_sites)],
         own_parts={(part.cls, part.name): _site(part.site) for part in kept.own_parts},
+        calls={path: tuple(calls) for path, *calls in kept.calls},
     )
 
 
@@ -138,7 +144,9 @@ def place_of(site: WrapSite, modules: Mapping[str, ModuleInfo]) -> tuple[int, in
         return site.pos[:2]
     for owner, calls in modules[site.path].calls():
         if (owner.qualname if owner is not None else "") == site.owner:
-            return calls[site.number].pos[:2]
+            # in a file as a fix would leave it there may be other calls before it
+            alike = [number for number, call in enumerate(calls) if shown(call) == site.text]
+            return calls[min(alike, key=lambda number: abs(number - site.number))].pos[:2]
     raise LookupError(site)
 
 

@@ -52,6 +52,8 @@ class Gathering:
             with reads.answering("calls that wrap", path):
                 reads.ask("renamed", "")
                 calls = list(wrapping_calls.in_file(module, wrapping))
+            if calls:
+                seen.calls[path] = tuple(_told(calls))
             for owner, number, call, meant in calls:
                 _settle(seen, meant)
                 if last_name(meant.func) in wrapping:
@@ -223,6 +225,18 @@ class Gathering:
 def _settle(seen: Evidence, call: f.Call) -> None:
     seen.tolerant = seen.tolerant or wrapping_calls.TOLERANT in call.keywords
     seen.keeps_buffers = seen.keeps_buffers or wrapping_calls.KEEPS_BUFFERS in call.keywords
+
+
+def tells_the_same(analysis: Analysis, evidence: Evidence, paths: Iterable[str]) -> bool:
+    """Whether the calls in some files that tell of what is wrapped are those by which `evidence` was gathered, wherever
+    they stand. What they are given may be made elsewhere: that is not looked at."""
+    wrapping, modules = wrapping_names.names(analysis), analysis.names.modules
+    now = {path: tuple(_told(wrapping_calls.in_file(modules[path], wrapping))) for path in paths if path in modules}
+    return all(evidence.calls.get(path, ()) == calls for path, calls in now.items())
+
+
+def _told(calls: Iterable[wrapping_calls.WrappingCall]) -> list[str]:
+    return [f"{owner and owner.qualname} {said([meant])}" for owner, _, _, meant in calls]
 
 
 def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
