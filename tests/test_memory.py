@@ -636,3 +636,37 @@ def test_warm_is_cold_after_any_edits(root: Path, seed: int) -> None:
         assert lint(root) == expected
         seen.add(expected.findings)
     assert len(seen) > 1
+
+
+CALLEE = """\
+import torch.distributed as dist
+
+def pick(kind, other):
+    if kind == "all":
+        return 8
+    return 4
+
+def send(x):
+    size = pick("all", x)
+    dist.all_reduce(x.view(size))
+"""
+
+
+@pytest.mark.parametrize(
+    ("new", "again"),
+    [
+        ("    y = 1\n    if kind == 'all':\n", ["pick"]),
+        ("    if kind == other:\n", ["pick", "send"]),
+    ],
+)
+def test_who_calls_a_function_depends_on_what_it_asks_of_its_body(
+    root: Path, functions: list[str], new: str, again: list[str]
+) -> None:
+    """Which parameters are compared with a text decides what a caller tells of its arguments."""
+    write(root, "several.py", CALLEE)
+    lint(root)
+    functions.clear()
+    write(root, "several.py", CALLEE.replace('    if kind == "all":\n', new))
+    warm = lint(root)
+    assert functions == again
+    assert warm == lint(root, use_cache=False)

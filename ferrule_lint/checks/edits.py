@@ -21,6 +21,8 @@ from ferrule_lint.semantics.project.reads import Input, Reads
 Digests = Mapping[str, str]
 #: the facts of a file with the content of a digest, if they are kept
 Earlier = Callable[[str], Facts | None]
+#: kinds of inputs that are named by a path and a definition in that file
+OF_DEFINITIONS = frozenset({"body", "class", "traits"})
 
 
 class Edits:
@@ -44,7 +46,7 @@ class Edits:
     def leave(self, given: Input) -> bool:
         """Whether a file, or a part of one, says what it said."""
         kind, name = given
-        path, _, inner = (name, "", "") if kind not in ("body", "class") else name.rpartition(":")
+        path, _, inner = (name, "", "") if kind not in OF_DEFINITIONS else name.rpartition(":")
         before, now = self._digests
         if before.get(path) == now.get(path):
             return True
@@ -58,6 +60,10 @@ class Edits:
             return old.outline.names == new.outline.names
         if kind == "words":
             return all(speaks_of(old.outline.names, w) == speaks_of(new.outline.names, w) for w in self._asked)
+        if kind == "traits":
+            with self._analysis.names.reads.apart():
+                one, other = (module.functions.get(inner) for module in (old, new))
+                return one is not None and other is not None and one.traits.all() == other.traits.all()
         versions = self._version(path)
         return versions[0].part(kind, inner) == versions[1].part(kind, inner)
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.calls import plain_methods
 from ferrule_lint.semantics.calls.receivers import as_variable, imports, last_word
 from ferrule_lint.semantics.control import end_of_data
 from ferrule_lint.semantics.data import collators
 from ferrule_lint.semantics.project import back_ends, gathering, options, signals, training, wrapping_names
-from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.sources import absent_inputs, always_given
+from ferrule_lint.semantics.sources import absent_inputs, admissions, always_given
 
 #: questions to all files: what one file has to do with the answer, which is nothing where that is empty
 OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
@@ -89,6 +90,9 @@ WORKED_OUT: dict[str, _Question] = {
     "stored": lambda analysis, method: analysis.holders.stored(method),
     "called under tests": lambda analysis, method: analysis.holders.called(method),
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
+    "handed on": lambda analysis, function: _handed_on(analysis, function),
+    "kept under": lambda analysis, name: [str(plain_methods.is_kept_under(analysis, name))],
+    "bare": lambda analysis, cls: _of_class(analysis, cls, analysis.sharding.is_bare),
     "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
     "always given": lambda analysis, name: [str(always_given.is_always_given(analysis, name))],
     "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
@@ -111,6 +115,15 @@ def _of_file(analysis: Analysis, path: str, answer: Callable[[ModuleInfo], objec
     return [] if module is None else [repr(answer(module))]
 
 
-def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
+def _handed_on(analysis: Analysis, function: str) -> list[str]:
+    found = analysis.names.function_of_id(function)
+    return [] if found is None else sorted(map(repr, admissions.handed_on(analysis, found).items()))
+
+
+def _of_class(analysis: Analysis, cls: str, answer: Callable[[ClassInfo], object]) -> list[str]:
     info = analysis.names.class_of_id(cls)
-    return [] if info is None else [str(options.is_off(analysis, info, name))]
+    return [] if info is None else [repr(answer(info))]
+
+
+def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
+    return _of_class(analysis, cls, lambda info: options.is_off(analysis, info, name))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
-from ferrule_lint.checks.edits import Digests, Earlier, Edits
+from ferrule_lint.checks.edits import OF_DEFINITIONS, Digests, Earlier, Edits
 from ferrule_lint.checks.known import UNUSED, FileResult, KnownFile, KnownInput, Remembered, as_kept, compact
 from ferrule_lint.checks.moved import in_its_place
 from ferrule_lint.checks.packed import packed, unpacked
@@ -189,7 +189,7 @@ class Answers:
             number = left.pop()
             kind, name = given = self.reads.inputs[number]
             if kind not in SAID:
-                found.add(name.rpartition(":")[0] if kind in ("body", "class") else name)
+                found.add(name.rpartition(":")[0] if kind in OF_DEFINITIONS else name)
             elif number not in seen:
                 seen.add(number)
                 known = self._inputs[number].rests if number < len(self._inputs) else ""

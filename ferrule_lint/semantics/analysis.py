@@ -85,7 +85,7 @@ class Analysis:
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
         #: which of their parameters functions reduce or gather, by their id
-        self.handed_on: Memo[str, dict[str, Admission]] = Memo(reads)
+        self.handed_on: Asked[dict[str, tuple[str, str]]] = Asked(reads, "handed on")
         #: whether functions take their ways by a parameter, by their id, its name and the calls in between
         self.told_apart: Memo[tuple[str, str, int], bool] = Memo(reads)
         #: of which lists a function sums up the items and reduces the sum, by its id; see `parts`
@@ -95,7 +95,7 @@ class Analysis:
         #: whether the programs of a file keep parameters whole; see `zero_stages`
         self.kept_whole: Memo[str, bool] = Memo(reads)
         #: whether some object keeps something under the name of a method; see `plain_methods`
-        self.kept_under: Memo[str, bool] = Memo(reads)
+        self.kept_under: Asked[bool] = Asked(reads, "kept under")
         #: whether something fills an entry of batches where it is missing, by its name
         self.filled: Asked[bool] = Asked(reads, "filled")
         #: whether every caller gives an optional input, by its name; see `always_given`

@@ -173,7 +173,7 @@ def contexts_of(
             model = analysis.models.call(value.target.dotted)
             if model is not None and model.event is not None:
                 out.append((parameter.name, Value(uniform=True, target=value.target)))
-        elif parameter.name in function.measures and _is_agreed(value, call, function, parameter.name):
+        elif parameter.name in function.traits.measures and _is_agreed(value, call, function, parameter.name):
             out.append((parameter.name, Value(uniform=True, agreed=True)))
         elif parameter.default == f.Const("None") and _is_there(value, parameter.name, function):
             out.append((parameter.name, Value(there=True)))
@@ -204,7 +204,8 @@ def _is_there(value: Value, name: str, function: FunctionInfo) -> bool:
     to do without (`if label is None: label = agreed_label()`)."""
     if value.presence is not None:
         return False
-    return value.there or (value.const not in (None, "None") and value.divergence is None and name in function.missed)
+    is_told = value.const not in (None, "None") and value.divergence is None
+    return value.there or (is_told and name in function.traits.missed)
 
 
 def _is_told(analysis: Analysis, value: Value, name: str, function: FunctionInfo) -> bool:

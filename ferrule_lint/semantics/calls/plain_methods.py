@@ -31,13 +31,17 @@ def runs_no_module(frame: Frame, target: MethodTarget) -> bool:
     if frame.light or target.receiver.types or is_everyday(name):
         return False
     found = analysis.names.methods_named(name)
-    if not 0 < len(found) <= MOST_METHODS or analysis.kept_under.find(name, lambda: _is_attribute(analysis, name)):
+    if not 0 < len(found) <= MOST_METHODS or is_kept_under(analysis, name):
         return False
     return all(_is_plain(frame, method) for method in found)
 
 
-def _is_attribute(analysis: Analysis, name: str) -> bool:
+def is_kept_under(analysis: Analysis, name: str) -> bool:
     """Whether some object of the project keeps something under that name, a module most often."""
+    return analysis.kept_under.find(name, lambda: _is_attribute(analysis, name), False)
+
+
+def _is_attribute(analysis: Analysis, name: str) -> bool:
     functions = (fn for module in analysis.names.mentioning(name) for fn in module.functions.values())
     kept = (s.targets for fn in functions for s in statements(fn.body) if type(s) is f.Assign)
     return any(type(target) is f.Attr and target.attr == name for targets in kept for target in targets)

@@ -18,7 +18,7 @@ _DEEPEST = 3
 
 def by(analysis: Analysis, function: FunctionInfo, name: str, depth: int = 0) -> bool:
     """Whether a function, or one that it hands a parameter on to, compares it with a text or something named."""
-    if name in function.told_apart:
+    if name in function.traits.told_apart:
         return True
     if depth >= _DEEPEST:
         return False

@@ -19,7 +19,6 @@ from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.domain.trace import Choice, Trace
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
-from ferrule_lint.semantics.project.hierarchy import says_nothing
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -29,7 +28,9 @@ if TYPE_CHECKING:
 def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | None:
     """Call whichever implementations of an abstract method communicate; None if it is not abstract, or none does."""
     function, receiver = target.function, target.receiver
-    if frame.light or receiver is None or not receiver.types or function.owner is None or not says_nothing(function):
+    if frame.light or receiver is None or not receiver.types or function.owner is None:
+        return None
+    if not function.traits.says_nothing:
         return None
     func = arguments.expr.func
     if type(func) is f.Attr and type(func.base) is f.Name and func.base.id == frame.self_name:
@@ -85,10 +86,10 @@ def result(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value 
 
 def is_left_open(function: FunctionInfo) -> bool:
     """Whether a method is there for subclasses to define, so that what it hands back is not what its own body does."""
-    if function.owner is None or any(type(s) is f.Return for s in function.body) or not says_nothing(function):
+    traits = function.traits
+    if function.owner is None or traits.returns or not traits.says_nothing:
         return False
-    raises = any(type(s) is f.Raise for s in function.body)
-    return raises or not function.decorator_names.isdisjoint(_LEFT_OPEN)
+    return traits.raises or not function.decorator_names.isdisjoint(_LEFT_OPEN)
 
 
 _LEFT_OPEN = frozenset("abstractmethod abstractproperty abstractclassmethod abstractstaticmethod".split())

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.parts import Words, part_of_lambda, speaks_of
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.project.reads import Asked, Memo, Numbers, Reads
+from ferrule_lint.semantics.project.traits import Traits
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.lattice import Value
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
 
 #: decorators and context managers that turn gradients off
 WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
-
-
-#: statements that assign nothing, and end nothing
-_ASSIGN_NOTHING = frozenset({f.ExprStmt, f.Assert, f.If})
 
 
 class External:
@@ -57,8 +54,8 @@ class FunctionInfo:
     """A function or method of the project."""
 
     __slots__ = (
-        "_body", "_called_on", "_calls", "_decorators", "_line", "_number", "_returned_name", "_returns_numbers",
-        "_told_apart", "decorator_names", "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
+        "_body", "_called_on", "_calls", "_decorators", "_line", "_number", "_of_traits", "_traits", "decorator_names",
+        "id", "is_async", "is_class_method", "is_context_manager", "is_generator",
         "is_property", "is_static", "is_variant", "module",
         "name", "owner", "parameters", "parent", "qualname", "returns",
     )  # fmt: skip
@@ -80,12 +77,11 @@ class FunctionInfo:
         self.parent = facts.parent
         self.id = f"{module.path}:{facts.qualname}"
         self._calls: tuple[f.Call, ...] | None = None
-        self._returned_name: str | None = None
-        self._returns_numbers: bool | None = None
         #: (name, method) for each method that is called on a name here, once somebody has asked
         self._called_on: frozenset[tuple[str, str]] | None = None
-        #: parameters that are compared with a text or something that has a name, with a size, and with None, once asked
-        self._told_apart: tuple[frozenset[str], frozenset[str], frozenset[str]] | None = None
+        #: the same number for its traits alone
+        self._of_traits = -1
+        self._traits = Traits(facts)
         #: the last parts of the decorators' names: `lru_cache` of `@functools.lru_cache(None)`
         self.decorator_names = names = frozenset(map(called_name, facts.decorators))
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
@@ -105,6 +101,14 @@ class FunctionInfo:
         if self._number < 0:
             self._number = self.module.number_of(self)
         self.module.reads.read.add(self._number)
+
+    @property
+    def traits(self) -> Traits:
+        """What is asked of the statements without going through them."""
+        if self._of_traits < 0:
+            self._of_traits = self.module.number_of_traits(self)
+        self.module.reads.read.add(self._of_traits)
+        return self._traits
 
     @property
     def line(self) -> int:
@@ -132,28 +136,6 @@ class FunctionInfo:
             self._calls = tuple([node for node in walk(body) if type(node) is f.Call])
         return self._calls
 
-    @property
-    def returned_name(self) -> str:
-        """The name that it returns at its end and nowhere else, with nothing assigned before; "" if there is none."""
-        body = self.body
-        if self._returned_name is None:
-            last = body[-1] if body else None
-            name = last.value.id if type(last) is f.Return and type(last.value) is f.Name else ""
-            plain = name and all(type(s) in _ASSIGN_NOTHING or s is last for s in statements(body))
-            self._returned_name = name if plain else ""
-        return self._returned_name
-
-    @property
-    def returns_numbers(self) -> bool:
-        """Whether it returns nothing but things with their numbers: `return enumerate(tqdm(loader))`."""
-        body = self.body
-        if self._returns_numbers is None:
-            returned = [s.value for s in statements(body) if type(s) is f.Return]
-            self._returns_numbers = bool(returned) and all(
-                type(e) is f.Call and called_name(e) == "enumerate" for e in returned
-            )
-        return self._returns_numbers
-
     def calls_on(self, name: str) -> Iterator[str]:
         """The methods that the function calls on what a name holds."""
         calls = self.calls
@@ -165,58 +147,9 @@ class FunctionInfo:
         return (method for known, method in self._called_on if known == name)
 
     @property
-    def told_apart(self) -> frozenset[str]:
-        """Parameters by whose value the function takes its ways: it compares them with a text, or with something that
-        has a name, such as the member of an `Enum`."""
-        return self._compared()[0]
-
-    @property
-    def measures(self) -> frozenset[str]:
-        """Parameters that the function compares with the size of something."""
-        return self._compared()[1]
-
-    @property
-    def missed(self) -> frozenset[str]:
-        """Parameters that the function compares with None."""
-        return self._compared()[2]
-
-    def _compared(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-        body = self.body
-        if self._told_apart is None:
-            given = {p.name for p in self.parameters}
-            compared = [node for node in walk(body) if type(node) is f.Compare and len(node.ops) == 1]
-            pairs = [
-                (asked.id, with_)
-                for node in compared
-                for asked, with_ in ((node.left, node.rights[0]), (node.rights[0], node.left))
-                if type(asked) is f.Name and asked.id in given
-            ]
-            named = frozenset(name for name, with_ in pairs if _has_a_name(with_))
-            sized = frozenset(name for name, with_ in pairs if _is_a_size(with_))
-            self._told_apart = named, sized, frozenset(name for name, with_ in pairs if with_ == _NONE)
-        return self._told_apart
-
-    @property
     def display(self) -> str:
         """The function's dotted name as people write it."""
         return f"{self.module.name}.{self.qualname}".replace("@2", "").lstrip(".")
-
-
-_NONE = f.Const("None")
-
-
-def _is_a_size(expr: f.Expr) -> bool:
-    """`x.size(0)`, `x.shape[1]`, `len(x)`."""
-    if type(expr) is f.Subscript:
-        return type(expr.base) is f.Attr and expr.base.attr == "shape"
-    return type(expr) is f.Call and called_name(expr) in ("size", "len")
-
-
-def _has_a_name(expr: f.Expr) -> bool:
-    """A text, `Unit.STEP`, or several of them."""
-    if type(expr) is f.Sequence:
-        return bool(expr.elements) and all(map(_has_a_name, expr.elements))
-    return type(expr) is f.Attr or (type(expr) is f.Const and expr.text[:1] in ("'", '"'))
 
 
 class ClassInfo:
@@ -379,6 +312,12 @@ class ModuleInfo:
             root = around
         kind, name = part_of_lambda(root.qualname, root.owner) or ("body", root.qualname)
         return self.reads.number((kind, self.path if kind == "top" else f"{self.path}:{name}"))
+
+    def number_of_traits(self, function: FunctionInfo) -> int:
+        """Of what is asked of a function without going through it."""
+        if self.in_one or function.parent is not None or part_of_lambda(function.qualname, function.owner):
+            return self.number_of(function)
+        return self.reads.number(("traits", function.id))
 
     def _open(self) -> None:
         self._noted()

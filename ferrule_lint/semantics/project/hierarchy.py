@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import Memo
 
@@ -27,19 +26,6 @@ MOST_HEIRS = 100
 #: implementations of one abstract method; one with more is no interface for communication
 MOST_IMPLEMENTATIONS = 6
 _DEEPEST = 6
-
-
-def says_nothing(function: FunctionInfo) -> bool:
-    """Whether a body is `pass`, `...`, `raise NotImplementedError`, or hands back a constant or an argument."""
-    return all(_is_empty(s) for s in function.body)
-
-
-def _is_empty(s: f.Stmt) -> bool:
-    if type(s) is f.ExprStmt:
-        return type(s.value) is f.Const
-    if type(s) is f.Raise:
-        return called_name(s.value) == "NotImplementedError"
-    return type(s) is f.Return and (s.value is None or type(s.value) in (f.Const, f.Name))
 
 
 class Hierarchy:
@@ -116,7 +102,7 @@ class Hierarchy:
         owner = function.module.classes.get(function.owner) if function.owner else None
         for sub in self._implementers(owner) if owner is not None else ():
             method = self._analysis.names.method(sub, function.name)
-            if method is not None and not says_nothing(method):
+            if method is not None and not method.traits.says_nothing:
                 found.setdefault(method.id, (sub, method))
         if len(found) > MOST_IMPLEMENTATIONS:
             self._analysis.count("implementations of an abstract method")

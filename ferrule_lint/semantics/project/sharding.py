@@ -20,7 +20,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.gathering import Gathering
 from ferrule_lint.semantics.project.programs import can_be_started
-from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.reads import Asked, Memo
 from ferrule_lint.semantics.project.together import Together
 from ferrule_lint.semantics.project.wrapped import WrapSite, nearest
 
@@ -44,7 +44,7 @@ class Sharding:
         #: which modules have buffers
         self._buffers = Buffers(analysis)
         #: whether classes have no parameters, once they have been asked for
-        self._bare: Memo[str, bool] = Memo(analysis.names.reads)
+        self._bare: Asked[bool] = Asked(analysis.names.reads, "bare")
 
     @property
     def reduces_gradients(self) -> bool:
@@ -116,7 +116,7 @@ class Sharding:
         if self._setting is False or not self._analysis.is_module(info):
             return None
         seen = self.gather()
-        if self._bare.find(info.id, lambda: parameters.has_none(self._analysis, info)) and not bare:
+        if not bare and self.is_bare(info):
             return None
         wrapped = seen.sharded.of(self._mro(info))
         if wrapped is not None:
@@ -124,6 +124,10 @@ class Sharding:
         if seen.generic is not None and seen.reduced.of(self._mro(info)) is not None:
             return Confidence.LOW  # what is seen to be passed to DDP is hardly sharded as well
         return seen.generic
+
+    def is_bare(self, info: ClassInfo) -> bool:
+        """Whether a class of modules has no parameters."""
+        return self._bare.find(info.id, lambda: parameters.has_none(self._analysis, info), False)
 
     def of_part(self, info: ClassInfo, attribute: str) -> Confidence | None:
         """How sure it is that what an attribute of a module holds, of unknown class, is sharded."""

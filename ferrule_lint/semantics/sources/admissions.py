@@ -176,15 +176,18 @@ def _reduced(analysis: Analysis, function: FunctionInfo, call: f.Call) -> Iterat
         return
     helper = reducing.helper_of(analysis, function, call)
     if helper is not None:
-        handed_on = analysis.handed_on.find(helper.id, lambda: _handed_on(analysis, helper), {})
-        for name, admission in handed_on.items():
-            group = reducing.argument(helper, call, admission.group)
-            given = reducing.argument(helper, call, name)
-            yield given, admission.op, admission.group if group is None else render(group)
+        for name, (op, named) in handed_on(analysis, helper).items():
+            group = reducing.argument(helper, call, named)
+            yield reducing.argument(helper, call, name), op, named if group is None else render(group)
 
 
-def _handed_on(analysis: Analysis, helper: FunctionInfo) -> dict[str, Admission]:
-    """The parameters of a helper that it reduces or gathers as they were passed, or counted or averaged."""
+def handed_on(analysis: Analysis, helper: FunctionInfo) -> dict[str, tuple[str, str]]:
+    """The parameters of a helper that it reduces or gathers as they were passed, or counted or averaged: how, and in
+    which group, as it names it."""
+    return analysis.handed_on.find(helper.id, lambda: _handed_on(analysis, helper), {})
+
+
+def _handed_on(analysis: Analysis, helper: FunctionInfo) -> dict[str, tuple[str, str]]:
     own = {p.name for p in helper.parameters}
     made = {
         target.id: node.value
@@ -195,7 +198,7 @@ def _handed_on(analysis: Analysis, helper: FunctionInfo) -> dict[str, Admission]
     }
     found = _found_in(analysis, helper, in_any_group=True)
     return {
-        name: admission
+        name: (admission.op, admission.group)
         for name, admission in found.items()
         if name in own and (name not in made or name in _names(made[name]))
     }

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, Glo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
-from ferrule_lint.semantics.walk import given, own_names, put_in_order, set_by_calls
+from ferrule_lint.semantics.walk import given, own_names, put_in_order
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.parameter_values import parameter_value
@@ -198,8 +198,11 @@ class Holders:
 
     def changed(self, info: ClassInfo) -> frozenset[str]:
         """The attributes that methods of a class count with or add to, and that none sets but to begin with."""
-        methods = [m for c in self._analysis.names.mro(info) for m in c.methods.values()]
-        return self._changed.find(info.id, lambda: frozenset(name for m in methods for name in set_by_calls.changed(m)))
+        return self._changed.find(info.id, lambda: self._found_changed(info))
+
+    def _found_changed(self, info: ClassInfo) -> frozenset[str]:
+        traits = [m.traits for c in self._analysis.names.mro(info) for m in c.methods.values()]
+        return frozenset(name for of in traits for name in (*of.counted, *of.filled))
 
     def stored(self, method: str) -> list[str]:
         """The names for the method with an id, in order."""

@@ -17,7 +17,6 @@ from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
 from ferrule_lint.semantics.domain.text import instance_test, last_name, place_name
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import ClassInfo
-from ferrule_lint.semantics.project.hierarchy import says_nothing
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import divisible, filled_lists, sizing
 from ferrule_lint.semantics.walk.arms import with_outcome
@@ -171,7 +170,7 @@ def _is_told(frame: Frame, info: ClassInfo) -> bool:
     for sub in frame.analysis.hierarchy.below(info):
         for name in sub.methods:
             inherited = names.method(info, name) if not name.startswith("__") else None
-            if inherited is not None and not says_nothing(inherited):
+            if inherited is not None and not inherited.traits.says_nothing:
                 return False
     return True
 

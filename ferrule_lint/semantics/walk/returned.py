@@ -45,7 +45,7 @@ def result_of(frame: Frame) -> Value:
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
     result = _handed_out(frame, apart(frame.returns, result))
-    if function is not None and function.returns_numbers:
+    if function is not None and function.traits.returns_numbers:
         result = result._replace(counts=(True, False))
     if function is None or function.is_context_manager or not _comes_to_its_end(function.body):
         return result
@@ -97,7 +97,7 @@ def _comes_to_its_end(body: f.Body) -> bool:
 def handed_back(frame: Frame, passed: Sequence[tuple[str, Value | None]]) -> str:
     """The parameter that a function hands back as it was passed, on every way; "" if there is none."""
     function, values = frame.function, [value for value, _ in frame.returns]
-    if not values or function is None or function.is_generator or function.is_async or function.returns_numbers:
+    if not values or function is None or function.is_generator or function.is_async or function.traits.returns_numbers:
         return ""
     for name, value in passed:
         if value is None or name == frame.self_name or any(root_of(place) == name for place in frame.left_in):
@@ -109,7 +109,7 @@ def handed_back(frame: Frame, passed: Sequence[tuple[str, Value | None]]) -> str
 
 def named_parameter(function: FunctionInfo) -> str:
     """The same as far as its text tells: what it returns is never assigned."""
-    return "" if function.is_async or function.is_generator else function.returned_name
+    return "" if function.is_async or function.is_generator else function.traits.returned_name
 
 
 def apart(returned: Returned, result: Value) -> Value:

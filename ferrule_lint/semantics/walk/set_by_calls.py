@@ -72,7 +72,7 @@ def _is_near(frame: Frame, owner: str) -> bool:
 
 def _count(frame: Frame, function: FunctionInfo, call: f.Call, owner: str, guard: Divergence) -> None:
     """What a method counts, under a test: the others have counted less."""
-    for name in () if _adds_elsewhere(frame, call, None) else _counted(function):
+    for name in () if _adds_elsewhere(frame, call, None) else function.traits.counted:
         place = f"{owner}.{name}"
         step = frame.step("flow", call.pos, f"`{place}` counts on some ranks only")
         known = frame.read(place) or UNKNOWN
@@ -81,29 +81,10 @@ def _count(frame: Frame, function: FunctionInfo, call: f.Call, owner: str, guard
             frame.leave_changed(place, Value(divergence=more, there=True))
 
 
-def _counted(function: FunctionInfo) -> list[str]:
-    """The attributes that a method steps in any case, and sets to nothing else: `self.count += 1`."""
-    own = function.parameters[0].name if function.parameters else ""
-    certain = {place_name(s.target) for s in function.body if type(s) is f.AugAssign and _is_step(s)}
-    set_again = {place_name(t) for s in statements(function.body) if type(s) is f.Assign for t in s.targets}
-    places = sorted(p for p in certain - set_again if p.startswith(f"{own}.") and p.count(".") == 1)
-    return [place.partition(".")[2] for place in places]
-
-
-def changed(function: FunctionInfo) -> Iterator[str]:
-    """The attributes of its instance that a method counts with or adds to."""
-    yield from _counted(function)
-    yield from _filled(function)
-
-
-def _is_step(s: f.AugAssign) -> bool:
-    return s.op == "Add" and type(s.value) is f.Const and s.value.text.isdigit()
-
-
 def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, owner: str, guard: Divergence) -> None:
     """What a method of its own, or of a part, adds to, under a test: the others have an item less."""
     first = call.args[0] if call.args else None
-    for name, keyed in _filled(function).items():
+    for name, keyed in function.traits.filled.items():
         if not _begins_empty(frame, info, name) or _adds_elsewhere(frame, call, first if keyed else None):
             continue
         if guard.kind == "rank" and keyed:
@@ -113,29 +94,6 @@ def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, o
         more = guard.then(step).at_most(Confidence.MEDIUM)
         known = frame.read(place) or UNKNOWN
         frame.leave_changed(place, known._replace(length=worse(known.length, more), uniform=False, const=None))
-
-
-def _filled(function: FunctionInfo) -> dict[str, bool]:
-    """The attributes that a method adds to, and whether it does so under a key that it is given first:
-    `self.seen.append(x)`, `self.metrics[name] = value`."""
-    own = function.parameters[0].name if function.parameters else ""
-    given = function.parameters[1].name if len(function.parameters) > 1 else ""
-    found: dict[str, bool] = {}
-    for s in statements(function.body):
-        target = s.targets[0] if type(s) is f.Assign else None
-        value = s.value if type(s) is f.ExprStmt else None
-        if type(target) is f.Subscript and given and type(target.index) is f.Name and target.index.id == given:
-            place, keyed = place_name(target.base), True
-        elif type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in _ADDS:
-            place, keyed = place_name(value.func.base), False
-        else:
-            continue
-        if place.startswith(f"{own}.") and place.count(".") == 1:
-            found[place.partition(".")[2]] = keyed
-    return found
-
-
-_ADDS = frozenset({"append", "appendleft"})
 
 
 def _begins_empty(frame: Frame, info: ClassInfo, name: str) -> bool:

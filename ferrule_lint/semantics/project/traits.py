@@ -1,0 +1,143 @@
+"""What others ask of a function's body without going through it: an edit that leaves all of this concerns only those
+who go through it (see `reads`)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.text import called_name, place_name
+
+#: statements that assign nothing, and end nothing
+_ASSIGN_NOTHING = frozenset({f.ExprStmt, f.Assert, f.If})
+_NONE = f.Const("None")
+_ADDS = frozenset({"append", "appendleft"})
+
+
+class Traits:
+    """Each is found out when it is first asked for."""
+
+    def __init__(self, facts: f.FunctionFacts) -> None:
+        self._body = facts.body
+        self._parameters = [p.name for p in facts.parameters]
+
+    def all(self) -> tuple[object, ...]:
+        """All of them, to see whether those of another version are the same."""
+        said = (self.says_nothing, self.returns, self.raises, self.returned_name, self.returns_numbers)
+        return *said, self._compared, self.counted, tuple(self.filled.items())
+
+    @cached_property
+    def says_nothing(self) -> bool:
+        """Whether it is `pass`, `...`, `raise NotImplementedError`, or hands back a constant or an argument."""
+        return all(map(_is_empty, self._body))
+
+    @cached_property
+    def returns(self) -> bool:
+        """Whether it hands back something in any case."""
+        return any(type(s) is f.Return for s in self._body)
+
+    @cached_property
+    def raises(self) -> bool:
+        """Whether it fails in any case."""
+        return any(type(s) is f.Raise for s in self._body)
+
+    @cached_property
+    def returned_name(self) -> str:
+        """The name that it returns at its end and nowhere else, with nothing assigned before; "" if there is none."""
+        last = self._body[-1] if self._body else None
+        name = last.value.id if type(last) is f.Return and type(last.value) is f.Name else ""
+        plain = name and all(type(s) in _ASSIGN_NOTHING or s is last for s in statements(self._body))
+        return name if plain else ""
+
+    @cached_property
+    def returns_numbers(self) -> bool:
+        """Whether it returns nothing but things with their numbers: `return enumerate(tqdm(loader))`."""
+        returned = [s.value for s in statements(self._body) if type(s) is f.Return]
+        return bool(returned) and all(type(e) is f.Call and called_name(e) == "enumerate" for e in returned)
+
+    @property
+    def told_apart(self) -> frozenset[str]:
+        """Parameters by whose value the function takes its ways: it compares them with a text, or with something that
+        has a name, such as the member of an `Enum`."""
+        return self._compared[0]
+
+    @property
+    def measures(self) -> frozenset[str]:
+        """Parameters that the function compares with the size of something."""
+        return self._compared[1]
+
+    @property
+    def missed(self) -> frozenset[str]:
+        """Parameters that the function compares with None."""
+        return self._compared[2]
+
+    @cached_property
+    def _compared(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+        compared = [node for node in walk(self._body) if type(node) is f.Compare and len(node.ops) == 1]
+        pairs = [
+            (asked.id, with_)
+            for node in compared
+            for asked, with_ in ((node.left, node.rights[0]), (node.rights[0], node.left))
+            if type(asked) is f.Name and asked.id in self._parameters
+        ]
+        named = frozenset(name for name, with_ in pairs if _has_a_name(with_))
+        sized = frozenset(name for name, with_ in pairs if _is_a_size(with_))
+        return named, sized, frozenset(name for name, with_ in pairs if with_ == _NONE)
+
+    @cached_property
+    def counted(self) -> tuple[str, ...]:
+        """The attributes that a method steps in any case, and sets to nothing else: `self.count += 1`."""
+        certain = {place_name(s.target) for s in self._body if type(s) is f.AugAssign and _is_step(s)}
+        set_again = {place_name(t) for s in statements(self._body) if type(s) is f.Assign for t in s.targets}
+        return tuple(sorted(name for place in certain - set_again if (name := self._own(place))))
+
+    @cached_property
+    def filled(self) -> dict[str, bool]:
+        """The attributes that a method adds to, and whether it does so under a key that it is given first:
+        `self.seen.append(x)`, `self.metrics[name] = value`."""
+        given = self._parameters[1] if len(self._parameters) > 1 else ""
+        found: dict[str, bool] = {}
+        for s in statements(self._body):
+            target = s.targets[0] if type(s) is f.Assign else None
+            value = s.value if type(s) is f.ExprStmt else None
+            if type(target) is f.Subscript and given and type(target.index) is f.Name and target.index.id == given:
+                place, keyed = place_name(target.base), True
+            elif type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in _ADDS:
+                place, keyed = place_name(value.func.base), False
+            else:
+                continue
+            if name := self._own(place):
+                found[name] = keyed
+        return found
+
+    def _own(self, place: str) -> str:
+        """The name of an attribute of the instance, "" if a place is none."""
+        own = self._parameters[0] if self._parameters else ""
+        return place.partition(".")[2] if place.startswith(f"{own}.") and place.count(".") == 1 else ""
+
+
+def _is_empty(s: f.Stmt) -> bool:
+    if type(s) is f.ExprStmt:
+        return type(s.value) is f.Const
+    if type(s) is f.Raise:
+        return called_name(s.value) == "NotImplementedError"
+    return type(s) is f.Return and (s.value is None or type(s.value) in (f.Const, f.Name))
+
+
+def _is_step(s: f.AugAssign) -> bool:
+    return s.op == "Add" and type(s.value) is f.Const and s.value.text.isdigit()
+
+
+def _is_a_size(expr: f.Expr) -> bool:
+    """`x.size(0)`, `x.shape[1]`, `len(x)`."""
+    if type(expr) is f.Subscript:
+        return type(expr.base) is f.Attr and expr.base.attr == "shape"
+    return type(expr) is f.Call and called_name(expr) in ("size", "len")
+
+
+def _has_a_name(expr: f.Expr) -> bool:
+    """A text, `Unit.STEP`, or several of them."""
+    if type(expr) is f.Sequence:
+        return bool(expr.elements) and all(map(_has_a_name, expr.elements))
+    return type(expr) is f.Attr or (type(expr) is f.Const and expr.text[:1] in ("'", '"'))
