@@ -284,7 +284,16 @@ def backward(frame: Frame, receiver: Value, arguments: Arguments) -> None:
     own = frame.function is not None and leaves.only(frame.function.body)
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
     confidence = Confidence.LOW if alone else Confidence.MEDIUM
-    frame.emit(Event("backward", DP, "", frame.module.path, pos, confidence, True, note))
+    event = Event("backward", DP, "", frame.module.path, pos, confidence, True, note)
+    frame.emit(event)
+    if ranks_meet(event):
+        frame.files.collective(frame.conditions)
+
+
+def ranks_meet(event: Event) -> bool:
+    """Whether ranks meet in an event, as far as is known: a forward gathers only if the module is in parts, gradients
+    of what is wrapped are reduced however it is."""
+    return (not event.hidden or event.op == "backward") and event.confidence > Confidence.LOW
 
 
 def _trains_alone(frame: Frame) -> bool:
