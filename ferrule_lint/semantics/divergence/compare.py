@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import forwards
 from ferrule_lint.semantics.divergence import retried
 from ferrule_lint.semantics.divergence.signatures import (
     ALIKE,
@@ -67,6 +68,12 @@ class Occurrence(NamedTuple):
         of_itself = self.call is not None and self.call.own_name and self.event.channel == ITSELF
         channel = self.call.own_name if self.call is not None and of_itself else self.event.channel
         return (self.event.op, self.event.axes, channel)
+
+    @property
+    def once(self) -> bool:
+        """Whether it is the broadcast of buffers before the first of several forwards: each rank has a first, however
+        many there are."""
+        return forwards.is_of_first(self.event if self.call is None else forwards.made_in(self.call, self.event))
 
     @property
     def dummy(self) -> bool:

@@ -89,6 +89,8 @@ class CallTerm(NamedTuple):
     dummy: bool = False
     #: what the module that the callee runs as `self` is called here
     own_name: str = ""
+    #: made with gradients off
+    no_gradient: bool = False
 
 
 class Exit(NamedTuple):
