@@ -125,8 +125,8 @@ class Files:
     """What a function tests and writes, in the order of its text."""
 
     __slots__ = (
-        "_by_all", "_by_one", "_given", "_keys", "_met", "_open", "_paths", "_raced", "_something", "_tested",
-        "_waited_for",
+        "_awaited", "_by_all", "_by_one", "_given", "_keys", "_met", "_open", "_paths", "_raced", "_something",
+        "_tested", "_waited_for",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -146,6 +146,8 @@ class Files:
         self._by_all: set[str] = set()
         self._by_one: set[str] = set()
         self._met = False
+        #: the tests behind which those that found something have waited for all others
+        self._awaited: set[Step] = set()
 
     def test(
         self,
@@ -187,9 +189,9 @@ class Files:
     def write(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr], conditions: Sequence[Formula] = ()) -> None:
         """A call under a rank guard, and these conditions; `meaning` tells what a name was last assigned."""
         name = last_name(call.func)
-        # what has been found, and is not taken away, is there for whoever looks later
-        found = self._outcomes(conditions, _COMPARES) if name not in _TAKES_AWAY else {}
-        there = {step for step in self._open if found.get(step)}
+        # what has been found, and is not taken away before all have come who found it, is there for whoever looks later
+        found = self._outcomes(conditions, _COMPARES)
+        there = {step for step in self._open if found.get(step) and (name not in _TAKES_AWAY or step in self._awaited)}
         if name in _WRITES:
             self._something, self._waited_for = True, False
         if name in _WRITES or name in _WRITES_TO:
@@ -258,6 +260,7 @@ class Files:
         if not self._open:
             return
         outcomes = self._outcomes(conditions, _COUNTS)
+        self._awaited |= {step for step, found in outcomes.items() if found}
         self._open = {step: made for step, made in self._open.items() if outcomes.get(step) is True}
 
     def _outcomes(self, conditions: Sequence[Formula], but: re.Pattern[str]) -> dict[Step, bool]:
