@@ -33,6 +33,7 @@ from ferrule_lint.semantics.domain.conditions import Connective, Negation, atoms
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
+    BY_NAME,
     ENDS,
     ITSELF,
     Attempt,
@@ -462,7 +463,7 @@ def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
     """The first event of a loop's body that pairs wrongly if the items come in another order on another rank."""
     found: list[Occurrence] = []
     Comparison(WORLD, least, True).occurrences(body, {}, found)
-    return next((o for o in found if o.event.op not in ALIKE), None)
+    return next((o for o in found if o.event.op not in ALIKE and o.event.channel != BY_NAME), None)
 
 
 def issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:
