@@ -141,6 +141,15 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
     return best, cls
 
 
+def is_copied(frame: Frame, module: Value, events: Sequence[Event]) -> bool:
+    """Whether all that a method of a module issues is that its parts are gathered, and this one is in DDP, which copies
+    it, whatever else its class is wrapped in."""
+    wrapper = frame.models.class_(module.external) if module.external else None
+    if wrapper is None or wrapper.role != "ddp":
+        return False
+    return all(e.op == "forward" and e.hidden and not is_of_buffers(e) and not is_of_statistics(e) for e in events)
+
+
 def is_pass(event: Event) -> bool:
     """Whether an event is hidden in the forward or the backward pass of a module."""
     return event.hidden and event.op in ("forward", "backward")

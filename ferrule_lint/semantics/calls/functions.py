@@ -84,6 +84,8 @@ def call_function(
             best = Confidence.LOW
         if all(map(forwards.is_pass, summary.events)) and forwards.is_for_other_programs(frame):
             best = Confidence.LOW
+        if receiver is not None and forwards.is_copied(frame, receiver, summary.events):
+            best = Confidence.LOW
         if _runs_once(function):
             best = Confidence.LOW  # what has been asked for before issues nothing
         of_some = any(v.absent is not None for v in bound.values())

@@ -27,10 +27,12 @@ def is_frozen(analysis: Analysis, info: ClassInfo, part: str) -> bool:
     """Whether instances are made with no parameter of a part (an attribute) that has gradients, and nothing in the
     class, above or below it puts something else in its place or turns gradients on again."""
     place = f"self.{part}"
-    methods = [m for c in (*analysis.names.mro(info), *analysis.hierarchy.below(info)) for m in c.methods.values()]
-    if sum(_sets(m.body, place) for m in methods) != 1 or any(_thaws(m.body, place) for m in methods):
+    classes = analysis.names.mro(info)
+    made = [c.methods["__init__"] for c in classes if "__init__" in c.methods]
+    if not any(_freezes(analysis, method, place, 1) for method in made):
         return False
-    return any(_freezes(analysis, m, place, 1) for m in methods if m.name == "__init__")
+    methods = [m for c in (*classes, *analysis.hierarchy.below(info)) for m in c.methods.values()]
+    return sum(_sets(m.body, place) for m in methods) == 1 and not any(_thaws(m.body, place) for m in methods)
 
 
 def _freezes(analysis: Analysis, function: FunctionInfo, place: str, depth: int) -> bool:
