@@ -29,7 +29,7 @@ def is_frozen(analysis: Analysis, info: ClassInfo, part: str) -> bool:
     place = f"self.{part}"
     classes = analysis.names.mro(info)
     made = [c.methods["__init__"] for c in classes if "__init__" in c.methods]
-    if not any(_freezes(analysis, method, place, 1) for method in made):
+    if analysis.hierarchy.has_many_heirs(info.id) or not any(_freezes(analysis, m, place, 1) for m in made):
         return False
     methods = [m for c in (*classes, *analysis.hierarchy.below(info)) for m in c.methods.values()]
     return sum(_sets(m.body, place) for m in methods) == 1 and not any(_thaws(m.body, place) for m in methods)

@@ -15,7 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.calls.instantiate import passed
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -30,27 +30,26 @@ def is_own_state(analysis: Analysis, function: FunctionInfo, name: str) -> bool:
     """Whether all calls of a method that give it a parameter are the class' own (of one above or below it as well), and
     give what the module keeps in its buffers and settings, or what is worked out of these."""
     info = function.module.classes.get(function.owner or "")
-    if info is None or function.is_static or function.is_class_method:
+    if info is None or function.is_static or function.is_class_method or analysis.hierarchy.has_many_heirs(info.id):
         return False
     classes = [*analysis.names.mro(info), *analysis.hierarchy.below(info)]
-    kept = _buffers(classes)
-    if not kept or _is_given_elsewhere(analysis, function, name):
+    methods = [m for c in classes for m in c.methods.values()]
+    calls = [(m, c) for m in methods for c in m.calls if _is_of_self(c.func) and last_name(c.func) == function.name]
+    kept = _buffers(methods) if calls else frozenset()
+    if not kept:
         return False
     told = False
-    for method in [m for c in classes for m in c.methods.values()]:
-        for call in method.calls:
-            if not _is_of_self(call.func) or last_name(call.func) != function.name:
-                continue
-            value = passed(call, function, True, name)
-            if value is None or not _is_of_buffers(method, value, kept, _DEEPEST):
-                return False
-            told = told or any(type(node) is f.Attr and node.attr in kept for node in _followed(method, value))
-    return told
+    for method, call in calls:
+        value = passed(call, function, True, name)
+        if value is None or not _is_of_buffers(method, value, kept, _DEEPEST):
+            return False
+        told = told or any(type(node) is f.Attr and node.attr in kept for node in _followed(method, value))
+    return told and not _is_given_elsewhere(analysis, function, name)
 
 
-def _buffers(classes: list[ClassInfo]) -> frozenset[str]:
-    """The names of buffers that some classes register."""
-    calls = [call for c in classes for m in c.methods.values() for call in m.calls]
+def _buffers(methods: list[FunctionInfo]) -> frozenset[str]:
+    """The names of buffers that some methods register."""
+    calls = [call for m in methods for call in m.calls]
     names = [c.args[0].text for c in calls if _registers(c) and c.args and type(c.args[0]) is f.Const]
     return frozenset(name[1:-1] for name in names if name[:1] in "'\"")
 
