@@ -30,7 +30,7 @@ def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
                 continue
             occurrences: list[Occurrence] = []
             comparison.occurrences(loop.body, others, occurrences)
-            occurrences = [o for o in occurrences if not _adds_up(root, loop, o)]
+            occurrences = [o for o in occurrences if not o.once and not _adds_up(root, loop, o)]
             if not occurrences or not can_run(root, loop) or ruled_out.all(root, occurrences):
                 continue
             confidence = confidence_of(loop.trip, occurrences)

@@ -77,6 +77,8 @@ class CallModel:
     by_back_end: bool = False
     #: ... but without this argument it is one under each back end
     always_without: Argument | None = None
+    #: where this argument is given, ranks pair by what it says, in whatever order they come (a name)
+    paired_by: Argument | None = None
     #: "shards": wraps or marks a module so that its forward issues events; "ddp": its backward does
     wraps: str = ""
     wrapped: Argument | None = None

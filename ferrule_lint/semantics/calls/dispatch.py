@@ -59,11 +59,11 @@ def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
     writes, meaning = may_write(e), partial(iteration.definition, frame)
     if writes and (path := frame.path_divergence()) is not None and path.kind == "rank":
-        frame.files.write(e, meaning)
+        frame.files.write(e, meaning, frame.conditions)
     else:
         if writes:
             frame.files.write_by_all(e)
-        frame.files.save(e, meaning)
+        frame.files.save(e, meaning, frame.conditions)
     special = _super_call(frame, e)
     function = special if special is not None else frame.eval(e.func)
     e = _spread(frame, e)
@@ -121,7 +121,7 @@ def _spread(frame: Frame, e: f.Call) -> f.Call:
 
 def _meets(summary: Summary) -> bool:
     """Whether ranks meet in a call, as far as is known for sure."""
-    return any(not event.hidden and event.confidence > Confidence.LOW for event in summary.events)
+    return any(map(forwards.ranks_meet, summary.events))
 
 
 def _meets_outside(e: f.Call) -> bool:

@@ -13,7 +13,7 @@ from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
-from ferrule_lint.semantics.domain.trace import ITSELF, Event
+from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
 from ferrule_lint.semantics.gradients import leaves, participation, partly_used
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
@@ -49,7 +49,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
         return result
     if role == "ddp" and analysis.sharding.shares_buffers(modules, not modules and _has_statistics(frame)):
-        note = f"the forward of `{render(arguments.expr.func)}` {_BUFFERS}"
+        note = f"the forward of `{render(arguments.expr.func)}` {_BUFFERS}{_FIRST if frame.no_gradient else ''}"
         emit(frame, arguments, Confidence.HIGH, note, modules[0].id if modules else "")
     # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
     accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
@@ -79,6 +79,8 @@ def _has_statistics(frame: Frame) -> bool:
 
 _CONVERTED = re.compile(r"convert_sync_?batchnorm", re.IGNORECASE)
 _BUFFERS = "broadcasts its buffers"
+#: DDP sends them before a forward if the one before was with gradients
+_FIRST = " if it is the first without gradients"
 _STATISTICS = "reduces the statistics of the batch"
 
 
@@ -92,7 +94,18 @@ def shares_buffers(analysis: Analysis, module: Value) -> bool:
 
 def is_of_buffers(event: Event) -> bool:
     """Whether an event is the broadcast of a forward under DDP."""
-    return event.op == "forward" and event.note.endswith(_BUFFERS)
+    return event.op == "forward" and event.note.endswith((_BUFFERS, _BUFFERS + _FIRST))
+
+
+def is_of_first(event: Event) -> bool:
+    """Whether an event is the broadcast of the first of several forwards under DDP, and the others issue nothing."""
+    return event.op == "forward" and event.note.endswith(_FIRST)
+
+
+def made_in(call: CallTerm, event: Event) -> Event:
+    """An event that a call leads to, as it is there: with gradients off it may be of the first forward alone."""
+    first = call.no_gradient and is_of_buffers(event) and not is_of_first(event)
+    return event._replace(note=event.note + _FIRST) if first else event
 
 
 def is_of_statistics(event: Event) -> bool:
@@ -126,6 +139,15 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
         told = unknown is not None and owner is not None and asked_of_attribute(owner, place_name(called))
         return Confidence.HIGH if told else unknown, ""
     return best, cls
+
+
+def is_copied(frame: Frame, module: Value, events: Sequence[Event]) -> bool:
+    """Whether all that a method of a module issues is that its parts are gathered, and this one is in DDP, which copies
+    it, whatever else its class is wrapped in."""
+    wrapper = frame.models.class_(module.external) if module.external else None
+    if wrapper is None or wrapper.role != "ddp":
+        return False
+    return all(e.op == "forward" and e.hidden and not is_of_buffers(e) and not is_of_statistics(e) for e in events)
 
 
 def is_pass(event: Event) -> bool:
@@ -284,7 +306,16 @@ def backward(frame: Frame, receiver: Value, arguments: Arguments) -> None:
     own = frame.function is not None and leaves.only(frame.function.body)
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
     confidence = Confidence.LOW if alone else Confidence.MEDIUM
-    frame.emit(Event("backward", DP, "", frame.module.path, pos, confidence, True, note))
+    event = Event("backward", DP, "", frame.module.path, pos, confidence, True, note)
+    frame.emit(event)
+    if ranks_meet(event):
+        frame.files.collective(frame.conditions)
+
+
+def ranks_meet(event: Event) -> bool:
+    """Whether ranks meet in an event, as far as is known: a forward gathers only if the module is in parts, gradients
+    of what is wrapped are reduced however it is."""
+    return (not event.hidden or event.op == "backward") and event.confidence > Confidence.LOW
 
 
 def _trains_alone(frame: Frame) -> bool:

@@ -84,13 +84,16 @@ def call_function(
             best = Confidence.LOW
         if all(map(forwards.is_pass, summary.events)) and forwards.is_for_other_programs(frame):
             best = Confidence.LOW
+        if receiver is not None and forwards.is_copied(frame, receiver, summary.events):
+            best = Confidence.LOW
         if _runs_once(function):
             best = Confidence.LOW  # what has been asked for before issues nothing
         of_some = any(v.absent is not None for v in bound.values())
         if of_some and all(e.op == "forward" and e.hidden for e in summary.events):
             best = Confidence.LOW  # what only some ranks have is no model that the others have parts of
         dummy = call is not None and (forwards.stands_in(call) or forwards.runs_stand_in(call, summary.events))
-        frame.emit(CallTerm(summary, frame.module.path, pos, min(confidence, best), dummy, own))
+        surely, off = min(confidence, best), frame.no_gradient > 0
+        frame.emit(CallTerm(summary, frame.module.path, pos, surely, dummy, own, off))
     group_use.forwarded(frame, function, bound, call)
     bound = constructed.bind(frame, summary, receiver, bound)
     bound = given.bind(frame, summary, call, receiver is not None, bound)

@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.conditions import Atom, Connective, Negation,
 from ferrule_lint.semantics.domain.dependences import CONTAINED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import last_name, position, render, shown
-from ferrule_lint.semantics.domain.trace import Event, Loop
+from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
 from ferrule_lint.semantics.groups.of_call import group_axes
@@ -54,6 +54,9 @@ def apply(
             given = arguments.expression("ranks", 0)
             given = arguments.expression("mesh", 1) if given is None or type(given) is f.Const else given
             channel = group_members.literal_ranks(given) or channel
+        if (by := model.paired_by) is not None:
+            given = arguments.expression(by.name, by.position)
+            channel = channel if given in (None, f.Const("None")) else BY_NAME
         if model.by_back_end and not _communicates(frame, model, arguments):
             confidence = Confidence.LOW
         if by_itself:

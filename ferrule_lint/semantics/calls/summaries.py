@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from ferrule_lint.semantics.calls import decorators
+from ferrule_lint.semantics.calls import decorators, forwards
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.divergence import inference, latent
 from ferrule_lint.semantics.domain.dependences import NOTHING
@@ -283,6 +283,7 @@ def _events(trace: Trace, count: Callable[[str], None]) -> list[Event]:
             for event in term.summary.events:
                 if event.confidence > term.confidence:
                     event = event._replace(confidence=term.confidence)
+                event = forwards.made_in(term, event)
                 _keep(found, event._replace(dummy=event.dummy or term.dummy))
         else:
             stack.extend(reversed(parts(term)))
@@ -295,5 +296,7 @@ def _keep(found: dict[tuple[object, ...], Event], event: Event) -> None:
     dummy = event.dummy and (known is None or known.dummy)  # one of a real input is enough
     if known is None or event.confidence > known.confidence:
         found[kind] = event._replace(dummy=dummy)
+    elif forwards.is_of_first(known) and not forwards.is_of_first(event):
+        found[kind] = event._replace(dummy=dummy, confidence=known.confidence)
     elif known.dummy and not dummy:
         found[kind] = known._replace(dummy=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import forwards
 from ferrule_lint.semantics.divergence import retried
 from ferrule_lint.semantics.divergence.signatures import (
     ALIKE,
@@ -32,6 +33,7 @@ from ferrule_lint.semantics.domain.conditions import Connective, Negation, atoms
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import (
+    BY_NAME,
     ENDS,
     ITSELF,
     Attempt,
@@ -67,6 +69,12 @@ class Occurrence(NamedTuple):
         of_itself = self.call is not None and self.call.own_name and self.event.channel == ITSELF
         channel = self.call.own_name if self.call is not None and of_itself else self.event.channel
         return (self.event.op, self.event.axes, channel)
+
+    @property
+    def once(self) -> bool:
+        """Whether it is the broadcast of buffers before the first of several forwards: each rank has a first, however
+        many there are."""
+        return forwards.is_of_first(self.event if self.call is None else forwards.made_in(self.call, self.event))
 
     @property
     def dummy(self) -> bool:
@@ -455,7 +463,7 @@ def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
     """The first event of a loop's body that pairs wrongly if the items come in another order on another rank."""
     found: list[Occurrence] = []
     Comparison(WORLD, least, True).occurrences(body, {}, found)
-    return next((o for o in found if o.event.op not in ALIKE), None)
+    return next((o for o in found if o.event.op not in ALIKE and o.event.channel != BY_NAME), None)
 
 
 def issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:

@@ -92,7 +92,7 @@ def _first_of_a_round(loop: Loop, *, collectives_only: bool) -> Occurrence | Non
         return None
     occurrences: list[Occurrence] = []
     comparison.occurrences(loop.body, others, occurrences)
-    return occurrences[0] if occurrences else None
+    return next((o for o in occurrences if not o.once), None)
 
 
 def _is_open(atom: Atom, choice: Choice) -> bool:

@@ -22,6 +22,9 @@ ITSELF = "self"
 #: the channel of what is issued in a group of the first and the last pipeline stage only
 ENDS = "the first and the last stage"
 
+#: the channel of what finds its like by a name that it is given, in whatever order ranks come to it
+BY_NAME = "by name"
+
 
 class Event(NamedTuple):
     """A collective issued at a place. `channel` tells apart events that pair only with their like (a module's name)."""
@@ -89,6 +92,8 @@ class CallTerm(NamedTuple):
     dummy: bool = False
     #: what the module that the callee runs as `self` is called here
     own_name: str = ""
+    #: made with gradients off
+    no_gradient: bool = False
 
 
 class Exit(NamedTuple):

@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, OWN, Reach, reach_of, reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.gradients import frozen
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -56,6 +57,8 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
     real = any(is_input(v) for v in arguments.values)
     if _STATELESS.search(name) or (info is not None and not _has_parameters(frame, info)):
         return result
+    if _is_frozen(frame, arguments.expr.func):
+        return result._replace(reach=combined(arguments.values))
     frame.forwards.append((name, pos, real))
     name = name if real else f"{name}~"
     if frame.no_gradient:
@@ -70,6 +73,14 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
             ]
         )
     return result._replace(reach=reaching(inputs, reach_of(name)), items=items)
+
+
+def _is_frozen(frame: Frame, called: f.Expr) -> bool:
+    """Whether a part of the module is called (`self.vision(x)`) that its constructor has frozen."""
+    own = frame.self_class if frame.in_module and type(called) is f.Attr else None
+    if own is None or type(called) is not f.Attr or place_name(called.base) != frame.self_name:
+        return False
+    return frozen.is_frozen(frame.analysis, own, called.attr)
 
 
 def of_super(frame: Frame, arguments: Arguments, result: Value) -> Value:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.semantics.project.nearness import Nearness
 from ferrule_lint.semantics.project.reads import Memo
+from ferrule_lint.semantics.project.refused import are_only_refused
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -66,7 +67,9 @@ def speaks(module: ModuleInfo, question: str) -> bool:
     """Whether a file speaks of sharded parameters, or of those of another back end than DeepSpeed."""
     words = _BESIDE_DEEPSPEED if question == "back end beside" else _SPEAKS
     imported = [dotted for dotted, _ in module.imports.values()]
-    if module.mentions_like(words) or any(map(words.search, imported)):
+    if any(map(words.search, imported)):
+        return True
+    if module.mentions_like(words) and not (module.mentions_like(_ASKS) and are_only_refused(module, words, _ASKS)):
         return True
     asks = words is _SPEAKS and (module.mentions_like(_ASKS) or any(map(_ASKS.search, imported)))
     return asks and not module.mentions_any(_COPIES)

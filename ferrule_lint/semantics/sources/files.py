@@ -9,9 +9,10 @@ have looked before.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, implied
 from ferrule_lint.semantics.domain.lattice import Divergence
@@ -81,6 +82,20 @@ _TAKES_FROM = frozenset(
     "copy copyfile copytree download download_url download_file download_url_to_file urlretrieve".split()
 )
 
+#: calls that take away what they are given, or move it
+_TAKES_AWAY = frozenset("rmtree unlink remove rename replace move".split())
+
+
+def _is_made_into(path: f.Expr, behind: Iterable[f.Expr], meaning: Callable[[f.Expr], f.Expr]) -> bool:
+    """Whether one of the arguments behind a path is another that is made of it: `convert(path, path + ".pt")`."""
+    if type(path) is not f.Name and type(path) is not f.Attr:
+        return False
+    text = render(path)
+    return any(
+        render(b) != text and any(type(node) is type(path) and render(node) == text for node in walk(meaning(b)))
+        for b in behind
+    )
+
 
 def _only_reads(call: f.Call) -> bool:
     """Whether a file is opened to be read: `open(path)`, `open(path, "rb")`, `path.open()`."""
@@ -99,13 +114,19 @@ _OPENERS = frozenset("io gzip bz2 lzma codecs builtins aiofiles fsspec tarfile z
 #: modes in which a file is written
 _CHANGES = re.compile(r"[wax+]")
 
+#: tests that ask how far a number has come (`epoch < n`, `step % every == 0`): it may come out of the file that was
+#: looked for, and does not tell who has found that
+_COUNTS = re.compile(r" (<=?|%) ")
+#: tests that compare what was set, of which nobody knows for which outcome that was (`kind == "file"`)
+_COMPARES = re.compile(r" (<=?|%|==|is|in) ")
+
 
 class Files:
     """What a function tests and writes, in the order of its text."""
 
     __slots__ = (
-        "_by_all", "_by_one", "_given", "_keys", "_met", "_open", "_paths", "_raced", "_something", "_tested",
-        "_waited_for",
+        "_awaited", "_by_all", "_by_one", "_given", "_keys", "_met", "_open", "_paths", "_raced", "_something",
+        "_tested", "_waited_for",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -125,6 +146,8 @@ class Files:
         self._by_all: set[str] = set()
         self._by_one: set[str] = set()
         self._met = False
+        #: the tests behind which those that found something have waited for all others
+        self._awaited: set[Step] = set()
 
     def test(
         self,
@@ -163,9 +186,12 @@ class Files:
             return None
         return next((found for a in call.args if (found := self._tested.get(key(a))) is not None), None)
 
-    def write(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
-        """A call under a rank guard; `meaning` tells what a name was last assigned."""
+    def write(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr], conditions: Sequence[Formula] = ()) -> None:
+        """A call under a rank guard, and these conditions; `meaning` tells what a name was last assigned."""
         name = last_name(call.func)
+        # what has been found, and is not taken away before all have come who found it, is there for whoever looks later
+        found = self._outcomes(conditions, _COMPARES)
+        there = {step for step in self._open if found.get(step) and (name not in _TAKES_AWAY or step in self._awaited)}
         if name in _WRITES:
             self._something, self._waited_for = True, False
         if name in _WRITES or name in _WRITES_TO:
@@ -173,14 +199,16 @@ class Files:
             on_path = (name in _MAKES and not call.args) or (name == "open" and _is_path(call))
             if on_path and type(call.func) is f.Attr:
                 written.add(render(call.func.base))
-            self._write_to(written)
+            self._write_to(written, there)
             if name in _WRITES:
-                self._raced.update(step for step in self._open if step not in self._given)
+                self._raced.update(step for step in self._open if step not in self._given and step not in there)
 
-    def _write_to(self, written: set[str]) -> None:
+    def _write_to(self, written: set[str], there: Collection[Step] = ()) -> None:
         self._paths |= written
         self._waited_for = False
-        self._raced.update(step for step, made in self._open.items() if not written.isdisjoint(made))
+        self._raced.update(
+            step for step, made in self._open.items() if step not in there and not written.isdisjoint(made)
+        )
         if not self._met:
             self._by_one |= written
 
@@ -203,8 +231,11 @@ class Files:
         if one:
             self._write_to(one)
 
-    def save(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr]) -> None:
-        """A call that all ranks make to save something together: who comes late finds what the others have saved."""
+    def save(self, call: f.Call, meaning: Callable[[f.Expr], f.Expr], conditions: Sequence[Formula] = ()) -> None:
+        """A call that all ranks make to save something together: who comes late finds what the others have saved.
+
+        A path that it is given with another behind it that is made of it is read, unless the `conditions` say that
+        there is none."""
         if not self._open:
             return
         name = last_name(call.func)
@@ -212,7 +243,13 @@ class Files:
         if not makes and _SAVES.search(name) and not _SAVES_NOTHING.search(name):
             arguments = (*call.args, *(value for _, value in call.keywords))
             saved = {render(e) for a in arguments for e in (a, meaning(a)) if type(e) is not f.Const}
-            self._raced.update(step for step, made in self._open.items() if not saved.isdisjoint(made))
+            read = {render(a) for i, a in enumerate(call.args) if _is_made_into(a, call.args[i + 1 :], meaning)}
+            found = self._outcomes(conditions, _COMPARES) if read else {}
+            self._raced.update(
+                step
+                for step, made in self._open.items()
+                if not (saved - read if found.get(step, True) else saved).isdisjoint(made)
+            )
 
     def collective(self, conditions: Sequence[Formula]) -> None:
         """Ranks have waited for each other, so that all of them have asked before: but for those that found the file,
@@ -222,13 +259,20 @@ class Files:
         self._tested = {}
         if not self._open:
             return
+        outcomes = self._outcomes(conditions, _COUNTS)
+        self._awaited |= {step for step, found in outcomes.items() if found}
+        self._open = {step: made for step, made in self._open.items() if outcomes.get(step) is True}
+
+    def _outcomes(self, conditions: Sequence[Formula], but: re.Pattern[str]) -> dict[Step, bool]:
+        """The tests whose outcome these conditions tell, `but` those by their texts: whether the file was found."""
         outcomes: dict[Step, bool] = {}
-        for formula in conditions:
+        for formula in conditions if self._open else ():
             holds = implied(formula, True)
             for atom in atoms(formula):
-                if atom.divergence is not None and atom.divergence.why and atom.key in holds:
+                told = atom.divergence is not None and atom.key in holds and but.search(atom.key) is None
+                if told and atom.divergence is not None and atom.divergence.why:
                     outcomes[atom.divergence.why[0]] = holds[atom.key]
-        self._open = {step: made for step, made in self._open.items() if outcomes.get(step) is True}
+        return outcomes
 
     def suspicious(self) -> frozenset[Step]:
         """The tests whose outcome the function's own writes may change."""

@@ -14,7 +14,7 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import partly_used
 from ferrule_lint.semantics.groups.axes import names_group
-from ferrule_lint.semantics.sources import absent_inputs, first_rank, rank_axes, rank_names
+from ferrule_lint.semantics.sources import absent_inputs, first_rank, own_state, rank_axes, rank_names
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -82,14 +82,15 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     optional = frame.models.convention("optional", name) is not None
     # how far a generation is, say, and what a checkpoint holds
     shared = frame.models.convention("uniform", name) is not None or _restores(frame)
-    if not shared and (
+    local = not shared and (
         batch
         or unmistakable
         or (not asked and ((named and (in_module or tensor)) or (tensor and in_module)))
         or (optional and in_module)
         or matched
         or (not annotation and _is_first_input(frame, parameter))
-    ):
+    )
+    if local and not (in_module and _is_own_state(frame, name)):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         # what comes from the batch has its names; any other tensor in a module may be a state that ranks share
         told = batch or optional or matched or frame.models.convention("content", name) is not None
@@ -110,6 +111,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if frame.models.convention("module", name) is not None and "Module" in annotation:
         value = value._replace(module=True)
     return value
+
+
+def _is_own_state(frame: Frame, name: str) -> bool:
+    function = frame.function
+    return function is not None and own_state.is_own_state(frame.analysis, function, name)
 
 
 def _restores(frame: Frame) -> bool:
