@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import drawing
+from ferrule_lint.semantics.control.drawing import Draw
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -53,10 +55,10 @@ class Ending(NamedTuple):
 def at_handler(frame: Frame, body: f.Body, pos: f.Pos) -> Ending | None:
     """The end of an iterator over batches that a handler for it waits for."""
     function = frame.function
-    for call in walk(body):
-        if type(call) is not f.Call or not call.args or not _gives_batches(frame, call, call.args[0]):
+    for draw in drawing.draws(frame, body):
+        if not _gives_batches(frame, draw):
             continue
-        found = _ending(frame, call.args[0], position(call) or pos)
+        found = _ending(frame, draw.taken, position(draw.call) or pos)
         if function is not None and function.name == "__iter__":
             return None  # a loader around another one, and loaders are taken to be equally long
         return found
@@ -65,7 +67,9 @@ def at_handler(frame: Frame, body: f.Body, pos: f.Pos) -> Ending | None:
 
 def of_default(frame: Frame, call: f.Call) -> Divergence | None:
     """Why `next(batches, None)` has nothing to give on some ranks."""
-    if len(call.args) != 2 or call.args[1] != f.Const("None") or not _gives_batches(frame, call, call.args[0]):
+    if len(call.args) != 2 or call.args[1] != f.Const("None"):
+        return None
+    if not _gives_batches(frame, Draw(call, call.args[0], last_name(call.func) == "next")):
         return None
     if frame.function is not None and frame.function.name == "__iter__":
         return None  # as in `at_handler`
@@ -82,11 +86,12 @@ def _ending(frame: Frame, taken: f.Expr, pos: f.Pos) -> Ending:
     return Ending(frame.source(WORLD, "data", pos, note, least), recast(length_deps(value), COUNTED, ITERATED))
 
 
-def _gives_batches(frame: Frame, call: f.Call, taken: f.Expr) -> bool:
+def _gives_batches(frame: Frame, draw: Draw) -> bool:
     """Whether a call takes an item of something that by its name yields batches, or that is known to be a share."""
+    taken = draw.taken
     made = iteration.definition(frame, taken) if type(taken) is f.Name else taken
     name = last_name(made.args[0] if type(made) is f.Call and made.args and last_name(made.func) == "iter" else made)
-    if last_name(call.func) == "next":
+    if draw.by_next:
         by_name = _OF_BATCHES.search(last_name(taken)) or _OF_BATCHES.search(name)
         return by_name is not None or rounds_of(frame.ask(taken)) is not None
     return bool(re.search(r"(?i)iter(ator)?$", last_name(taken)))

@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.groups import all_ranks, callers
 from ferrule_lint.semantics.groups.never_given import is_left_out
 from ferrule_lint.semantics.groups.numbering import Places, starts_block
+from ferrule_lint.semantics.project.nearness import Nearness
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -127,7 +128,7 @@ def _has_siblings(frame: Frame, axes: Axes) -> bool:
 
 
 def _is_of_part_of_mesh(frame: Frame, expr: f.Expr) -> bool:
-    """Whether a group is the one of the mesh of a sharded parameter (`parameter.device_mesh.get_group()`), in a project
+    """Whether a group is the one of the mesh of a sharded parameter (`parameter.device_mesh.get_group()`), in a program
     that makes meshes of several dimensions: a parameter is sharded over a part of them."""
     made = _made_of(frame, expr) if type(expr) is f.Name else expr
     if type(made) is not f.Call or type(made.func) is not f.Attr or made.func.attr != "get_group":
@@ -137,8 +138,8 @@ def _is_of_part_of_mesh(frame: Frame, expr: f.Expr) -> bool:
     if type(mesh) is not f.Attr or mesh.attr != "device_mesh" or render(mesh.base) == frame.self_name:
         return False
     modules = frame.analysis.names.mentioning("init_device_mesh")
-    bodies = (body for module in modules for _, body in module.bodies())
-    return any(type(node) is f.Call and _is_wide(node) for body in bodies for node in walk(body))
+    wide = [m.path for m in modules if any(_is_wide(call) for _, calls in m.calls() for call in calls)]
+    return bool(wide) and frame.module.path in Nearness(frame.analysis, wide)
 
 
 def _made_of(frame: Frame, expr: f.Name) -> f.Expr | None:

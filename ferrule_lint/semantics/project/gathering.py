@@ -83,7 +83,7 @@ class Gathering:
             shards = model is not None and model.wraps == "shards"
             if model is not None and shards and own_wrapping.is_for_ddp(self._analysis, module, owner, call):
                 model = replace(model, wraps="ddp", configured=False)
-        if model is not None and not serves and _tells_sharding(model, call):
+        if model is not None and not serves and _tells_sharding(self._analysis, model, (module, owner), call):
             seen.sites.append(site)
             self._any_module(site, serves, model.configured)
             seen.data_parallel = True
@@ -105,7 +105,9 @@ class Gathering:
         seen.wraps_in.add(module.path)
         if not serves:
             seen.sites.append(site)
-        if self._is_for_ddp(model, site) or (model.configured and keeps_parameters_whole(module, owner, call)):
+        if self._is_for_ddp(model, site) or (
+            model.configured and keeps_parameters_whole(self._analysis, module, owner, call)
+        ):
             model = replace(model, wraps="ddp", configured=False)
         for wrapped in modules:
             self._wrapped(module, owner, wrapped, model, serves, site)
@@ -245,9 +247,15 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
     if module is None:
         return []
     return [
-        f"{owner and owner.qualname} {number} {said([meant])} {keeps_parameters_whole(module, owner, meant)}"
+        f"{owner and owner.qualname} {number} {said([meant])} {_kept_whole(analysis, module, owner, meant)}"
         for owner, number, _, meant in wrapping_calls.in_file(module, wrapping_names.names(analysis))
     ]
+
+
+def _kept_whole(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> list[str]:
+    """The arguments of a call that are a configuration which keeps parameters whole."""
+    named = [name for name, _ in call.keywords if name]
+    return [name for name in named if keeps_parameters_whole(analysis, module, owner, call, (name,))]
 
 
 #: classes and makers of what is prepared beside modules, and variables that hold it
@@ -295,14 +303,21 @@ _WHOLE = re.compile(r"(zero|z|stage)[-_]?[012](?!\d)", re.I)
 _NOTHING = ("None", "False", "''", '""')
 
 
-def _tells_sharding(model: CallModel, call: f.Call) -> bool:
+def _tells_sharding(
+    analysis: Analysis, model: CallModel, where: tuple[ModuleInfo, FunctionInfo | None], call: f.Call
+) -> bool:
     """Whether a call is given what makes its library shard modules (`TrainingArguments(fsdp="full_shard")`)."""
     for argument in model.shards_by:
         given = next((v for k, v in call.keywords if k == argument.name), None)
         if given is None and argument.position is not None and argument.position < len(call.args):
             given = call.args[argument.position]
         text = given.text if type(given) is f.Const else ""
-        if given is not None and text not in _NOTHING and not _WHOLE.search(text):
+        if (
+            given is not None
+            and text not in _NOTHING
+            and not _WHOLE.search(text)
+            and not keeps_parameters_whole(analysis, *where, call, (argument.name,))
+        ):
             return True
     return False
 

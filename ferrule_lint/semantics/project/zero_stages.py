@@ -1,4 +1,4 @@
-"""Which stage of ZeRO a program asks for, where its configuration is written out beside the call.
+"""Which stage of ZeRO a program asks for, where its configuration is written out beside the call, or by a function.
 
 Stages 1 and 2 keep the parameters whole on every rank, so that a forward issues nothing; stage 3 gathers them.
 
@@ -19,17 +19,42 @@ from ferrule_lint.semantics.project.import_graph import closed
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
-_CONFIGS = frozenset(("config", "config_params"))
+_CONFIGS = ("config", "config_params")
 
 
-def keeps_parameters_whole(module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> bool:
-    """Whether the configuration that a call is given is a dict of this file that asks for less than stage 3."""
-    given = next((value for name, value in call.keywords if name in _CONFIGS), None)
+def keeps_parameters_whole(
+    analysis: Analysis,
+    module: ModuleInfo,
+    owner: FunctionInfo | None,
+    call: f.Call,
+    arguments: tuple[str, ...] = _CONFIGS,
+) -> bool:
+    """Whether the configuration that a call is given in one of these arguments is a dict that asks for less than
+    stage 3: written out in this file, or in a function that hands it back."""
+    given = next((value for name, value in call.keywords if name in arguments), None)
     if given is None:
         return False
-    body = owner.body if owner is not None else module.body
-    found = [given] if type(given) is f.DictDisplay else list(_assigned(module, body, place_name(given)))
+    found: list[f.Expr | None] = []
+    for config in _written(module, owner.body if owner is not None else module.body, given):
+        maker = analysis.names.resolve(config.func, module) if type(config) is f.Call else None
+        found += _returned(maker) if type(maker) is FunctionInfo else [config]
     return bool(found) and all(type(config) is f.DictDisplay and _is_below_three(config) for config in found)
+
+
+def _returned(maker: FunctionInfo) -> Iterator[f.Expr | None]:
+    """What a function hands back, at each of its returns."""
+    for returned in statements(maker.body):
+        if type(returned) is f.Return:
+            yield from _written(maker.module, maker.body, returned.value)
+
+
+def _written(module: ModuleInfo, body: f.Body, expr: f.Expr | None) -> Iterator[f.Expr | None]:
+    """An expression, or what the name that it is has been set to."""
+    place = place_name(expr)
+    if type(expr) is f.DictDisplay or type(expr) is f.Call or not place:
+        yield expr
+    else:
+        yield from list(_assigned(module, body, place)) or [None]
 
 
 def programs_keep_whole(analysis: Analysis, path: str) -> bool:

@@ -26,20 +26,19 @@ _TOKENIZER = re.compile(r"(\w+_)?(tokenizers?|processors?|processing_class)(_\d|
 _METHODS = frozenset({"pad", "batch_encode_plus", "apply_chat_template", "encode", "encode_plus"})
 _TO_LONGEST = ("True", "'longest'", '"longest"')
 _TO_SIZE = ("'max_length'", '"max_length"')
+_UNCUT = ("False", "None", "'do_not_truncate'", '"do_not_truncate"')
 
 
 def call(frame: Frame, arguments: Arguments) -> Value | None:
     """The tokens of the texts that a call is given, if it says how long they are; None if it does not."""
     e = arguments.expr
-    maker = e.func.base if type(e.func) is f.Attr and e.func.attr in _METHODS else e.func
-    maker = maker.base if type(maker) is f.Subscript else maker
-    padding = next((v for k, v in e.keywords if k == "padding"), None)
-    if not arguments.positional or _TOKENIZER.fullmatch(last_name(maker)) is None:
+    padding = _given(e, "padding")
+    if not arguments.positional or not _is_of_tokenizer(e):
         return None
     texts = computed(arguments.positional[:1])
     if padding is None and not arguments.is_open:
         return _as_long_as_the_text(frame, arguments, texts)
-    if type(padding) is f.Const and padding.text in _TO_SIZE and _cuts(arguments):
+    if _is_of_one_size(e):
         data = None if texts.data is None else texts.data._replace(sized=True)
         return Value(data=data, deps=recast(texts.deps, SIZED, FLOWS, ITEM))
     if type(padding) is not f.Const or padding.text not in _TO_LONGEST:
@@ -51,10 +50,25 @@ def call(frame: Frame, arguments: Arguments) -> Value | None:
     return Value(data=texts.data, shape=shape, uneven_last=True)
 
 
-def _cuts(arguments: Arguments) -> bool:
-    """Whether texts that are longer than that are cut."""
-    given = next((v for k, v in arguments.expr.keywords if k == "truncation"), None)
-    return type(given) is f.Const and given.text not in ("False", "None", "'do_not_truncate'", '"do_not_truncate"')
+def makes_one_size(call: f.Call) -> bool:
+    """Whether a call is one of a tokenizer that fills up to a length and cuts what is longer."""
+    return bool(call.args) and _is_of_tokenizer(call) and _is_of_one_size(call)
+
+
+def _is_of_tokenizer(e: f.Call) -> bool:
+    maker = e.func.base if type(e.func) is f.Attr and e.func.attr in _METHODS else e.func
+    maker = maker.base if type(maker) is f.Subscript else maker
+    return _TOKENIZER.fullmatch(last_name(maker)) is not None
+
+
+def _is_of_one_size(e: f.Call) -> bool:
+    padding, cut = _given(e, "padding"), _given(e, "truncation")
+    fills = type(padding) is f.Const and padding.text in _TO_SIZE
+    return fills and type(cut) is f.Const and cut.text not in _UNCUT
+
+
+def _given(e: f.Call, name: str) -> f.Expr | None:
+    return next((v for k, v in e.keywords if k == name), None)
 
 
 def _as_long_as_the_text(frame: Frame, arguments: Arguments, texts: Value) -> Value | None:

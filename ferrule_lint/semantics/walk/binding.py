@@ -135,7 +135,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         )
     if iterable.items:
         joined = join(iterable.items)
-        if joined.target is not None or joined.const is not None:
+        if joined.const is not None and len(iterable.items) > 1:
             joined = joined._replace(const=None)
         return joined
     value = Value(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import said_of
@@ -273,9 +275,15 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
         return a.const == b.const
     if op in ("!=", "is not"):
         return a.const != b.const
+    if op in _ORDERS and _NUMBER.match(a.const) and _NUMBER.match(b.const):
+        return _ORDERS[op](int(a.const), int(b.const))
     return None
 
 
+_ORDERS: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+_NUMBER = re.compile(r"-?\d{1,18}$")
 #: how a rank compares with -1, which says that nothing has been launched
 _OF_NO_RANK = {"==": False, "!=": True, ">": True, "<=": False}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import batch_fields, cutting, selection, shares
+from ferrule_lint.semantics.data import batch_fields, cutting, own_records, selection, shares
 from ferrule_lint.semantics.domain.dependences import DEALT, FLOWS, NO_DEPS, NOTHING, OBSERVED, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
@@ -93,9 +93,9 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = field_names.of_field(frame, e, base, key, value)
         value = admissions.of_entry(frame, e, value) if base.data is None else value
     if base.data is not None:
-        if key:
+        if key and not own_records.is_of_one_size(frame, e, key):
             value = batch_fields.field_of_batch(frame, value, key, e.pos)
-        elif _is_token_shift(frame, e):
+        elif not key and _is_token_shift(frame, e):
             note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
             shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
