@@ -276,6 +276,7 @@ def _put_in(
         in_order=False,
         uniform=known.uniform and added.uniform and length is None,
         data=worse(known.data, data),
+        keyed=known.keyed if data is None else None,
         deps=known.deps | contained(added).deps if known.container else known.deps,
         length=length,
         length_deps=known.length_deps | lengths if known.container or grows else known.length_deps,
@@ -366,6 +367,8 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         # where it is not there, it is the default
         return entry._replace(divergence=worse(entry.divergence, entry.presence), const=None)
     value = receiver._replace(
+        data=None if receiver.is_keyed and setting_names.is_name(key.text) else receiver.data,
+        keyed=None,
         types=receiver.element_types,
         items=None,
         const=None,
