@@ -11,7 +11,7 @@ from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues, tried_again
-from ferrule_lint.semantics.data import iteration, shares
+from ferrule_lint.semantics.data import filling, iteration, shares
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
@@ -83,10 +83,11 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
-    agreed = over_groups.reduced(s)
+    agreed, filled = over_groups.reduced(s), filling.by_rounds(frame, s)
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed)
     body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
+    filling.after_rounds(frame, filled)
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if again:
