@@ -1,8 +1,8 @@
 """Lists that are filled up at once: `if len(own) < most: own.extend(items[: most - len(own)])`.
 
-From there on they are as long as the number says, which ranks agree on. So are those that get one item in each round of
-a loop with as many rounds as are lacking: `for _ in range(most - len(own)): own.append(nothing)`. What is filled up to a
-multiple of the number of ranks is dealt out evenly: `items += items[: per_rank * world_size - len(items)]`.
+From there on they are as long as the number says, which ranks agree on. So are those that get one item in each of as
+many rounds as they lack: `for _ in range(most - len(own)): own.append(nothing)`. What is filled up to a multiple of the
+number of ranks is dealt out evenly: `items += items[: per_rank * world_size - len(items)]`.
 """
 
 from __future__ import annotations

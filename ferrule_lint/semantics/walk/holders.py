@@ -119,7 +119,8 @@ class Holders:
         target = None if type(value.target) is MethodTarget else value.target
         entries = tuple([(k, v) for k, v in value.entries if v.data is None or v.tells or v.target is not None])
         return value._replace(
-            entries=entries, keyed=None, length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None, apart=None,
+            entries=entries, keyed=None,
+            length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None, apart=None,
             number=None, target=target, deps=NO_DEPS, const=const, presence=presence,
             uniform=value.uniform and len(values) == 1,
             divergence=divergence, items=None, container=False, emptiness=None, data=None,
