@@ -14,6 +14,7 @@ from ferrule_lint.semantics.calls import made_with
 from ferrule_lint.semantics.calls.agreement import make_uniform
 from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
+from ferrule_lint.semantics.control import who_is_there
 from ferrule_lint.semantics.data import exchanged, loaders
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, divergence_of
@@ -58,6 +59,8 @@ def apply(
         if model.by_back_end and not _communicates(frame, model, arguments):
             confidence = Confidence.LOW
         if by_itself:
+            confidence = Confidence.LOW
+        if who_is_there.is_asked(frame, model.event):
             confidence = Confidence.LOW
         if model.event in _ONLY_IN_PARTS and programs_keep_whole(frame.analysis, frame.module.path):
             confidence = Confidence.LOW
