@@ -1,4 +1,4 @@
-"""Barriers that fail on the ranks which come, after a time, where others do not: who survives that has asked who is there.
+"""Barriers that fail, after a time, on the ranks which come where others do not: who survives has asked who is there.
 
 `try: dist.monitored_barrier(group, timeout)`, `except RuntimeError: return True`: nobody waits for good, and what is
 begun by all ranks together ends on all of them once one is missing.
