@@ -82,6 +82,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     if name in _TRANSPARENT:
         # a device is no part of the value: `x.cuda(rank)`
         operands = () if name in _MOVES else arguments.positional
+        if name in _OF_SIZES:
+            operands = tuple(map(_as_size, operands))
         value = join([receiver, *operands]).plain()
         dim = arguments.positional[0].const if arguments.positional else None
         if name == "squeeze" and dim not in (None, "0"):  # a dimension of size 1 is the same everywhere
@@ -112,6 +114,17 @@ _SAME_EVERYWHERE = frozenset(
 _MOST_SLOTS = 48
 
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
+#: those that are given a size, or something of that size
+_OF_SIZES = frozenset({"view", "reshape", "expand", "view_as", "reshape_as", "expand_as"})
+
+
+def _as_size(value: Value) -> Value:
+    """What something says that has the size of what a tensor is brought to: nothing of what is in that."""
+    return Value(
+        uniform=value.uniform, shape=value.shape, uneven_last=value.uneven_last, padded=value.padded,
+        shape_deps=value.shape_deps, length=value.length, length_deps=value.length_deps,
+    )  # fmt: skip
+
 
 _TRANSPARENT = frozenset(
     [
@@ -129,6 +142,10 @@ _TRANSPARENT = frozenset(
         "clone",
         "view",
         "reshape",
+        "expand",
+        "view_as",
+        "reshape_as",
+        "expand_as",
         "permute",
         "transpose",
         "squeeze",
