@@ -42,11 +42,13 @@ def runs_evaluated(frame: Frame, call: f.Call | None) -> bool:
 
 def _put_into_evaluation(s: f.Stmt) -> str:
     """The place of what a statement puts into evaluation mode: `model.eval()`, `model = model.eval()`."""
-    call = s.value if type(s) in (f.ExprStmt, f.Assign) else None  # type: ignore[attr-defined]
+    if type(s) is not f.ExprStmt and type(s) is not f.Assign:
+        return ""
+    call = s.value
     if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "eval" or call.args:
         return ""
     place = place_name(call.func.base)
-    return place if type(s) is f.ExprStmt or [place] == [place_name(t) for t in s.targets] else ""  # type: ignore[attr-defined]
+    return place if type(s) is not f.Assign or [place] == [place_name(t) for t in s.targets] else ""
 
 
 def _handed(frame: Frame, call: f.Call) -> Iterator[str]:

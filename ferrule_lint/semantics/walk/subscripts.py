@@ -96,12 +96,12 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = setting_names.of_entry(e.base, value)
         value = field_names.of_field(frame, e, base, key, value)
         value = admissions.of_entry(frame, e, value) if base.data is None else value
-    if value.data is not None:
+    if (local := value.data) is not None:
         if key:
             value = batch_fields.field_of_batch(frame, value, key, e.pos)
         elif _is_token_shift(frame, e):
             note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
-            shape = value.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            shape = local.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
         if shares.is_even(frame, e.index) or base.multiple or shares.dealt_in_turn(frame, e.base, e.index):
