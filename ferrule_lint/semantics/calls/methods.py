@@ -115,7 +115,7 @@ _MOST_SLOTS = 48
 
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 #: those that are given a size, or something of that size
-_OF_SIZES = frozenset({"view", "reshape", "expand", "view_as", "reshape_as", "expand_as"})
+_OF_SIZES = frozenset({"view", "reshape", "view_as", "reshape_as"})
 
 
 def _as_size(value: Value) -> Value:
@@ -142,10 +142,8 @@ _TRANSPARENT = frozenset(
         "clone",
         "view",
         "reshape",
-        "expand",
         "view_as",
         "reshape_as",
-        "expand_as",
         "permute",
         "transpose",
         "squeeze",
