@@ -100,6 +100,8 @@ class ModelSet:
         owners = {name.rpartition(".")[0] for name in (*self._calls, *self._attributes)}
         self._owners = frozenset(name for name in owners if name.rpartition(".")[2][:1].isupper())
         self._libraries = frozenset(file.library.partition(".")[0] for file in self.files)
+        named = (name for known in (self._calls, self._attributes, self._classes) for name in known if "." in name)
+        self._named = self._libraries | {name.partition(".")[0] for name in named}
 
     def _canonical(self, dotted: str) -> str:
         for prefix, target in self._aliases:
@@ -145,6 +147,11 @@ class ModelSet:
     def knows_library(self, dotted: str) -> bool:
         """Whether some model speaks of the package that this dotted name starts with."""
         return dotted.partition(".")[0] in self._libraries
+
+    def names_library(self, dotted: str) -> bool:
+        """Whether the package that this dotted name starts with is that of some library of which a model says anything:
+        also of one that has no file of its own (`numpy.random`)."""
+        return dotted.partition(".")[0] in self._named
 
     def _convention(self, what: str, name: str) -> tuple[str, ...] | None:
         """Axes of the first convention of this sort that the whole `name` matches (maybe empty), else None."""

@@ -53,7 +53,7 @@ class Analysis:
         self, files: Mapping[str, Facts], models: ModelSet, sharded: Setting = "auto", inputs: Iterable[Input] = ()
     ) -> None:
         """`inputs`: those of an earlier run."""
-        self.names = Names(files, Reads(inputs))
+        self.names = Names(files, Reads(inputs), models.names_library)
         reads = self.names.reads
         self.models = models
         #: for frames and what they call, which cannot import them

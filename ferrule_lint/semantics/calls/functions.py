@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import constructed, decorators, forwards, in_one_piece, sharded_only
+from ferrule_lint.semantics.calls import constructed, decorators, evaluated, forwards, in_one_piece, sharded_only
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed, refuses
 from ferrule_lint.semantics.calls.summaries import Context
 from ferrule_lint.semantics.control import exceptions, host_work
@@ -69,6 +69,8 @@ def call_function(
         group_use.forwarded(frame, function, bound, call)
         return UNKNOWN
     own = forwards.own_name(call, summary.events)
+    if summary.events and evaluated.runs_evaluated(frame, call):
+        summary = analysis.summaries.evaluated(summary)
     if summary.events and not _is_given_one_piece(frame, summary, call):
         best = max(e.confidence for e in summary.events)
         if all(e.assumed for e in summary.events) and forwards.in_inference(frame):

@@ -313,6 +313,10 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
             if argument is not None:
                 types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
                 came = _through(argument, how)
+                if argument.is_keyed and how == FLOWS and (value.data is None or value.is_keyed):
+                    came = came._replace(entries=argument.entries, keyed=argument.keyed)  # the dict itself
+                elif argument.is_keyed and how == ITEM and any(d.startswith(f"{name}[") for d, _ in result.deps):
+                    came = came._replace(data=None)  # under which key is said beside
                 if value.there and came.presence is not None:
                     came = came._replace(presence=None)  # what was worked out from it is no None for that
                 if came.divergence is not None and frame.models.convention("rank", name) is not None:

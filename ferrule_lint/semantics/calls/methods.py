@@ -82,6 +82,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     if name in _TRANSPARENT:
         # a device is no part of the value: `x.cuda(rank)`
         operands = () if name in _MOVES else arguments.positional
+        if name in _OF_SIZES:
+            operands = tuple(map(_as_size, operands))
         value = join([receiver, *operands]).plain()
         dim = arguments.positional[0].const if arguments.positional else None
         if name == "squeeze" and dim not in (None, "0"):  # a dimension of size 1 is the same everywhere
@@ -112,6 +114,17 @@ _SAME_EVERYWHERE = frozenset(
 _MOST_SLOTS = 48
 
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
+#: those that are given a size, or something of that size
+_OF_SIZES = frozenset({"view", "reshape", "view_as", "reshape_as"})
+
+
+def _as_size(value: Value) -> Value:
+    """What something says that has the size of what a tensor is brought to: nothing of what is in that."""
+    return Value(
+        uniform=value.uniform, shape=value.shape, uneven_last=value.uneven_last, padded=value.padded,
+        shape_deps=value.shape_deps, length=value.length, length_deps=value.length_deps,
+    )  # fmt: skip
+
 
 _TRANSPARENT = frozenset(
     [
@@ -129,6 +142,8 @@ _TRANSPARENT = frozenset(
         "clone",
         "view",
         "reshape",
+        "view_as",
+        "reshape_as",
         "permute",
         "transpose",
         "squeeze",
@@ -276,6 +291,7 @@ def _put_in(
         in_order=False,
         uniform=known.uniform and added.uniform and length is None,
         data=worse(known.data, data),
+        keyed=known.keyed if data is None else None,
         deps=known.deps | contained(added).deps if known.container else known.deps,
         length=length,
         length_deps=known.length_deps | lengths if known.container or grows else known.length_deps,
@@ -366,6 +382,8 @@ def _get(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         # where it is not there, it is the default
         return entry._replace(divergence=worse(entry.divergence, entry.presence), const=None)
     value = receiver._replace(
+        data=None if receiver.is_keyed and setting_names.is_name(key.text) else receiver.data,
+        keyed=None,
         types=receiver.element_types,
         items=None,
         const=None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -13,9 +14,10 @@ from ferrule_lint.semantics.calls import made_with
 from ferrule_lint.semantics.calls.agreement import make_uniform
 from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
+from ferrule_lint.semantics.control import who_is_there
 from ferrule_lint.semantics.data import exchanged, loaders
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.conditions import Atom, Connective, Negation, divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import last_name, position, render, shown
@@ -60,6 +62,8 @@ def apply(
         if model.by_back_end and not _communicates(frame, model, arguments):
             confidence = Confidence.LOW
         if by_itself:
+            confidence = Confidence.LOW
+        if who_is_there.is_asked(frame, model.event):
             confidence = Confidence.LOW
         if model.event in _ONLY_IN_PARTS and programs_keep_whole(frame.analysis, frame.module.path):
             confidence = Confidence.LOW
@@ -116,14 +120,25 @@ def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
 
 def _asked_for(frame: Frame) -> list[str]:
     """The tests by which a condition around lets in more than some ranks: under DeepSpeed all come to what stands
-    under `if rank == 0 or distributed_type == DistributedType.DEEPSPEED:`, `if use_deepspeed or rank == 0:`."""
+    under `if rank == 0 or distributed_type == DistributedType.DEEPSPEED:`, `if use_deepspeed or rank == 0:`, and under
+    `if step % n == 0 and (rank == 0 or use_deepspeed):`."""
     return [
         term.key
-        for formula in frame.conditions
+        for condition in frame.conditions
+        for formula in _required(condition)
         if type(formula) is Connective and formula.op == "or" and divergence_of(formula) is not None
         for term in formula.operands
         if type(term) is Atom and term.divergence is None
     ]
+
+
+def _required(formula: Formula) -> Iterator[Formula]:
+    """What has to hold for a condition to hold."""
+    if type(formula) is Connective and formula.op == "and":
+        for term in formula.operands:
+            yield from _required(term)
+    else:
+        yield formula
 
 
 def _ruled_out(frame: Frame) -> list[str]:

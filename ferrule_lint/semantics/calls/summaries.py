@@ -217,11 +217,18 @@ class Summaries:
             frame.put_away()
         return known, leans
 
+    def evaluated(self, summary: Summary) -> Summary:
+        """What a call comes to that is handed a model in evaluation mode."""
+        return inference.of_call(summary, self._events_of)
+
+    def _events_of(self, trace: Trace) -> tuple[Event, ...]:
+        return tuple(_events(trace, self._analysis.count))
+
     def _finish(self, summary: Summary, frame: Frame) -> None:
         assert summary.function is not None
         summary.trace = frame.trace()
         if inference.infers(summary.function):
-            summary.trace = inference.in_evaluation(summary.trace, lambda t: tuple(_events(t, self._analysis.count)))
+            summary.trace = inference.in_evaluation(summary.trace, self._events_of)
         summary.result = sizing.given_back(frame, state.in_its_place(frame, returned.result_of(frame)))
         if frame.gradients:
             summary.result = meeting.returned(frame, summary.result)

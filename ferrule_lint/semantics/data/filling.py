@@ -1,7 +1,8 @@
 """Lists that are filled up at once: `if len(own) < most: own.extend(items[: most - len(own)])`.
 
-From there on they are as long as the number says, which ranks agree on. What is filled up to a multiple of the number
-of ranks is dealt out evenly: `items += items[: per_rank * world_size - len(items)]`.
+From there on they are as long as the number says, which ranks agree on. So are those that get one item in each of as
+many rounds as they lack: `for _ in range(most - len(own)): own.append(nothing)`. What is filled up to a multiple of the
+number of ranks is dealt out evenly: `items += items[: per_rank * world_size - len(items)]`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import stands_in, statements, walk
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
 if TYPE_CHECKING:
@@ -38,6 +39,69 @@ def with_added(frame: Frame, value: Value, added: f.Expr, place: str) -> Value:
         if _lacks(frame, amount, place):
             return filled_up(value)
     return value
+
+
+def by_rounds(frame: Frame, loop: f.For) -> list[str]:
+    """The places that a loop fills up, which takes as many rounds as they lack: `for _ in range(most - len(own)):`. A
+    list that was filled in the rounds of a loop over `own` lacks as much as that does."""
+    walked = loop.iterable
+    if type(walked) is not f.Call or last_name(walked.func) != "range" or not 1 <= len(walked.args) <= 2:
+        return []
+    if len(walked.args) == 2:
+        length, number = (_amount(frame, a) for a in walked.args)
+    else:
+        amount = _amount(frame, walked.args[0])
+        if type(amount) is not f.Op or amount.kind != "Sub" or len(amount.operands) != 2:
+            return []
+        number, length = amount.operands
+    counted = definition(frame, length)
+    if type(counted) is not f.Call or last_name(counted.func) != "len" or len(counted.args) != 1:
+        return []
+    why = frame.eval(counted.args[0]).length
+    if why is None or frame.eval(number).observed is not None or _leaves(loop):
+        return []
+    return [place for s in loop.body if (place := _gets_one(s)) and _is_as_short(frame, place, why)]
+
+
+def after_rounds(frame: Frame, places: list[str]) -> None:
+    """Behind such a loop they have the length that the number says."""
+    for place in places:
+        known = frame.env.get(place)
+        if known is not None:
+            shape = known.shape if known.uneven_last else None
+            frame.env[place] = filled_up(known)._replace(shape=shape, padded=None)
+
+
+def _is_as_short(frame: Frame, place: str, why: Divergence) -> bool:
+    """Whether a place lacks something for the same reason, as far as one knows where that comes from."""
+    known = frame.read(place)
+    own = None if known is None else known.length or known.shape
+    return own is not None and own.why[:1] == why.why[:1]
+
+
+def _leaves(loop: f.For) -> bool:
+    return any(type(s) in (f.Break, f.Continue, f.Return) for s in statements(loop.body))
+
+
+def _gets_one(s: f.Stmt) -> str:
+    """The place that gets one item more by a statement: `own.append(x)`, `own += [x]`, `own = cat([own, x])`."""
+    if type(s) is f.ExprStmt and type(s.value) is f.Call and type(s.value.func) is f.Attr:
+        return place_name(s.value.func.base) if s.value.func.attr == "append" else ""
+    if type(s) is f.AugAssign and type(s.value) is f.Sequence and len(s.value.elements) == 1:
+        return place_name(s.target)
+    if type(s) is not f.Assign or len(s.targets) != 1:
+        return ""
+    place, made = place_name(s.targets[0]), s.value
+    parts: tuple[f.Expr, ...] = ()
+    if type(made) is f.Call and last_name(made.func) in _JOINS and made.args and type(made.args[0]) is f.Sequence:
+        parts = made.args[0].elements
+    elif type(made) is f.Op and made.kind == "Add":
+        parts = made.operands
+    return place if len(parts) == 2 and place in map(place_name, parts) else ""
+
+
+#: calls that put tensors one behind the other
+_JOINS = frozenset("cat concat concatenate vstack".split())
 
 
 def reckons_what_is_missing(frame: Frame, call: f.Call) -> bool:

@@ -1,7 +1,8 @@
 """What a function issues that runs without gradients by its own word: nothing of what modules do in training only.
 
 `if self.training: all_gather(...)` in a module says that the ranks agree on something for the backward pass. A function
-under `@torch.inference_mode()`, or one that generates under `@torch.no_grad()`, runs modules in evaluation.
+under `@torch.inference_mode()`, or one that generates under `@torch.no_grad()`, runs modules in evaluation; so does one
+that is handed a model after `model.eval()`, unless it puts that back into training itself.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.conditions import atoms, evaluate
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Loop, Term, Trace
@@ -26,6 +29,25 @@ def infers(function: FunctionInfo) -> bool:
     """Whether a function, by its decorators, runs modules in evaluation."""
     names = function.decorator_names
     return "inference_mode" in names or ("no_grad" in names and _INFERS.match(function.name) is not None)
+
+
+def of_call(summary: Summary, events_of: EventsOf) -> Summary:
+    """What a call issues that is handed a model in evaluation mode."""
+    if summary.evaluated is None:
+        summary.evaluated = _called(summary, events_of, {}, 0)
+    return summary.evaluated
+
+
+def _puts_back(summary: Summary) -> bool:
+    """Whether a function puts something into training mode: `model.train()`."""
+    function = summary.function
+    if function is None or not function.module.mentions_any(_TRAIN):
+        return False
+    calls = (node for node in walk(function.body) if type(node) is f.Call)
+    return any(type(call.func) is f.Attr and call.func.attr == "train" for call in calls)
+
+
+_TRAIN = frozenset({"train"})
 
 
 def in_evaluation(trace: Trace, events_of: EventsOf, known: dict[int, Summary] | None = None, depth: int = 0) -> Trace:
@@ -68,7 +90,11 @@ def _alike(a: tuple[tuple[int, Trace], ...], b: tuple[tuple[int, Trace], ...]) -
 def _called(summary: Summary, events_of: EventsOf, known: dict[int, Summary], depth: int) -> Summary:
     if id(summary) not in known:
         known[id(summary)] = summary  # a function that calls itself
+        if _puts_back(summary):
+            return summary
         trace = in_evaluation(summary.trace, events_of, known, depth + 1)
         if trace is not summary.trace:
-            known[id(summary)] = replace(summary, trace=trace, events=events_of(trace), signatures={}, question=None)
+            known[id(summary)] = replace(
+                summary, trace=trace, events=events_of(trace), signatures={}, question=None, evaluated=None
+            )
     return known[id(summary)]

@@ -88,6 +88,11 @@ def _joined_entries(
     return tuple(joined.items())
 
 
+def _without_others(value: Value) -> bool:
+    """Whether no local data lies in a dict but under keys that are known."""
+    return value.data is None or value.is_keyed
+
+
 def settled(a: Value, b: Value) -> Value | None:
     """Of two values that meet after a test which is not known to differ: if the ranks agreed on one of them and on
     the other they did not, then the test is the switch for agreeing (more than one process, a setting), and the
@@ -167,6 +172,7 @@ _JOIN: dict[str, _Join] = {
     "shape_deps": _union,
     "slots": _same_or(None),
     "entries": lambda x, y, a, b: _joined_entries(x, y),
+    "keyed": lambda x, y, a, b: worse(x, y) if _without_others(a) and _without_others(b) else None,
     "given": _same_or(()),
     "multiple": _either,
     "layout": _same_or(None),

@@ -145,6 +145,8 @@ class Value(NamedTuple):
     #: what a dict holds under keys that are written out, or a record in its fields, where that tells something:
     #: (text of the key or name of the field, value)
     entries: tuple[tuple[str, Value], ...] = ()
+    #: the local data in a dict, as far as it lies under keys that are written out, all of them among its entries
+    keyed: Divergence | None = None
     #: arguments of its constructor whose number of items may differ: see `constructed`
     given: tuple[tuple[str, Value], ...] = ()
     #: as many as some multiple of the number of ranks, or a number that is one: what was cut to be dealt out evenly
@@ -189,11 +191,17 @@ class Value(NamedTuple):
             world_size=False,
             rank="",
             entries=(),
+            keyed=None,
             given=(),
             multiple=False,
             apart=None,
             number=None,
         )
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether all local data in a dict lies under keys that are known: what else it holds is none."""
+        return self.keyed is not None and self.keyed == self.data
 
     @property
     def tells(self) -> bool:
@@ -213,7 +221,7 @@ class Value(NamedTuple):
         tells something, or may be called, or local data is kept in it that the others are none of. Flags alone may
         have been set again."""
         found = next((value for known, value in self.entries if known == key), None)
-        if found is not None and found.data is not None and self.data is None:
+        if found is not None and found.data is not None and (self.data is None or self.is_keyed):
             return found
         return found if found and any(v.tells or v.target is not None for _, v in self.entries) else None
 

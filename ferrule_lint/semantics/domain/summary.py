@@ -84,6 +84,8 @@ class Summary:
     recalled: bool = False
     #: signatures for callers, by axes and least confidence
     signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
+    #: the same where modules are in evaluation mode, once that has been asked for; see `divergence.inference`
+    evaluated: Summary | None = None
 
     @property
     def display(self) -> str:

@@ -2,12 +2,14 @@
 
 Imports, re-exports, aliases, relative and star imports are resolved across files. An absolute import may only start
 at a source root, that is a directory which is not itself a package: else a vendored `third_party/torch/__init__.py`
-would capture `import torch` for everybody.
+would capture `import torch` for everybody. Where no root has such a file, the folders above the importing one are
+asked: who starts a script that lies in a package has its folder for a root, or says so (`sys.path.append`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
@@ -22,7 +24,11 @@ _DEEPEST_REEXPORT = 16
 class Names:
     """Name resolution over all files of a project."""
 
-    def __init__(self, files: Mapping[str, Facts], reads: Reads | None = None) -> None:
+    def __init__(
+        self, files: Mapping[str, Facts], reads: Reads | None = None, is_library: Callable[[str], bool] | None = None
+    ) -> None:
+        """`is_library`: whether a dotted name begins like that of a library of which something is known."""
+        self._is_library = is_library
         self.modules: dict[str, ModuleInfo] = {}
         self.reads = reads if reads is not None else Reads()
         self._by_suffix: dict[str, list[ModuleInfo]] = {}
@@ -80,13 +86,23 @@ class Names:
             return next((m for m in candidates if m.name == dotted), None)
         roots = [m for m in candidates if self._starts_at_root(m, dotted)]
         if not roots:
-            return None
+            return self._beside(candidates, dotted, near)
         best = max(roots, key=lambda m: (_shared(m.parts, near.parts), -len(m.parts), m.path))
         if len(roots) == len(candidates) or _is_above(best, dotted, near):
             return best
         # another program of the repository has such a file as well, and this one is started from within its package
         own = [m for m in candidates if _is_above(m, dotted, near)]
         return max(own, key=lambda m: len(m.parts), default=best)
+
+    def _beside(self, candidates: list[ModuleInfo], dotted: str, near: ModuleInfo) -> ModuleInfo | None:
+        """The file by a name that lies next to the one which imports it, or in a folder above, though these are
+        packages. What imports relatively is no script, and finds nothing there."""
+        if dotted.partition(".")[0] in sys.stdlib_module_names or (self._is_library and self._is_library(dotted)):
+            return None
+        if any(relative for _, relative in (*near.bound.values(), *near.starred)):
+            return None
+        above = (m for m in candidates if m is not near and _is_above(m, dotted, near))
+        return max(above, key=lambda m: len(m.parts), default=None)
 
     def _starts_at_root(self, module: ModuleInfo, dotted: str) -> bool:
         length = dotted.count(".") + 1

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
@@ -21,12 +22,18 @@ def is_one_form(function: FunctionInfo, name: str) -> bool:
     if name not in own:
         return False
     tests = [node for node in walk(function.body) if type(node) is f.If]
-    if any(_made(node.body, name) for node in tests if name in _asked(node.test, "is")):
+    if any(_made(node.body, name) for node in tests if name in _asked(_kept(function.body, node.test), "is")):
         return True
     others = {other for pair in _exactly_one(function.body) if name in pair for other in pair if other != name}
     return any(
         _made(node.body, other) for node in tests if _asked(node.test, "is not") == [name] for other in others & own
     )
+
+
+def _kept(body: f.Body, test: f.Expr) -> f.Expr:
+    """A test, or the one that a variable holds which is assigned once: `missing = x is None`, `if missing:`."""
+    held = [value for value, _ in assignments(body, test.id)] if type(test) is f.Name else []
+    return held[0] if len(held) == 1 else test
 
 
 def _made(arm: f.Body, name: str) -> bool:

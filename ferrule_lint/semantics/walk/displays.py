@@ -13,6 +13,7 @@ from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.sources.setting_names import is_name
 from ferrule_lint.semantics.walk.frame import Frame
 
 #: items of a tuple that are told apart, those of tuples in it included
@@ -100,10 +101,15 @@ def dict_display(frame: Frame, e: f.DictDisplay) -> Value:
     joined = contained(join(values)).plain()
     slots, longer = put_together.of_dict(e, values)
     entries: tuple[tuple[str, Value], ...] = ()
-    if len(values) <= MOST_ENTRIES and (any(v.tells or v.is_flag for v in values) or is_table(values)):
+    named = all(type(k) is f.Const and is_name(k.text) for k in e.keys)
+    if len(values) <= MOST_ENTRIES and (
+        any(v.tells or v.is_flag or (named and v.data is not None) for v in values) or is_table(values)
+    ):
         entries = tuple((k.text, v) for k, v in zip(e.keys, values, strict=True) if type(k) is f.Const)
-    return _holding(frame, values, joined)._replace(
+    held = _holding(frame, values, joined)
+    return held._replace(
         slots=slots,
         length=longer,
         entries=entries,
+        keyed=held.data if named and entries else None,
     )

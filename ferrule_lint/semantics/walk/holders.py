@@ -117,7 +117,9 @@ class Holders:
         if const in ("None", "True", "False", "0") or (const and const[:1].isdigit()) or is_member(const):
             const = None  # set again from outside, more often than not
         target = None if type(value.target) is MethodTarget else value.target
+        entries = tuple([(k, v) for k, v in value.entries if v.data is None or v.tells or v.target is not None])
         return value._replace(
+            entries=entries, keyed=None,
             length_deps=value.length_deps if len(values) == 1 else NO_DEPS, given=(), layout=None, apart=None,
             number=None, target=target, deps=NO_DEPS, const=const, presence=presence,
             uniform=value.uniform and len(values) == 1,

@@ -10,8 +10,8 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
-from ferrule_lint.semantics.control import queues, tried_again
-from ferrule_lint.semantics.data import iteration, shares
+from ferrule_lint.semantics.control import queues, tried_again, who_is_there
+from ferrule_lint.semantics.data import filling, iteration, shares
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
@@ -83,16 +83,19 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
-    agreed = over_groups.reduced(s)
+    agreed, filled = over_groups.reduced(s), filling.by_rounds(frame, s)
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed)
     body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
+    filling.after_rounds(frame, filled)
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if again:
             term = term._replace(trip=None, deps=NO_DEPS)
         elif term.trip is None and not iterable.uniform:
             term = term._replace(trip=iteration.drawn(frame, s.body) or joined.rounds(frame, s, iterable))
+        if (term.trip is not None or term.deps) and who_is_there.ends(s, body):
+            term = term._replace(trip=None, deps=NO_DEPS)
         if term.trip is not None and term.trip.kind == "rank":
             term = term._replace(sums=adding_up.sums(frame, written))
         if term.order is not None and same_modules.in_any_order(body, s):

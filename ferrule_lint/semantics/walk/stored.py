@@ -83,19 +83,24 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     masked = masked or in_place.is_tensor(frame, target.base, base)
     beside_settings = key is not None and setting_names.is_name(key) and setting_names.hold_settings(target.base)
     entries = base.entries
+    data = base.data if beside_settings else worse(base.data, value.data)
+    keyed = base.keyed
+    if key is not None and setting_names.is_name(key) and not tensor and (base.data is None or base.is_keyed):
+        keyed = data
     # a place in a tensor is there whether it is set or not
     told = value.tells or (beside_settings and value.data is not None)
-    if key is not None and not tensor and (entries or divergence is not None or told):
+    if key is not None and not tensor and (entries or divergence is not None or told or keyed is not None):
         entry = value
         if divergence is not None:
             entry = value._replace(presence=worse(value.presence, divergence))
         entries = (*((k, v) for k, v in entries if k != key), (key, entry))
     merged = base._replace(
         entries=entries if len(entries) <= MOST_ENTRIES else (),
+        keyed=keyed if len(entries) <= MOST_ENTRIES else None,
         unordered=base.unordered or (None if there else stored_order(frame, target, place, base, index)),
         in_order=False,
         uniform=base.uniform and value.uniform and index.uniform,
-        data=base.data if beside_settings else worse(base.data, value.data),
+        data=data,
         length=length,
         element_types=base.element_types | value.types,
         items=None,

@@ -54,7 +54,11 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     role = frame.models.class_(base.external) if base.external else None
     if role is not None and role.role == "group":
         return base._replace(group=frame.axes_in(key) or base.group)
+    # local data that lies under other keys is none of this entry
+    of_others = base.is_keyed and type(e.index) is f.Const and setting_names.is_name(e.index.text)
     value = base._replace(
+        data=None if of_others else base.data,
+        keyed=None,
         given=(),
         multiple=False,
         layout=None,
@@ -92,12 +96,12 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = setting_names.of_entry(e.base, value)
         value = field_names.of_field(frame, e, base, key, value)
         value = admissions.of_entry(frame, e, value) if base.data is None else value
-    if base.data is not None:
+    if (local := value.data) is not None:
         if key and not own_records.is_of_one_size(frame, e, key):
             value = batch_fields.field_of_batch(frame, value, key, e.pos)
         elif not key and _is_token_shift(frame, e):
             note = f"`{shown(e)}` is shifted by a token: a sequence, padded to a length that the local batch decides"
-            shape = base.data.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
+            shape = local.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(shape=shape, uneven_last=True)
     if type(e.index) is f.Op and e.index.kind == "Slice" and index.divergence is not None:
         if shares.is_even(frame, e.index) or base.multiple or shares.dealt_in_turn(frame, e.base, e.index):
