@@ -19,6 +19,7 @@ from ferrule_lint.semantics.data.written_keys import LOSSES
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown, variables
+from ferrule_lint.semantics.domain.trace import every_event
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Asked, Reads
 
@@ -158,8 +159,28 @@ def order(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
     if place is None or written_keys.by_callers(frame.analysis, frame.self_class, place):
         return None
+    if _is_exchanged(frame, attribute):
+        return None
     note = f"`{shown(place)}` gets its keys in the order in which this rank meets them"
     return frame.source(WORLD, "data", place.pos, note, Confidence.MEDIUM)
+
+
+#: what leaves all ranks with the objects of all of them, or with those of one
+_EXCHANGES = ("all_gather_object", "broadcast_object")
+
+
+def _is_exchanged(frame: Frame, attribute: f.Attr) -> bool:
+    """Whether the function has put something in the place of an attribute before, which a call makes of what ranks have
+    told each other: `self.scores = merged(self.scores)`. A reduction of each value leaves the keys as they were met."""
+    for s in statements(frame.function.body if frame.function is not None else ()):
+        if type(s) is not f.Assign or type(s.value) is not f.Call or s.line >= attribute.pos[0]:
+            continue
+        if any(shown(target) == shown(attribute) for target in s.targets):
+            with frame.recording() as terms:
+                frame.eval(s.value)
+            if any(event.op.startswith(_EXCHANGES) for event in every_event(tuple(terms))):
+                return True
+    return False
 
 
 def _may_be_list(frame: Frame, attribute: f.Attr) -> bool:
