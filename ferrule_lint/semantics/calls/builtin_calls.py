@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import filtered, iterators
+from ferrule_lint.semantics.calls import begun_loaders, filtered, iterators
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration, picked, put_together, shares, side_by_side, sorts
@@ -326,6 +326,7 @@ def _next(frame: Frame, arguments: Arguments) -> Value:
 
     if not arguments.positional:
         return UNKNOWN
+    begun_loaders.begin(frame, arguments.expr.args[0], by_next=True)
     value = element_of(frame, arguments.positional[0], arguments.expr.args[0])
     end = end_of_data.of_default(frame, arguments.expr)
     return value if end is None else value._replace(presence=worse(value.presence, end))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import begun_loaders
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues, tried_again
 from ferrule_lint.semantics.data import iteration, shares
@@ -82,6 +83,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         iterable = iterable._replace(length=None)
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
+    begun_loaders.begin(frame, s.iterable)
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     agreed = over_groups.reduced(s)
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed)
