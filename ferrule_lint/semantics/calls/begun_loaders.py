@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.where_given import Scope, given, scope_of
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Event
@@ -31,27 +32,12 @@ _SAYS = frozenset({"rng_types", "use_seedable_sampler"})
 _DEEPEST = 4
 
 
-class _Scope(NamedTuple):
-    """Where the text of a place counts: a body, and the name of the instance in it."""
-
-    body: f.Body
-    own: str
-
-
-class _Given(NamedTuple):
-    """What a place gets: a value, or one item of it."""
-
-    value: f.Expr
-    item: int | None
-    scope: _Scope
-
-
 def begin(frame: Frame, walked: f.Expr, by_next: bool = False) -> None:
     """A loader is begun here, under a test that only some ranks pass: the collective that it begins with."""
     on = frame.path_divergence()
     if frame.light or frame.function is None or on is None or on.kind != "rank":
         return
-    scope = _Scope(frame.function.body, frame.self_name or "")
+    scope = scope_of(frame)
     place, inner = _place(walked)
     if not place or (by_next and not inner and not _walked_by(frame, scope, place)):
         return
@@ -77,25 +63,25 @@ def _place(walked: f.Expr) -> tuple[str, bool]:
     return place_name(walked), inner
 
 
-def _begins(frame: Frame, scope: _Scope, place: str, depth: int) -> str:
+def _begins(frame: Frame, scope: Scope, place: str, depth: int) -> str:
     """The collective with which ranks begin what a place holds, or ""."""
-    for given in _given(frame, scope, place) if depth else ():
-        op = _prepared_by(frame, given.value)
-        if op and type(given.value) is f.Call:
-            at = given.item or 0
-            what = given.value.args[at] if at < len(given.value.args) else None
-            starred = any(type(a) is f.Starred for a in given.value.args)
-            if what is not None and not starred and _shuffles(frame, given.scope, what):
+    for one in given(frame, scope, place) if depth else ():
+        op = _prepared_by(frame, one.value)
+        if op and type(one.value) is f.Call:
+            at = one.item or 0
+            what = one.value.args[at] if at < len(one.value.args) else None
+            starred = any(type(a) is f.Starred for a in one.value.args)
+            if what is not None and not starred and _shuffles(frame, one.scope, what):
                 return op
-        for other in _walks(frame, given.value):
-            if (op := _begins(frame, given.scope, other, depth - 1)) != "":
+        for other in _walks(frame, one.value):
+            if (op := _begins(frame, one.scope, other, depth - 1)) != "":
                 return op
     return ""
 
 
-def _walked_by(frame: Frame, scope: _Scope, place: str) -> list[str]:
+def _walked_by(frame: Frame, scope: Scope, place: str) -> list[str]:
     """The places that what a place holds walks: `self.batches = cycle(self.loader)`."""
-    return [other for given in _given(frame, scope, place) for other in _walks(frame, given.value)]
+    return [other for one in given(frame, scope, place) for other in _walks(frame, one.value)]
 
 
 def _walks(frame: Frame, value: f.Expr) -> Iterator[str]:
@@ -124,34 +110,14 @@ def _prepared_by(frame: Frame, value: f.Expr) -> str:
     return model.begins if model is not None else ""
 
 
-def _shuffles(frame: Frame, scope: _Scope, what: f.Expr) -> bool:
+def _shuffles(frame: Frame, scope: Scope, what: f.Expr) -> bool:
     """Whether something is made as a loader that shuffles, for all that is seen of it."""
     if type(what) is f.Call:
         told = dict(what.keywords)
         named = _LOADER.search(last_name(what.func)) is not None
         return named and told.get("shuffle") == f.Const("True") and not {"sampler", "batch_sampler"} & set(told)
     place = place_name(what)
-    given = _given(frame, scope, place) if place else ()
-    made = [one.value for one in given if not _prepared_by(frame, one.value)]
+    found = given(frame, scope, place) if place else ()
+    made = [one.value for one in found if not _prepared_by(frame, one.value)]
     calls = [value for value in made if type(value) is f.Call]
     return bool(calls) and len(calls) == len(made) and all(_shuffles(frame, scope, call) for call in calls)
-
-
-def _given(frame: Frame, scope: _Scope, place: str) -> Iterator[_Given]:
-    """What is assigned to a place: in the same body, or for an attribute of the instance in any method of its class."""
-    owner, _, name = place.rpartition(".")
-    scopes = [scope]
-    if scope.own and owner == scope.own and frame.self_class is not None:
-        methods = [m for info in frame.analysis.names.mro(frame.self_class) for m in info.methods.values()]
-        scopes = [_Scope(m.body, m.parameters[0].name) for m in methods if m.parameters and not m.is_static]
-    for at in scopes:
-        text = f"{at.own}.{name}" if owner and owner == scope.own else place
-        for node in walk(at.body):
-            if type(node) is not f.Assign or node.value is None:
-                continue
-            for target in node.targets:
-                if place_name(target) == text:
-                    yield _Given(node.value, None, at)
-                elif type(target) is f.Sequence:
-                    parts = [i for i, part in enumerate(target.elements) if place_name(part) == text]
-                    yield from (_Given(node.value, i, at) for i in parts)

@@ -94,7 +94,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         if again:
             term = term._replace(trip=None, deps=NO_DEPS)
         elif term.trip is None and not iterable.uniform:
-            term = term._replace(trip=iteration.drawn(frame, s.body) or joined.rounds(frame, s, iterable))
+            term = term._replace(trip=iteration.drawn(frame, s.body, s.iterable) or joined.rounds(frame, s, iterable))
         if term.trip is not None and term.trip.kind == "rank":
             term = term._replace(sums=adding_up.sums(frame, written))
         if term.order is not None and same_modules.in_any_order(body, s):
