@@ -41,7 +41,7 @@ def begin(frame: Frame, walked: f.Expr, by_next: bool = False) -> None:
     place, inner = _place(walked)
     if not place or (by_next and not inner and not _walked_by(frame, scope, place)):
         return
-    op = _begins(frame, scope, place, _DEEPEST)
+    op = _begins(frame, scope, place, _DEEPEST, frame.line)
     if op and not _is_told_otherwise(frame):
         pos = position(walked) or (frame.line, 1, frame.line, 1)
         note = f"`{shown(walked)}` begins a shuffled loader that was prepared: the state of its generator goes to all"
@@ -63,18 +63,21 @@ def _place(walked: f.Expr) -> tuple[str, bool]:
     return place_name(walked), inner
 
 
-def _begins(frame: Frame, scope: Scope, place: str, depth: int) -> str:
-    """The collective with which ranks begin what a place holds, or ""."""
+def _begins(frame: Frame, scope: Scope, place: str, depth: int, line: int) -> str:
+    """The collective with which ranks begin what a place holds at some line of the body that is walked, or ""."""
     for one in given(frame, scope, place) if depth else ():
+        at = position(one.value)
+        if frame.function is not None and one.scope.body is frame.function.body and at is not None and at[0] >= line:
+            continue  # it is prepared later on
         op = _prepared_by(frame, one.value)
         if op and type(one.value) is f.Call:
-            at = one.item or 0
-            what = one.value.args[at] if at < len(one.value.args) else None
+            item = one.item or 0
+            what = one.value.args[item] if item < len(one.value.args) else None
             starred = any(type(a) is f.Starred for a in one.value.args)
             if what is not None and not starred and _shuffles(frame, one.scope, what):
                 return op
         for other in _walks(frame, one.value):
-            if (op := _begins(frame, one.scope, other, depth - 1)) != "":
+            if (op := _begins(frame, one.scope, other, depth - 1, line)) != "":
                 return op
     return ""
 
