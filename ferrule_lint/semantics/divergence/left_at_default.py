@@ -31,10 +31,9 @@ def leaves_nowhere(analysis: Analysis, function: FunctionInfo, choice: Choice) -
     if not exits or any(way.kind not in _WAYS_OUT for way in exits):
         return False
     against = [set(_against_default(function, choice, way)) for way in exits]
-    given = {
-        name: not options.is_left_out(analysis, function, name, tuple(_DEFAULTS)) for name in set().union(*against)
-    }
-    return all(any(not given[name] for name in names) for names in against)
+    asked, defaults = sorted(set().union(*against)), tuple(_DEFAULTS)
+    left = {name for name in asked if options.is_left_out(analysis, function, name, defaults, by_tests=False)}
+    return all(not left.isdisjoint(names) for names in against)
 
 
 def _against_default(function: FunctionInfo, choice: Choice, way: Exit) -> Iterator[str]:
