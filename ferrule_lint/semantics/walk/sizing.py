@@ -56,11 +56,15 @@ def given_back(frame: Frame, value: Value) -> Value:
 #: calls that put a number into a tensor, and methods that leave it there
 _HOLDS = frozenset({"tensor", "as_tensor", "LongTensor", "IntTensor"})
 _KEEPS = frozenset({"to", "cuda", "cpu", "long", "int", "item"})
+#: such calls around a size
+_DEEPEST = 4
 
 
 def _sized(frame: Frame, expr: f.Expr) -> str:
     """`x` of `x.shape[1]`, `x.size(1)`, `len(x)`, also in a tensor of its own: `torch.tensor([len(x)])`."""
-    while type(expr) is f.Call:
+    for _ in range(_DEEPEST):  # `n = n.to(device)` leads back to itself
+        if type(expr) is not f.Call:
+            break
         method = type(expr.func) is f.Attr and expr.func.attr in _KEEPS
         if method and type(expr.func) is f.Attr:
             expr = definition(frame, expr.func.base)
