@@ -41,7 +41,9 @@ def given(frame: Frame, scope: Scope, place: str) -> Iterator[Given]:
     for at in _methods(frame) if own and frame.self_class is not None else (scope,):
         text = f"{at.own}.{name}" if own else place
         for s in statements(at.body):
-            for target in s.targets if type(s) is f.Assign and s.value is not None else ():
+            if type(s) is not f.Assign or s.value is None:
+                continue
+            for target in s.targets:
                 if place_name(target) == text:
                     yield Given(s.value, None, at)
                 elif type(target) is f.Sequence:
