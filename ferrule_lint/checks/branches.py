@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ferrule_lint.checks import by_name, far
@@ -72,6 +73,8 @@ def check(
         for divergence, own in _by_cause(choice.formula):
             known = _looked_at(root, choice, divergence, own, function, trusted, effort)
             if known is not None:
+                if known.after_exit and ruled_out.way_out(choice):
+                    known = known.as_guess()
                 if not ruled_out.all(root, known.occurrences):
                     found_at[id(choice)] = known
                 break
@@ -126,7 +129,7 @@ def _looked_at(
             if found.open or _is_guess(root, choice, divergence, found, function):
                 least = Confidence.LOW
             finding = _finding(choice, divergence, found, least, function)
-            known = _Found(choice, finding, found.occurrences, own, divergence, least, surely)
+            known = _Found(choice, finding, found.occurrences, own, divergence, least, surely, found.after_exit)
             if finding.confidence == Confidence.LOW < least and not found.after_exit:
                 return _behind_guess(root, known, function, effort) or known
             return known
@@ -152,7 +155,7 @@ def _behind_guess(root: Trace, guess: _Found, function: str, effort: Effort) -> 
     finding = _finding(left, guess.divergence, found, guess.least, function)
     if finding.confidence == Confidence.LOW:
         return None
-    return guess._replace(finding=finding, occurrences=found.occurrences)
+    return guess._replace(finding=finding, occurrences=found.occurrences, after_exit=True)
 
 
 #: hooks that are called where somebody stops the job: all ranks end, and what one of them still does is its own
@@ -181,6 +184,10 @@ class _Found(NamedTuple):
     divergence: Divergence
     least: Confidence
     surely: bool
+    after_exit: bool
+
+    def as_guess(self) -> _Found:
+        return self._replace(finding=replace(self.finding, confidence=Confidence.LOW))
 
     def goes_on_in(self, other: _Found | None) -> bool:
         """Whether the next test of a chain tells of the same events."""

@@ -231,7 +231,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
     found: list[Finding] = []
     if trace:
         found += stages.check(trace, name, body, lambda settings: _is_for_all_stages(frame, settings))
-        ruled_out = RuledOut(frame.analysis)
+        ruled_out = RuledOut(frame.analysis, frame.function)
         found += branches.check(trace, name, ruled_out, frame.files.suspicious(), frame.analysis.count)
         found += loops.check(trace, name, ruled_out)
         found += order.check(trace, name, ruled_out)

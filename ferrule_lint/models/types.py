@@ -84,6 +84,8 @@ class CallModel:
     wrapped: Argument | None = None
     #: where the result is a tuple, what is in it: "module" is what was wrapped, "loader" a loader, "" anything else
     results: tuple[str, ...] = ()
+    #: the collective with which ranks begin a shuffled loader that this has been given, to share a generator's state
+    begins: str = ""
     #: whether that shards anything is decided by a configuration that the code does not show (a launcher's, a file's)
     configured: bool = False
     #: ... and by a launcher: in a program that speaks of no back end which shards, it wraps for DDP

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import filtered, iterators
+from ferrule_lint.semantics.calls import begun_loaders, filtered, iterators
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters, grouping, iteration, picked, put_together, shares, sorts
+from ferrule_lint.semantics.data import filters, grouping, iteration, picked, put_together, shares, side_by_side, sorts
 from ferrule_lint.semantics.data.module_outputs import parts_of_one_input
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
@@ -308,6 +308,8 @@ def _zip(frame: Frame, arguments: Arguments) -> Value:
     length = joined.length
     if any(v.agreed and v.length is None for v in arguments.positional):
         length = None  # `zip(range(least), items)`, where ranks have agreed on what each has at least
+    if side_by_side.are_even(frame, arguments):
+        length, joined = None, joined._replace(length_deps=NO_DEPS)
     if length is not None and length.kind == "data" and iteration.counts_rounds(frame, arguments):
         length = length.at_most(Confidence.LOW)  # there are as many batches as a loop is told to take
     loader = any(v.loader for v in arguments.positional)
@@ -324,6 +326,7 @@ def _next(frame: Frame, arguments: Arguments) -> Value:
 
     if not arguments.positional:
         return UNKNOWN
+    begun_loaders.begin(frame, arguments.expr.args[0], by_next=True)
     value = element_of(frame, arguments.positional[0], arguments.expr.args[0])
     end = end_of_data.of_default(frame, arguments.expr)
     return value if end is None else value._replace(presence=worse(value.presence, end))

@@ -19,6 +19,7 @@ from ferrule_lint.semantics.data.written_keys import LOSSES
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown, variables
+from ferrule_lint.semantics.domain.trace import every_event
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Asked, Reads
 
@@ -31,6 +32,8 @@ MEASURES = re.compile(
     re.IGNORECASE,
 )
 FILLS = frozenset("append extend add update".split())
+#: methods that put entries into a dict
+_ENTERS = frozenset({"update", "setdefault"})
 
 
 class Accumulators:
@@ -47,7 +50,9 @@ class Accumulators:
 def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     met: list[f.Subscript] = []
     keyed: dict[str, bool] = {}
+    begun_empty: set[str] = set()
     entered: set[str] = set()
+    put_in: set[str] = set()
     there: set[f.Pos] = set()
     for function in module.functions.values():
         terms: frozenset[str] | None = None
@@ -55,10 +60,14 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
         for node in walk(function.body):
             if type(node) is f.Assign:
                 for target in node.targets:
-                    if type(target) is f.Attr:
+                    if type(target) is f.Attr and _is_empty(node.value):
+                        begun_empty.add(target.attr)
+                    elif type(target) is f.Attr:
                         keyed[target.attr] = keyed.get(target.attr, True) and has_keys(node.value)
                     elif type(target) is f.Subscript and function.name != "__init__":
                         entered.add(last_name(target.base))
+            if type(node) is f.Call and type(node.func) is f.Attr and node.func.attr in _ENTERS:
+                put_in.add(last_name(node.func.base))
             place = _filled(node)
             if place is None:
                 continue
@@ -69,8 +78,10 @@ def _all_filled(module: ModuleInfo) -> dict[str, f.Subscript]:
     known: dict[str, f.Subscript] = {}
     for place in met:
         name = last_name(place.base)
+        # who begins with nothing has its keys from where it is made with them, if nobody else puts any in
+        made = keyed.get(name) and not (name in begun_empty and name in entered | put_in)
         # under a test whether it is there no entry is made, unless some other statement makes it where it is not
-        if not keyed.get(name) and not (place.pos in there and name not in entered):
+        if not made and not (place.pos in there and name not in entered):
             known.setdefault(name, place)
     return known
 
@@ -97,6 +108,13 @@ def _told_to_be_there(test: f.Expr) -> Iterator[str]:
 
 #: classes that hold modules by their names, and have no more than they were given
 _OF_MODULES = frozenset({"ModuleDict", "ParameterDict", "MetricCollection"})
+
+
+def _is_empty(value: f.Expr | None) -> bool:
+    """Whether something is nothing yet, or a plain dict without keys: to add to an entry fails."""
+    if type(value) is f.Call:
+        return last_name(value.func) == "dict" and not value.args and not value.keywords
+    return value == f.Const("None") or (type(value) is f.DictDisplay and not value.keys)
 
 
 def has_keys(value: f.Expr | None) -> bool:
@@ -141,8 +159,28 @@ def order(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
     if place is None or written_keys.by_callers(frame.analysis, frame.self_class, place):
         return None
+    if _is_exchanged(frame, attribute):
+        return None
     note = f"`{shown(place)}` gets its keys in the order in which this rank meets them"
     return frame.source(WORLD, "data", place.pos, note, Confidence.MEDIUM)
+
+
+#: what leaves all ranks with the objects of all of them, or with those of one
+_EXCHANGES = ("all_gather_object", "broadcast_object")
+
+
+def _is_exchanged(frame: Frame, attribute: f.Attr) -> bool:
+    """Whether the function has put something in the place of an attribute before, which a call makes of what ranks have
+    told each other: `self.scores = merged(self.scores)`. A reduction of each value leaves the keys as they were met."""
+    for s in statements(frame.function.body if frame.function is not None else ()):
+        if type(s) is not f.Assign or type(s.value) is not f.Call or s.line >= attribute.pos[0]:
+            continue
+        if any(shown(target) == shown(attribute) for target in s.targets):
+            with frame.recording() as terms:
+                frame.eval(s.value)
+            if any(event.op.startswith(_EXCHANGES) for event in every_event(tuple(terms))):
+                return True
+    return False
 
 
 def _may_be_list(frame: Frame, attribute: f.Attr) -> bool:

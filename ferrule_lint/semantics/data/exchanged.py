@@ -125,6 +125,8 @@ def _measured(frame: Frame, expr: f.Expr | None, depth: int, last: bool = False)
         name = last_name(expr.func)
         if name in _SIZES and type(expr.func) is f.Attr and type(expr.func.base) is f.Name:
             yield expr, expr.func.base.id, last or (name == "size" and expr.args[:1] not in ((), (f.Const("0"),)))
+        elif name == "len" and len(expr.args) == 1 and type(expr.args[0]) is f.Name:
+            yield expr, expr.args[0].id, last
         elif name in SAME or name == "contiguous":
             own = expr.args[0] if expr.args and name not in ("to", "cuda", "int") else None
             yield from _measured(frame, own or (expr.func.base if type(expr.func) is f.Attr else None), depth - 1, last)

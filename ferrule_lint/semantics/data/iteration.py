@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import even_samplers
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
@@ -77,14 +78,17 @@ def _never_ends(body: f.Body) -> bool:
     return False
 
 
-def drawn(frame: Frame, body: f.Body) -> Divergence | None:
+def drawn(frame: Frame, body: f.Body, walked: f.Expr | None = None) -> Divergence | None:
     """Why a loop of a sampler, or of an iterable data set, that yields in its rounds takes as many as its rank's loader
-    asks for. Loaders ask ahead of time, and ranks evaluate, resume and run out of data on their own."""
+    asks for. Loaders ask ahead of time, and ranks evaluate, resume and run out of data on their own; not of an even
+    sampler that is walked (`DistributedSampler`)."""
     function, owner = frame.function, frame.self_class
     if function is None or owner is None or function.name != "__iter__":
         return None
     bases = [base.rpartition(".")[2] for base in frame.analysis.names.external_bases(owner)]
     if _DRAWN.isdisjoint(bases) or not any(type(node) is f.Yield for node in walk(body)):
+        return None
+    if walked is not None and even_samplers.is_walked(frame, walked):
         return None
     place = (function.line, 1, function.line, 1)
     note = f"a rank's loader draws from `{owner.name}` as often as this rank needs it"

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.calls.summaries import MOST_EVENTS
+from ferrule_lint.semantics.divergence import left_at_default
 from ferrule_lint.semantics.divergence.compare import Occurrence
 from ferrule_lint.semantics.divergence.reach import way_to
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, evaluate, implied
-from ferrule_lint.semantics.domain.trace import CallTerm, Event, Trace, every_term, same_event
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, every_term, same_event
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources.setting_names import hold_settings
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.project.entities import FunctionInfo
 
 #: a field of what a program is started with, as it stands in an atom's key, whichever version of the whole it is of,
 #: also where that is asked for by a call (`get_args().reuse`); one that was set here has a number of its own behind it
@@ -37,13 +39,18 @@ _DEEPEST = 8
 class RuledOut:
     """What settings rule out in one run of the checks over a function."""
 
-    def __init__(self, analysis: Analysis) -> None:
+    def __init__(self, analysis: Analysis, function: FunctionInfo | None = None) -> None:
         self._analysis = analysis
+        self._function = function
 
     def all(self, root: Trace, occurrences: Sequence[Occurrence]) -> bool:
         """Whether everything that was found lies behind calls which issue nothing under the settings around them."""
         calls = [o.call for o in occurrences]
         return bool(calls) and all(call is not None and self._issues_nothing(root, call) for call in calls)
+
+    def way_out(self, choice: Choice) -> bool:
+        """Whether what leaves in the arms of a choice is never gone, as far as the calls of the function tell."""
+        return self._function is not None and left_at_default.leaves_nowhere(self._analysis, self._function, choice)
 
     def _issues_nothing(self, root: Trace, call: CallTerm) -> bool:
         known = settings_on(way_to(root, call) or ())

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -19,17 +20,19 @@ if TYPE_CHECKING:
 _OFF = (f.Const("None"), f.Const("False"))
 
 
-def is_left_out(analysis: Analysis, function: FunctionInfo, name: str, defaults: tuple[f.Const, ...] = _OFF) -> bool:
+def is_left_out(
+    analysis: Analysis, function: FunctionInfo, name: str, defaults: tuple[f.Const, ...] = _OFF, by_tests: bool = True
+) -> bool:
     """Whether a parameter with such a default is given nothing else by any call, and there are calls. A function that
-    nobody calls is one for other projects."""
+    nobody calls is one for other projects; so is one that only tests call, unless they count (`by_tests`)."""
     places = [i for i, p in enumerate(function.parameters) if p.name == name and p.default in defaults]
     if not places or function.parameters[places[0]].kind not in ("normal", "keyword"):
         return False
     called = False
-    for call in _calls(analysis, function):
+    for module, call in _calls(analysis, function):
         if _may_give(call, function, name, places[0]):
             return False
-        called = True
+        called = called or by_tests or not is_test(module.path)
     return called
 
 
@@ -55,17 +58,18 @@ def _is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
     return own and type(value) is f.Name and is_left_out(analysis, method, value.id)
 
 
-def _calls(analysis: Analysis, function: FunctionInfo) -> list[f.Call]:
-    """The calls of a function in the project, or of the class that it makes, those included that may be of it."""
+def _calls(analysis: Analysis, function: FunctionInfo) -> list[tuple[ModuleInfo, f.Call]]:
+    """The calls of a function in the project, or of the class that it makes, those included that may be of it; each
+    with its file."""
     names, meant = analysis.names, _meant(function)
-    found: list[f.Call] = []
+    found: list[tuple[ModuleInfo, f.Call]] = []
     for module in names.mentioning(meant.name):
         for owner, calls in module.calls():
             if owner is function:
                 continue
             for call in calls:
                 if last_name(call.func) == meant.name and names.resolve(call.func, module) in (meant, None):
-                    found.append(call)
+                    found.append((module, call))
     return found
 
 

@@ -3,7 +3,7 @@
 So it is with rounds in each of which the ranks meet (`barrier(); times.append(...)`), or they would wait there, and
 with those of a loop over a data loader, of which all ranks have as many (see docs/limits.md): a rank that has put
 nothing into `losses` there has had no batch, as all others. Batches that are drawn by hand
-(`found.append(next(batches))`) are as many, too.
+(`found.append(next(batches))`) are as many, too, and so is what is made of each item of such a list.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.data import loaders
 from ferrule_lint.semantics.domain.lattice import rounds_of
-from ferrule_lint.semantics.domain.text import variables
+from ferrule_lint.semantics.domain.text import last_name, variables
 from ferrule_lint.semantics.project.entities import External
 
 if TYPE_CHECKING:
@@ -27,19 +27,57 @@ if TYPE_CHECKING:
 PUTS = frozenset("append extend add update insert appendleft setdefault".split())
 
 
-def is_filled(frame: Frame, function: FunctionInfo, name: str) -> bool:
+#: functions that walk as many items as they are given
+_WALKS = frozenset("enumerate zip sorted reversed list tuple tqdm iter".split())
+
+
+def is_filled(frame: Frame, function: FunctionInfo, name: str, seen: frozenset[str] = frozenset()) -> bool:
     """Whether all that puts something into a list stands in such loops."""
     puts = [node for node in walk(function.body) if _puts_into(node, name)]
+    seen |= {name}
     if not puts:
-        return False
+        made = _assigned(function, name)
+        return len(made) == 1 and _has_an_item_each(frame, function, made[0], seen)
     loops = [s for s in statements(function.body) if type(s) is f.For or type(s) is f.While]
     met = [s.body for s in loops if any(_meets(frame, inner) for inner in plain(s.body))]
     inside = [node for body in met for node in walk(body) if _puts_into(node, name)]
     for s in loops:
-        if type(s) is f.For and _is_dealt_evenly(frame, s):
+        if type(s) is f.For and (_is_dealt_evenly(frame, s) or _walks_filled(frame, function, s.iterable, seen)):
             inside += [inner.value for inner in _in_each_round(s) if _puts_into(inner.value, name)]
     inside += [put for put in puts if _is_drawn(frame, put)]
     return all(any(put is node for node in inside) for put in puts)
+
+
+def _assigned(function: FunctionInfo, name: str) -> list[f.Expr]:
+    """What a function gives a variable, wherever it does so."""
+    assigned = [s for s in statements(function.body) if type(s) is f.Assign and s.value is not None]
+    return [s.value for s in assigned if any(type(t) is f.Name and t.id == name for t in s.targets) if s.value]
+
+
+def _has_an_item_each(frame: Frame, function: FunctionInfo, value: f.Expr, seen: frozenset[str]) -> bool:
+    """Whether a list is made of each item of one that is filled so: `[score(row) for row in rows]`."""
+    if type(value) is not f.Comprehension or len(value.generators) != 1 or value.generators[0].conditions:
+        return False
+    return _walks_filled(frame, function, value.generators[0].iterable, seen)
+
+
+def _walks_filled(frame: Frame, function: FunctionInfo, walked: f.Expr, seen: frozenset[str]) -> bool:
+    """Whether something walks lists that are filled so, and begun empty or made of others that are."""
+    if type(walked) is f.Call and walked.args and last_name(walked.func) in _WALKS:
+        several = walked.args if last_name(walked.func) == "zip" else walked.args[:1]
+        return all(_walks_filled(frame, function, argument, seen) for argument in several)
+    if type(walked) is not f.Name or walked.id in seen:
+        return False
+    made = [value for value in _assigned(function, walked.id) if not _is_empty(value)]
+    if any(not _has_an_item_each(frame, function, value, seen | {walked.id}) for value in made):
+        return False
+    return is_filled(frame, function, walked.id, seen)
+
+
+def _is_empty(value: f.Expr) -> bool:
+    if type(value) is f.Call:
+        return last_name(value.func) == "list" and not value.args
+    return type(value) is f.Sequence and not value.elements
 
 
 def _puts_into(node: object, name: str) -> bool:
@@ -72,10 +110,22 @@ def _meets(frame: Frame, statement: f.Stmt) -> bool:
 
 def _is_dealt_evenly(frame: Frame, loop: f.For) -> bool:
     """Whether a loop walks a data loader, of which nothing says that it is shorter on some ranks."""
-    if not loaders.is_loader(frame, loop.iterable) or loaders.holds_several(frame, loop.iterable):
+    walked = list(_behind_bars(frame, loop.iterable))
+    if not all(loaders.is_loader(frame, e) and not loaders.holds_several(frame, e) for e in walked):
         return False
     with frame.recording():
         return rounds_of(frame.eval(loop.iterable)) is None
+
+
+def _behind_bars(frame: Frame, walked: f.Expr) -> Iterator[f.Expr]:
+    """What is walked, and what a bar shows the progress of: `bar = tqdm(loader) if is_main else loader`."""
+    whole = walked.args[0] if type(walked) is f.Call and walked.args and last_name(walked.func) in _WALKS else walked
+    made = _assigned(frame.function, whole.id) if type(whole) is f.Name and frame.function is not None else []
+    if loaders.is_loader(frame, walked) or not made:
+        yield walked
+        return
+    for value in made:
+        yield from (value.body, value.orelse) if type(value) is f.IfExp else (value,)
 
 
 def _in_each_round(loop: f.For) -> Iterator[f.ExprStmt]:

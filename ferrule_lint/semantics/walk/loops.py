@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import begun_loaders
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues, tried_again, who_is_there
 from ferrule_lint.semantics.data import filling, iteration, shares
@@ -82,6 +83,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         iterable = iterable._replace(length=None)
     if iterable.unwrapped:
         seen_by_others(frame, s.iterable)  # `for layer in model.layers: fully_shard(layer)`
+    begun_loaders.begin(frame, s.iterable)
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     agreed, filled = over_groups.reduced(s), filling.by_rounds(frame, s)
     body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed)
@@ -93,7 +95,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
         if again:
             term = term._replace(trip=None, deps=NO_DEPS)
         elif term.trip is None and not iterable.uniform:
-            term = term._replace(trip=iteration.drawn(frame, s.body) or joined.rounds(frame, s, iterable))
+            term = term._replace(trip=iteration.drawn(frame, s.body, s.iterable) or joined.rounds(frame, s, iterable))
         if (term.trip is not None or term.deps) and who_is_there.ends(s, body):
             term = term._replace(trip=None, deps=NO_DEPS)
         if term.trip is not None and term.trip.kind == "rank":

@@ -53,8 +53,27 @@ def given_back(frame: Frame, value: Value) -> Value:
     return value._replace(deps=deps)
 
 
+#: calls that put a number into a tensor, and methods that leave it there
+_HOLDS = frozenset({"tensor", "as_tensor", "LongTensor", "IntTensor"})
+_KEEPS = frozenset({"to", "cuda", "cpu", "long", "int", "item"})
+#: such calls around a size
+_DEEPEST = 4
+
+
 def _sized(frame: Frame, expr: f.Expr) -> str:
-    """`x` of `x.shape[1]`, `x.size(1)`, `len(x)`."""
+    """`x` of `x.shape[1]`, `x.size(1)`, `len(x)`, also in a tensor of its own: `torch.tensor([len(x)])`."""
+    for _ in range(_DEEPEST):  # `n = n.to(device)` leads back to itself
+        if type(expr) is not f.Call:
+            break
+        method = type(expr.func) is f.Attr and expr.func.attr in _KEEPS
+        if method and type(expr.func) is f.Attr:
+            expr = definition(frame, expr.func.base)
+        elif last_name(expr.func) in _HOLDS and len(expr.args) == 1:
+            held = expr.args[0]
+            one = type(held) is f.Sequence and len(held.elements) == 1
+            expr = definition(frame, held.elements[0] if one and type(held) is f.Sequence else held)
+        else:
+            break
     if type(expr) is f.Subscript:
         shape = definition(frame, expr.base)
         return place_name(shape.base) if type(shape) is f.Attr and shape.attr == "shape" else ""
