@@ -92,11 +92,12 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(shape=None, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
         value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
+    local = value.data
     if key:
         value = setting_names.of_entry(e.base, value)
         value = field_names.of_field(frame, e, base, key, value)
         value = admissions.of_entry(frame, e, value) if base.data is None else value
-    if (local := value.data) is not None:
+    if local is not None:
         if key and not own_records.is_of_one_size(frame, e, key):
             value = batch_fields.field_of_batch(frame, value, key, e.pos)
         elif not key and _is_token_shift(frame, e):
