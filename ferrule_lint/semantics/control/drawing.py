@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.calls.instantiate import passed
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
@@ -90,13 +91,6 @@ def _named_here(frame: Frame, call: f.Call, target: FunctionTarget, taken: f.Exp
     if root and root == _self(function):
         return taken if root == frame.self_name else None
     if any(parameter.name == root for parameter in function.parameters):
-        return _passed(call, function, root) if type(taken) is f.Name else None
+        return passed(call, function, function.owner is not None, root) if type(taken) is f.Name else None
     # what a function that is defined here finds around it
     return taken if root and target.closure is frame else None
-
-
-def _passed(call: f.Call, function: FunctionInfo, name: str) -> f.Expr | None:
-    by_name = next((value for keyword, value in call.keywords if keyword == name), None)
-    position = [p.name for p in function.parameters].index(name) - bool(_self(function) and not function.is_static)
-    plain = f.Starred not in map(type, call.args) and 0 <= position < len(call.args)
-    return by_name or (call.args[position] if plain else None)
