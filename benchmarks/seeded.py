@@ -36,8 +36,7 @@ from collections.abc import Sequence
 from seeds import Seed, seeds
 
 from ferrule_lint.checks.known import Remembered
-from ferrule_lint.checks.remembered import Answers
-from ferrule_lint.checks.result import Before
+from ferrule_lint.checks.result import Before, CheckResult
 from ferrule_lint.checks.run import check
 from ferrule_lint.facts.types import FileFacts
 from ferrule_lint.findings import Confidence, Finding
@@ -68,13 +67,13 @@ class Tree:
             except (SourceError, SyntaxError, ValueError):
                 continue
         self._before: set[tuple[str, str, str]] = set()
-        self._answers: Answers | None = None
+        self._checked: CheckResult | None = None
 
     def look_at(self, seeds: Sequence[Seed]) -> None:
         """What is found where bugs are to come, and in files that speak of their functions."""
         paths = {path for seed in seeds for path in self._around(seed)}
         result = check(self.facts, paths, self.models, before=Before(Remembered(), {p: p for p in self.facts}))
-        self._answers = result.answers
+        self._checked = result
         self._before = {(f.path, f.code, f.message) for f in result.findings if f.confidence > Confidence.LOW}
 
     def new(self, seed: Seed, text: str) -> list[Finding]:
@@ -83,7 +82,7 @@ class Tree:
             facts = {**self.facts, seed.path: extract(seed.applied(self.sources[seed.path], text).encode())}
         except SourceError:
             return []
-        found = check(facts, self._around(seed), self.models, like=self._answers).findings
+        found = check(facts, self._around(seed), self.models, like=self._checked).findings
         known = self._before
         return [f for f in found if f.confidence > Confidence.LOW and (f.path, f.code, f.message) not in known]
 
