@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.models.lookup import ModelSet
+from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.calls import decorators, functions
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of
 from ferrule_lint.semantics.calls.light import LightCalls
@@ -19,11 +20,11 @@ from ferrule_lint.semantics.data.accumulators import Accumulators
 from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Summary
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.groups.axes import axes_in
 from ferrule_lint.semantics.project.annotations import Annotations
 from ferrule_lint.semantics.project.back_ends import BackEnds
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.import_graph import ImportGraph
 from ferrule_lint.semantics.project.mixins import Mixins
@@ -126,6 +127,15 @@ class Analysis:
         if text not in self._axes:
             self._axes[text] = axes_in(self.models, text)
         return self._axes[text]
+
+    def model_of(self, module: ModuleInfo, call: f.Call) -> CallModel | None:
+        """What is known of a library's function that a call names in a file, or of a method by the name of what it is
+        called on."""
+        entity = self.names.resolve(call.func, module)
+        model = self.models.call(entity.dotted) if isinstance(entity, External) else None
+        if model is None and type(call.func) is f.Attr:
+            model = self.models.method(call.func.attr, last_name(call.func.base))
+        return model
 
     def is_module(self, info: ClassInfo) -> bool:
         """Whether instances are `nn.Module`s, by their library base classes."""

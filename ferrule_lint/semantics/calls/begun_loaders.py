@@ -18,7 +18,7 @@ from ferrule_lint.semantics.data.where_given import Scope, given, scope_of
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Event
-from ferrule_lint.semantics.project.entities import External, FunctionInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -104,12 +104,7 @@ def _is_walk(function: FunctionInfo) -> bool:
 
 
 def _prepared_by(frame: Frame, value: f.Expr) -> str:
-    if type(value) is not f.Call:
-        return ""
-    entity = frame.analysis.names.resolve(value.func, frame.module)
-    model = frame.models.call(entity.dotted) if isinstance(entity, External) else None
-    if model is None and type(value.func) is f.Attr:
-        model = frame.models.method(value.func.attr, last_name(value.func.base))
+    model = frame.analysis.model_of(frame.module, value) if type(value) is f.Call else None
     return model.begins if model is not None else ""
 
 

@@ -1,8 +1,10 @@
-"""What is left of a difference of two expressions: `(i + 1) * n - i * n` is `n`."""
+"""What is left of a difference of two expressions: `(i + 1) * n - i * n` is `n`; how two numbers compare."""
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
+from collections.abc import Callable
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.text import render
@@ -10,6 +12,11 @@ from ferrule_lint.semantics.domain.text import render
 #: a sum of products: the factors of each, as text and sorted, with how often it is added
 _Sum = Counter[tuple[str, ...]]
 _MOST_PRODUCTS = 64
+
+#: how two numbers compare, by the operator as it is written
+ORDERS: dict[str, Callable[[int, int], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 
 
 def remainder(left: f.Expr, right: f.Expr) -> list[f.Expr] | None:

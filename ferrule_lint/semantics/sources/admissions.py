@@ -16,7 +16,7 @@ from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.axes import DP, NO_AXES, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, render
-from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.sources import reducing
 
 if TYPE_CHECKING:
@@ -206,10 +206,7 @@ def _handed_on(analysis: Analysis, helper: FunctionInfo) -> dict[str, tuple[str,
 
 def reduction(analysis: Analysis, module: ModuleInfo, call: f.Call) -> CallModel | None:
     """The model of a call that reduces or gathers what it is given."""
-    entity = analysis.names.resolve(call.func, module)
-    model = analysis.models.call(entity.dotted) if isinstance(entity, External) else None
-    if model is None and type(call.func) is f.Attr:
-        model = analysis.models.method(call.func.attr, last_name(call.func.base))
+    model = analysis.model_of(module, call)
     return model if model is not None and model.event in _OPERATIONS and not model.hidden else None
 
 

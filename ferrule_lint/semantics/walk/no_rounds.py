@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.walk.frame import Frame
@@ -17,7 +17,6 @@ from ferrule_lint.semantics.walk.frame import Frame
 #: numbers that are no number of rounds
 _NONE = re.compile(r"0|-\d+")
 _NUMBER = re.compile(r"-?\d+")
-_OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
 def decides(function: FunctionInfo, name: str, const: str) -> bool:
@@ -34,10 +33,10 @@ def _numbers(function: FunctionInfo) -> Iterator[str]:
 
 def of_while(frame: Frame, test: f.Expr) -> bool:
     """Whether a test of two numbers is false before the first round."""
-    if type(test) is not f.Compare or len(test.ops) != 1 or test.ops[0] not in _OPERATORS:
+    if type(test) is not f.Compare or len(test.ops) != 1 or test.ops[0] not in ORDERS:
         return False
     left, right = _number(frame, test.left), _number(frame, test.rights[0])
-    return left is not None and right is not None and not _OPERATORS[test.ops[0]](left, right)
+    return left is not None and right is not None and not ORDERS[test.ops[0]](left, right)
 
 
 def of_for(frame: Frame, iterable: f.Expr) -> bool:

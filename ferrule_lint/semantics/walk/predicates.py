@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from collections.abc import Callable
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import said_of
@@ -14,6 +12,7 @@ from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optional_entry
 from ferrule_lint.semantics.data.module_outputs import is_output
+from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
 from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, PRESENT, only
@@ -275,14 +274,11 @@ def _known_comparison(a: Value, b: Value, op: str) -> bool | None:
         return a.const == b.const
     if op in ("!=", "is not"):
         return a.const != b.const
-    if op in _ORDERS and _NUMBER.match(a.const) and _NUMBER.match(b.const):
-        return _ORDERS[op](int(a.const), int(b.const))
+    if op in ORDERS and _NUMBER.match(a.const) and _NUMBER.match(b.const):
+        return ORDERS[op](int(a.const), int(b.const))
     return None
 
 
-_ORDERS: dict[str, Callable[[int, int], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 _NUMBER = re.compile(r"-?\d{1,18}$")
 #: how a rank compares with -1, which says that nothing has been launched
 _OF_NO_RANK = {"==": False, "!=": True, ">": True, "<=": False}
