@@ -38,6 +38,8 @@ def measure(command: list[str], folder: pathlib.Path) -> Cost:
     if child == 0:
         try:
             os.chdir(folder)
+            # an installed program has its bytecode; where this is set it is compiled anew each time
+            os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)

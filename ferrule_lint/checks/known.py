@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -57,8 +57,8 @@ class FileResult:
     statistics: dict[str, int] = field(default_factory=dict)
     #: what an earlier run has shown of the findings in it
     shown: Shown | None = None
-    #: what each of its functions rests on in which nothing was found, `packed`; "" is the top level
-    nothing_in: dict[str, str] = field(default_factory=dict)
+    #: what each of its functions rests on in which nothing was found, `in_one_text`; "" is the top level
+    nothing_in: str = ""
 
     @property
     def inputs(self) -> tuple[Input, ...]:
@@ -75,7 +75,7 @@ class KnownFile:
     findings: tuple[Finding, ...]
     statistics: dict[str, int]
     shown: Shown | None = None
-    nothing_in: dict[str, str] = field(default_factory=dict)
+    nothing_in: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +129,22 @@ def compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[Know
     def moved(numbers: str) -> str:
         return packed(places[number] for number in unpacked(numbers) if number in places)
 
-    return (
-        [inputs[number]._replace(rests=moved(inputs[number].rests)) for number in used],
-        [replace(file, inputs=moved(file.inputs), nothing_in=_each(moved, file.nothing_in)) for file in files],
-    )
+    def again(file: KnownFile) -> KnownFile:
+        nothing_in = _each(moved, by_function(file.nothing_in))
+        return replace(file, inputs=moved(file.inputs), nothing_in=in_one_text(nothing_in))
+
+    return [inputs[n]._replace(rests=moved(inputs[n].rests)) for n in used], [again(file) for file in files]
+
+
+def in_one_text(numbers: Mapping[str, str]) -> str:
+    """Packed numbers by functions as one text: each run reads it of all files, and few look into it."""
+    return _BETWEEN.join(part for item in numbers.items() for part in item)
+
+
+def by_function(text: str) -> dict[str, str]:
+    """What `in_one_text` had put together."""
+    cut = text.split(_BETWEEN)
+    return dict(zip(cut[::2], cut[1::2], strict=False))
 
 
 def _each(change: Callable[[str], str], texts: dict[str, str]) -> dict[str, str]:

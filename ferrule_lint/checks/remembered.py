@@ -12,7 +12,16 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from ferrule_lint.checks.edits import OF_DEFINITIONS, Digests, Earlier, Edits
-from ferrule_lint.checks.known import UNUSED, FileResult, KnownFile, KnownInput, Remembered, as_kept, compact
+from ferrule_lint.checks.known import (
+    UNUSED,
+    FileResult,
+    KnownFile,
+    KnownInput,
+    Remembered,
+    as_kept,
+    by_function,
+    compact,
+)
 from ferrule_lint.checks.moved import in_its_place
 from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.questions import ASKED, OF_ALL, OF_FILES, QUESTIONS, SAID, WORKED_OUT
@@ -32,6 +41,7 @@ class Answers:
         self.digests = digests
         self.known = known
         self._inputs = known.inputs()
+        self._files = {file.path: file for file in known.files}
         self._analysis = analysis
         self.reads = analysis.names.reads
         self._said: dict[Input, str] = {}
@@ -105,14 +115,14 @@ class Answers:
 
     def still_true(self, paths: Iterable[str]) -> dict[str, FileResult]:
         """The results for those of `paths` that would come out as they did."""
-        asked = set(paths)
-        found = (self._still_true(file) for file in self.known.files if file.path in asked)
+        found = (self._still_true(self._files[path]) for path in paths if path in self._files)
         return {result.path: result for result in found if result is not None}
 
     def nothing_in(self, path: str) -> dict[str, str]:
         """The functions of a file in which nothing was found, and nothing would be now; what each rests on."""
-        known = next((file.nothing_in for file in self.known.files if file.path == path), {})
-        return {name: read for name, read in known.items() if self._hold(unpacked(read))}
+        known = self._files.get(path)
+        found = by_function(known.nothing_in) if known is not None else {}
+        return {name: read for name, read in found.items() if self._hold(unpacked(read))}
 
     def _still_true(self, file: KnownFile) -> FileResult | None:
         """A result that would come out as it did, but for the places that it shows; else None."""

@@ -11,7 +11,7 @@ from functools import partial
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
 from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
-from ferrule_lint.checks.known import FileResult
+from ferrule_lint.checks.known import FileResult, in_one_text
 from ferrule_lint.checks.meant import as_it_is_meant
 from ferrule_lint.checks.modes import but_in_local_modes
 from ferrule_lint.checks.own_groups import among_others
@@ -144,7 +144,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
             reads.ask("file", path)
         read = frozenset(reads.read)
     statistics = dict(analysis.counters - counted)
-    return FileResult(module.path, tuple(found), read, reads, statistics, nothing_in=nothing_in)
+    return FileResult(module.path, tuple(found), read, reads, statistics, nothing_in=in_one_text(nothing_in))
 
 
 def _shown_in(finding: Finding) -> Iterator[str]:

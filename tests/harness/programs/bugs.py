@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ferrule_lint.harness.server import Limits
 from programs.lane import DEVICE
-from programs.models import Captioner, sharded
+from programs.models import Captioner, sharded, with_statistics
 from programs.names import Replicate, Shard, distribute_tensor, fully_shard, init_device_mesh
 from programs.table import FSDP2, bug
 
@@ -121,6 +121,37 @@ def middle_stage_goes_on():
     if dist.get_rank() in (0, 2):  # cause
         dist.broadcast(x, src=2)
     dist.all_reduce(x)
+
+
+@bug("op")
+def evaluated_on_rank_0_before_a_barrier():
+    model = DistributedDataParallel(with_statistics())
+    for _ in range(2):
+        model(torch.randn(4, 8)).sum().backward()
+    if dist.get_rank() == 0:  # cause
+        with torch.no_grad():
+            model(torch.randn(4, 8))
+    dist.barrier()
+    model(torch.randn(4, 8)).sum().backward()
+
+
+@bug("dtype")
+def evaluated_on_rank_0_before_buckets_are_rebuilt():
+    model = DistributedDataParallel(with_statistics())
+    model(torch.randn(4, 8)).sum().backward()
+    if dist.get_rank() == 0:  # cause
+        with torch.no_grad():
+            model(torch.randn(4, 8))
+    model(torch.randn(4, 8)).sum().backward()
+
+
+@bug("exited")
+def evaluated_on_rank_0_at_the_end():
+    model = DistributedDataParallel(with_statistics())
+    model(torch.randn(4, 8)).sum().backward()
+    if dist.get_rank() == 0:  # cause
+        with torch.no_grad():
+            model(torch.randn(4, 8))
 
 
 @bug("op")

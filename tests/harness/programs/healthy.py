@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader
 
 from ferrule_lint.harness.server import Limits
 from programs.lane import DEVICE
-from programs.models import sharded
+from programs.models import sharded, with_statistics
 from programs.names import fully_shard, init_device_mesh
 from programs.table import FSDP2, HYBRID, healthy
 
@@ -168,11 +168,24 @@ def scalar_meets_one_element():
 
 @healthy()
 def gradient_accumulation_under_ddp():
-    model = DistributedDataParallel(nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Linear(8, 8)))
+    model = DistributedDataParallel(with_statistics())
     for _ in range(2):
         with model.no_sync():
             model(torch.randn(4, 8)).sum().backward()
         model(torch.randn(4, 8)).sum().backward()
+
+
+@healthy()
+def evaluated_on_rank_0_before_a_step_of_all():
+    """DDP sends buffers once without gradients, and not before the step after that: rules/FER101.md."""
+    model = DistributedDataParallel(with_statistics())
+    for step in range(3):
+        model(torch.randn(4, 8)).sum().backward()
+        if dist.get_rank() == 0 and step > 0:
+            with torch.no_grad():
+                model(torch.randn(4, 8))
+                model(torch.randn(4, 8))
+    model(torch.randn(4, 8)).sum().backward()
 
 
 @healthy()

@@ -30,6 +30,10 @@ def sharded() -> nn.Module:
     return fully_shard(model)
 
 
+def with_statistics() -> nn.Module:
+    return nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.Linear(8, 8))
+
+
 def mask_line() -> int:
     import inspect
 
