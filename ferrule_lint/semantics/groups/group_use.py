@@ -36,6 +36,7 @@ _DEEPEST = 3
 _OF_ALL = re.compile(r"(torch_|dist_|comm_|parallel_|reduce_|gather_|sync_)?(process_)?group|(dist_)?pg|communicator")
 #: calls that ask about a group and do not run over it
 _ASKS = frozenset("get_rank get_world_size get_group_rank get_global_rank get_process_group_ranks get_backend".split())
+_WARNS = frozenset("warn warning warn_once warning_once".split())
 _MEETINGS = ("barrier", "monitored_barrier")
 _GATHERS = ("all_gather", "all_gather_object")
 #: without a mesh of several axes, data parallelism is the whole job
@@ -110,11 +111,20 @@ def _is_meant(frame: Frame, name: str) -> bool:
     value = frame.env.get(name)
     if value is None or value.const == "None" or frame.version(name):
         return False
-    return _runs_over(frame, frame.function, name) or not _is_read(frame.function.body, name)
+    if _runs_over(frame, frame.function, name):
+        return True
+    return not _is_read(frame.function.body, name) and not _is_given_up(frame.function, name)
 
 
 def _is_read(body: f.Body, name: str) -> bool:
     return any(type(node) is f.Name and node.id == name for node in walk(body))
+
+
+def _is_given_up(function: FunctionInfo, name: str) -> bool:
+    """Whether a function warns its callers that a parameter does nothing any more: "`group` is deprecated"."""
+    said = re.compile(rf"\b{re.escape(name)}\b.*\b(deprecated|ignored|unused|not (used|supported))\b", re.DOTALL)
+    warnings = (call for call in function.calls if last_name(call.func) in _WARNS)
+    return any(said.search(a.text) for call in warnings for a in call.args if type(a) is f.Const)
 
 
 def _runs_over(frame: Frame, function: FunctionInfo, name: str) -> bool:
