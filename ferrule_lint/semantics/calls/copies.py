@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:
@@ -18,11 +19,7 @@ def is_copy(frame: Frame, called: f.Expr) -> bool:
     if type(called) is not f.Name or frame.function is None or not frame.version(called.id):
         return False
     body, line = frame.function.body, called.pos[0]
-    made = [
-        s
-        for s in statements(body)
-        if type(s) is f.Assign and s.line <= line and any(place_name(t) == called.id for t in s.targets)
-    ]
+    made = [s for s in assigning(body, called.id) if s.line <= line]
     value = max(made, key=lambda s: s.line).value if made else None
     if type(value) is not f.Call or last_name(value.func) != "deepcopy":
         return False

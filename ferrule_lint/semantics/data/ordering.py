@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NOTHING, Deps, only, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -177,8 +177,7 @@ def is_dict(frame: Frame, expr: f.Expr) -> bool:
     if frame.self_name and frame.self_class is not None and place.startswith(frame.self_name + "."):
         bodies = tuple(method.body for method in frame.self_class.methods.values())
     annotations = [p.annotation for p in function.parameters if p.name == place]
-    assigned = [s for body in bodies for s in statements(body) if type(s) is f.Assign]
-    made = [s for s in assigned if place in map(place_name, s.targets)]
+    made = [s for body in bodies for s in assigning(body, place)]
     return any(_says_dict(a) for a in (*annotations, *(s.annotation for s in made))) or any(
         _makes_dict(s.value) for s in made
     )

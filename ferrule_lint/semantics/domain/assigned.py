@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import under_tests
+from ferrule_lint.facts.walk import statements, under_tests
 from ferrule_lint.semantics.domain.text import place_name
 
 
@@ -20,3 +20,10 @@ def assignments(body: f.Body, place: str) -> Iterator[tuple[f.Expr, tuple[f.Expr
             elif type(target) is f.Sequence and type(s.value) is f.Sequence:
                 pairs = zip(target.elements, s.value.elements, strict=False)
                 yield from ((value, tests) for part, value in pairs if place_name(part) == place)
+
+
+def assigning(body: f.Body, place: str) -> Iterator[f.Assign]:
+    """The statements of a body that assign a place by itself, `place = x`, wherever in it they stand."""
+    for s in statements(body):
+        if type(s) is f.Assign and place in map(place_name, s.targets):
+            yield s

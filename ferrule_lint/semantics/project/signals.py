@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence, Step
+from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ class Signals:
         handlers = self.handlers()
         for c in self._analysis.names.mro(info) if handlers else ():
             for method in c.methods.values():
-                if method.id in handlers and method.parameters and _sets(method, f"{method.parameters[0].name}.{name}"):
+                if (
+                    method.id in handlers
+                    and method.parameters
+                    and any(assigning(method.body, f"{method.parameters[0].name}.{name}"))
+                ):
                     return method
         return None
 
@@ -98,13 +103,6 @@ class Signals:
             found = inner or module.functions.get(handler.id)
         if found is not None:
             self._handlers.add(found.id)
-
-
-def _sets(function: FunctionInfo, place: str) -> bool:
-    return any(
-        type(s) is f.Assign and any(place_name(target) == place for target in s.targets)
-        for s in statements(function.body)
-    )
 
 
 def shared_names(function: FunctionInfo) -> set[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.divergence.compare import GROUP_CREATION
+from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.domain.trace import Trace, weakened
 from ferrule_lint.semantics.walk.frame import Frame
@@ -65,11 +65,7 @@ def _is_made(frame: Frame, place: str, body: f.Body) -> bool:
     """Whether a block sets a place that outlives the function, or has a method of the instance set it."""
     declared = frame.function.body if frame.function is not None else ()
     kept = "." in place or any(type(d) is f.ScopeDecl and place in d.names for d in declared)
-    return kept and (_sets(body, place) or _sets_by_method(frame, place, body))
-
-
-def _sets(body: f.Body, place: str) -> bool:
-    return any(type(x) is f.Assign and place in map(place_name, x.targets) for x in statements(body))
+    return kept and (any(assigning(body, place)) or _sets_by_method(frame, place, body))
 
 
 def _sets_by_method(frame: Frame, place: str, body: f.Body) -> bool:
@@ -87,6 +83,6 @@ def _sets_by_method(frame: Frame, place: str, body: f.Body) -> bool:
         if owner == frame.self_name:
             method = frame.analysis.names.method(frame.self_class, call.func.attr)
             own = method.parameters[0].name if method is not None and method.parameters else ""
-            if method is not None and own and _sets(method.body, f"{own}.{name}"):
+            if method is not None and own and any(assigning(method.body, f"{own}.{name}")):
                 return True
     return False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import place_name
@@ -78,7 +79,4 @@ def _tells(one: Value, other: Value) -> bool:
 
 def _set_before(body: f.Body, place: str, line: int) -> bool:
     """Whether a body assigns a place above a line."""
-    return any(
-        type(s) is f.Assign and s.line < line and any(place_name(target) == place for target in s.targets)
-        for s in statements(body)
-    )
+    return any(s.line < line for s in assigning(body, place))

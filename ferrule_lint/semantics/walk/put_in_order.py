@@ -7,7 +7,8 @@ the other ways is empty, and has no order to differ in.
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, statements, walk
+from ferrule_lint.facts.walk import blocks, walk
+from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 _FILLS = frozenset({"add", "update"})
@@ -16,8 +17,7 @@ _FILLS = frozenset({"add", "update"})
 def is_left_in_order(body: f.Body, place: str) -> bool:
     """Whether a place is made an empty set, and nothing but what comes before a `sorted` of it in the same block puts
     anything in or sets it to anything else."""
-    made = [s for s in statements(body) if type(s) is f.Assign and any(place_name(t) == place for t in s.targets)]
-    first = min(made, key=lambda s: s.line, default=None)
+    first = min(assigning(body, place), key=lambda s: s.line, default=None)
     if first is None or not _is_empty_set(first.value):
         return False
     return _is_ordered(body, place, first.line)

@@ -11,7 +11,7 @@ from ferrule_lint.semantics.data import grouping
 from ferrule_lint.semantics.data.accumulators import has_keys
 from ferrule_lint.semantics.data.ordering import stored_order
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
-from ferrule_lint.semantics.domain.assigned import assignments
+from ferrule_lint.semantics.domain.assigned import assigning, assignments
 from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
@@ -181,11 +181,7 @@ def _is_list(frame: Frame, target: f.Subscript) -> bool:
     before one of them is set."""
     if type(target.base) is not f.Name or frame.function is None:
         return False
-    above = [
-        s
-        for s in statements(frame.function.body)
-        if type(s) is f.Assign and s.line < target.pos[0] and any(place_name(t) == target.base.id for t in s.targets)
-    ]
+    above = (s for s in assigning(frame.function.body, target.base.id) if s.line < target.pos[0])
     last = max(above, key=lambda s: s.line, default=None)
     return last is not None and last.value is not None and _makes_list(last.value)
 
