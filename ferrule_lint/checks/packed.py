@@ -1,17 +1,16 @@
-"""Sets of numbers as text: the smallest, and then by how much each is greater than the one before."""
+"""Sets of numbers as text, the smallest first. Whether some have a number in common is seen by their words, of which
+there are millions: to make numbers of them takes longer than all else that is done with most."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import accumulate
 
 
 def packed(numbers: Iterable[int]) -> str:
     """The text for some numbers."""
-    ordered = sorted(numbers)
-    return " ".join([str(number - before) for number, before in zip(ordered, [0, *ordered], strict=False)])
+    return " ".join(map(str, sorted(numbers)))
 
 
 def unpacked(text: str) -> list[int]:
     """The numbers that a text stands for, the smallest first; ValueError if it is none."""
-    return list(accumulate(map(int, text.split())))
+    return list(map(int, text.split()))

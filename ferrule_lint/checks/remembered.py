@@ -225,19 +225,21 @@ class Answers:
     def _concerned(self) -> set[int]:
         """What rests on something that has changed, directly or not. All other questions say what they said, also those
         that rest on each other, to which no order of asking does justice."""
-        concerned = set(self._changed)
+        concerned, words = set(self._changed), set(map(str, self._changed))
         again = True
         while again:
             backward: list[int] = []
             # most rest on what has a smaller number
             for number in sorted(self._questions - concerned):
-                rests = unpacked(self._inputs[number].rests)
-                if not concerned.isdisjoint(rests):
+                rests = self._inputs[number].rests.split()
+                if not words.isdisjoint(rests):
                     concerned.add(number)
-                elif rests and rests[-1] > number:
+                    words.add(str(number))
+                elif rests and int(rests[-1]) > number:
                     backward.append(number)
-            late = [n for n in backward if not concerned.isdisjoint(unpacked(self._inputs[n].rests))]
+            late = [n for n in backward if not words.isdisjoint(self._inputs[n].rests.split())]
             concerned.update(late)
+            words.update(map(str, late))
             again = bool(late)
         return concerned
 
