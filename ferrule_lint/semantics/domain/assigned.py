@@ -6,7 +6,23 @@ from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import under_tests
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
+
+#: what shows how far something is that is walked by way of it
+BARS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
+
+
+def given(s: f.Stmt) -> Iterator[tuple[f.Expr, f.Expr]]:
+    """What a statement assigns, each target with what it gets; `with tqdm(loader) as bar:` assigns the bar."""
+    if type(s) is f.Assign and s.value is not None:
+        yield from ((target, s.value) for target in s.targets)
+    elif type(s) is f.With:
+        yield from ((target, expr) for expr, target in s.items if target is not None and is_bar(expr))
+
+
+def is_bar(expr: f.Expr) -> bool:
+    """Whether something shows how far it is: who walks it, or what `with` makes of it, walks what it was given."""
+    return type(expr) is f.Call and last_name(expr.func) in BARS
 
 
 def assignments(body: f.Body, place: str) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:

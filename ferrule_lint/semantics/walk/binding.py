@@ -10,6 +10,7 @@ from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import accumulators, batch_fields, loaders, met_keys, number_types, selection, single
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
+from ferrule_lint.semantics.domain.assigned import given, is_bar
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
@@ -42,16 +43,12 @@ def of_items(deps: Deps) -> Deps:
     return recast(deps, ITEM, FLOWS)
 
 
-#: wrappers around an iterable that show how far it is
-_SHOWS_PROGRESS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
-
-
 def _plainly(expr: f.Expr) -> f.Expr:
     """What is walked, without what shows how far it is, and without the list that `list(enumerate(items))` makes."""
     while type(expr) is f.Call and expr.args:
         inner = expr.args[0]
         counted = type(inner) is f.Call and last_name(inner.func) in ("enumerate", "zip") and len(expr.args) == 1
-        if last_name(expr.func) not in _SHOWS_PROGRESS and not (counted and last_name(expr.func) in ("list", "tuple")):
+        if not is_bar(expr) and not (counted and last_name(expr.func) in ("list", "tuple")):
             break
         expr = inner
     return expr
@@ -71,8 +68,9 @@ def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
         made = [
             way
             for s in statements(frame.function.body)
-            if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
-            for way in _ways(s.value)
+            for target, value in given(s)
+            if _same_name(target, expr)
+            for way in _ways(value)
         ]
         found = [m for m in made if not _same_name(m, expr)]
     calls = [m for m in found if type(m) is f.Call]
