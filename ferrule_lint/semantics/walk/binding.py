@@ -147,6 +147,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         agreed=iterable.agreed,
         reach=iterable.reach,
         there=called_name(expr) in ("range", "tolist"),
+        part=True,
     )
     is_loader = iterable.loader or loaders.is_loader(frame, expr)
     if is_loader and loaders.holds_several(frame, expr):
