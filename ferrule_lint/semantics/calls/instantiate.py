@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.dependences import (
     DEALT,
     EMPTY,
     FLOWS,
+    HELD,
     ITEM,
     ITERATED,
     NO_DEPS,
@@ -27,6 +28,7 @@ from ferrule_lint.semantics.domain.dependences import (
     PRESENT,
     SELECTS,
     SIZED,
+    asked_for,
     only,
     recast,
     root_of,
@@ -233,6 +235,8 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how == PRESENT:
         found = value.presence or value.divergence
         return found if found is not None and (found is value.presence or found.kind == "structure") else None
+    if how == HELD:
+        return value.divergence if value.divergence is not None and value.divergence.kind == "structure" else None
     if how == CONTAINED:
         return contained(value).divergence
     if how in (ITERATED, COUNTED):
@@ -386,6 +390,9 @@ def _through(argument: Value, how: str) -> Value:
         return Value(uniform=argument.uniform, divergence=argument.observed, deps=deps)
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
+    if how == HELD:
+        deps = asked_for(argument.deps, True)
+        return Value(uniform=argument.uniform, divergence=divergence_through(argument, HELD), deps=deps)
     if how == CONTAINED:
         return contained(argument)._replace(  # what holds it, or is made of it, is there without it
             unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, emptiness=None, presence=None,

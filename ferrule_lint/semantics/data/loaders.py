@@ -49,6 +49,8 @@ def dealt_out(value: Value) -> Value:
 
 def is_loader(frame: Frame, expr: f.Expr) -> bool:
     """Whether iterating this yields batches, by its name (also within `enumerate`, `tqdm`, ...)."""
+    if type(expr) is f.Walrus:
+        return is_loader(frame, expr.value)
     if type(expr) is f.Call:
         if last_name(expr.func) in ("enumerate", "tqdm", "iter", "islice", "zip", "cycle", "progress_bar"):
             return any(is_loader(frame, a) for a in expr.args[:2])

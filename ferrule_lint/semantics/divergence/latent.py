@@ -36,10 +36,12 @@ from ferrule_lint.semantics.domain.dependences import (
     COUNTED,
     EMPTY,
     FLOWS,
+    HELD,
     ITEM,
     ITERATED,
     NO_DEPS,
     PRESENT,
+    asked_for_by_callee,
     recast,
 )
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
@@ -245,6 +247,8 @@ def raise_or_pass_on(
                     frame.issues.append(CallIssue(code, pos, found, latent.event, message, latent))
             elif (value.deps or value.length_deps) and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
                 passed = frozenset((p, how if how != FLOWS else h) for p, h in value.deps)
+                if how in (PRESENT, HELD):
+                    passed = asked_for_by_callee(value.deps, how, value.part)
                 if how == ITERATED:
                     passed = length_deps(value)
                 elif how == COUNTED:

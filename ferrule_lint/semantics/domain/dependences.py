@@ -17,6 +17,8 @@ EMPTY = "empty"
 SELECTS = "selects"
 #: an entry of something is picked by it: whether it has any items
 PICKED = "picked"
+#: whether what was taken out of it is there: who had nothing to take it out of has failed
+HELD = "held"
 #: it says whose share is taken, of which some have an item more
 DEALT = "dealt"
 Deps = frozenset[tuple[str, str]]
@@ -34,6 +36,27 @@ def root_of(name: str) -> str:
 def recast(deps: Deps, how: str, *whence: str) -> Deps:
     """Dependences of what is made of a value: those of the kinds `whence` are of the kind `how` from here on."""
     return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
+
+
+def asked_for(deps: Deps, part: bool) -> Deps:
+    """The parameters that a test asks for whether a value is there: `part` if it was taken out of what they hold, so
+    that they themselves are there on every rank that asks."""
+    return (
+        frozenset([(p, HELD if part and p == root_of(p) else PRESENT) for p, how in deps if how != CONTAINED])
+        or NO_DEPS
+    )
+
+
+def asked_for_by_callee(deps: Deps, how: str, part: bool) -> Deps:
+    """The same where a function asks it of an argument, or of what that holds."""
+    if how == PRESENT:
+        return frozenset([(p, HELD if part and known != CONTAINED and p == root_of(p) else how) for p, known in deps])
+    return frozenset([(p, PRESENT if known == CONTAINED else how) for p, known in deps])
+
+
+def still_part(deps: Deps) -> bool:
+    """Whether what tests by these decide is still there with all it was taken out of: they have read it, too."""
+    return all(how in (HELD, OBSERVED) for _, how in deps)
 
 
 #: by these a test asks for more than whether something was passed

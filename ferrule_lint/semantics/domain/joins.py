@@ -181,6 +181,7 @@ _JOIN: dict[str, _Join] = {
     "apart": _either,
     "presence_deps": _union,
     "counts": _same_or(()),
+    "part": lambda x, y, a, b: (x or not a.deps) and (y or not b.deps),
     "number": lambda x, y, a, b: _one_number(x, y),
 }
 _JOINS = tuple(_JOIN[name] for name in Value._fields)

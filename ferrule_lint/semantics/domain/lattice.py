@@ -165,6 +165,8 @@ class Value(NamedTuple):
     #: of a generator that always yields as many things side by side: which of them are nothing of the local data that
     #: the others are (`yield step, batch`)
     counts: tuple[bool, ...] = ()
+    #: taken out of what it depends on (an entry, an item, an attribute): who had nothing there has failed
+    part: bool = False
     #: the element type that torch gives it, or why that is another one on some ranks: see `number_types`
     number: Number | None = None
 

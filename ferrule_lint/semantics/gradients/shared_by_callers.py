@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
@@ -36,15 +37,16 @@ def is_shared(frame: Frame) -> bool:
         for owner, calls in module.calls():
             named = (call for call in calls if last_name(call.func) == function.name)
             if owner is not None and any(
-                _is_of(frame, function, module, owner, call) and _shares(frame, owner.body, call) for call in named
+                means(frame.analysis, function, module, owner, call) and _shares(frame, owner.body, call)
+                for call in named
             ):
                 return True
     return False
 
 
-def _is_of(frame: Frame, function: FunctionInfo, module: ModuleInfo, owner: FunctionInfo, call: f.Call) -> bool:
+def means(analysis: Analysis, function: FunctionInfo, module: ModuleInfo, owner: FunctionInfo, call: f.Call) -> bool:
     """Whether a call means this function: by its name, or on an instance of its own class or of one above or below."""
-    names = frame.analysis.names
+    names = analysis.names
     if function.owner is None:
         return names.resolve(call.func, module) is function
     own = owner.parameters[0].name if owner.parameters and owner.owner is not None else ""

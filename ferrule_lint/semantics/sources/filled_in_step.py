@@ -15,6 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.data import loaders
+from ferrule_lint.semantics.domain.assigned import given
 from ferrule_lint.semantics.domain.lattice import rounds_of
 from ferrule_lint.semantics.domain.text import last_name, variables
 from ferrule_lint.semantics.project.entities import External
@@ -50,8 +51,8 @@ def is_filled(frame: Frame, function: FunctionInfo, name: str, seen: frozenset[s
 
 def _assigned(function: FunctionInfo, name: str) -> list[f.Expr]:
     """What a function gives a variable, wherever it does so."""
-    assigned = [s for s in statements(function.body) if type(s) is f.Assign and s.value is not None]
-    return [s.value for s in assigned if any(type(t) is f.Name and t.id == name for t in s.targets) if s.value]
+    pairs = (pair for s in statements(function.body) for pair in given(s))
+    return [value for target, value in pairs if type(target) is f.Name and target.id == name]
 
 
 def _has_an_item_each(frame: Frame, function: FunctionInfo, value: f.Expr, seen: frozenset[str]) -> bool:

@@ -8,7 +8,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import layout, number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, read, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, read, recast, still_part
 from ferrule_lint.semantics.domain.joins import join2, settled
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget
@@ -91,7 +91,7 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
     if deps and a != b:
         if differ and "None" in (a.const, b.const):
             joined = joined._replace(presence_deps=joined.presence_deps | read(deps))
-        return joined._replace(uniform=False, deps=joined.deps | deps)
+        return joined._replace(uniform=False, deps=joined.deps | deps, part=joined.part and still_part(deps))
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined

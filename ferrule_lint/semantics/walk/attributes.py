@@ -230,6 +230,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         uniform=e.attr == "shape" and base.agreed and base.uniform,
         target=method,
         deps=_of_field(e.attr, base.deps) if base.deps else NO_DEPS,
+        part=True,
         module=base.module and not e.attr.startswith("_") and e.attr not in _NO_MODULES,
         unwrapped=base.unwrapped,
         group=axes,

@@ -10,6 +10,7 @@ from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import accumulators, batch_fields, loaders, met_keys, number_types, selection, single
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
+from ferrule_lint.semantics.domain.assigned import given, is_bar
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
@@ -42,17 +43,15 @@ def of_items(deps: Deps) -> Deps:
     return recast(deps, ITEM, FLOWS)
 
 
-#: wrappers around an iterable that show how far it is
-_SHOWS_PROGRESS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
-
-
 def _plainly(expr: f.Expr) -> f.Expr:
-    """What is walked, without what shows how far it is, and without the list that `list(enumerate(items))` makes."""
-    while type(expr) is f.Call and expr.args:
-        inner = expr.args[0]
-        counted = type(inner) is f.Call and last_name(inner.func) in ("enumerate", "zip") and len(expr.args) == 1
-        if last_name(expr.func) not in _SHOWS_PROGRESS and not (counted and last_name(expr.func) in ("list", "tuple")):
-            break
+    """What is walked, without what shows how far it is, the name that is given to it there (`bar := tqdm(items)`), and
+    the list or iterator that `list(enumerate(items))` makes."""
+    while (type(expr) is f.Call and expr.args) or type(expr) is f.Walrus:
+        inner = expr.value if type(expr) is f.Walrus else expr.args[0]
+        if type(expr) is f.Call and not is_bar(expr):
+            counted = type(inner) is f.Call and last_name(inner.func) in ("enumerate", "zip") and len(expr.args) == 1
+            if not counted or last_name(expr.func) not in ("list", "tuple", "iter"):
+                break
         expr = inner
     return expr
 
@@ -63,18 +62,19 @@ def _ways(expr: f.Expr) -> list[f.Expr]:
     return [*_ways(expr.body), *_ways(expr.orelse)] if type(expr) is f.IfExp else [expr]
 
 
-def _counts(frame: Frame, expr: f.Expr) -> f.Expr:
+def _counts(frame: Frame, expr: f.Expr, depth: int = 1) -> f.Expr:
     """What a name stands for that is only ever assigned one `enumerate(...)` or `zip(...)`, or several of the former,
     and that behind something which shows progress: the numbers in it are no part of what it counts."""
     found = _ways(expr)
-    if type(expr) is f.Name and frame.function is not None:
+    if (place := place_name(expr)) and frame.function is not None:
         made = [
             way
             for s in statements(frame.function.body)
-            if type(s) is f.Assign and s.value is not None and any(_same_name(t, expr) for t in s.targets)
-            for way in _ways(s.value)
+            for target, value in given(s)
+            if place_name(target) == place
+            for way in _ways(value)
         ]
-        found = [m for m in made if not _same_name(m, expr)]
+        found = [_counts(frame, m, depth - 1) if depth else m for m in made if place_name(m) != place]
     calls = [m for m in found if type(m) is f.Call]
     if not calls or len(calls) < len(found):
         return expr
@@ -87,10 +87,6 @@ def is_numbered(frame: Frame, expr: f.Expr) -> bool:
     """Whether the first of what a loop binds is the number of the round: `enumerate(loader)`."""
     expr = _counts(frame, _plainly(expr))
     return type(expr) is f.Call and last_name(expr.func) == "enumerate"
-
-
-def _same_name(a: f.Expr, b: f.Name) -> bool:
-    return type(a) is f.Name and a.id == b.id
 
 
 def _is_counter(expr: f.Expr) -> bool:
@@ -149,6 +145,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         agreed=iterable.agreed,
         reach=iterable.reach,
         there=called_name(expr) in ("range", "tolist"),
+        part=True,
     )
     is_loader = iterable.loader or loaders.is_loader(frame, expr)
     if is_loader and loaders.holds_several(frame, expr):

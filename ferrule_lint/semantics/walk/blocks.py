@@ -12,6 +12,7 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, turns
 from ferrule_lint.semantics.data import iteration
+from ferrule_lint.semantics.domain.assigned import is_bar
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
@@ -180,6 +181,8 @@ def with_block(frame: Frame, s: f.With) -> None:
                 exits.append(partial(_leave, frame, leave, value, pos, s, target))
         if target is not None:
             bind(frame, target, entered._replace(const=None))
+            if type(target) is f.Name and is_bar(expr):
+                frame.definitions[target.id] = (expr, frame.version(target.id))
     if exits:
         # an exception in the body passes the exits before any handler: not followed
         frame.attempts.append(exceptions.OpenTry((), frozenset()))

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, PRESENT, only
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, asked_for, only
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -315,7 +315,7 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
         if value.group is not None or MEMBERSHIP.search(last_name(left)):
             divergence = divergence._replace(member=True)
         divergence = divergence.then(frame.step("flow", key.pos, note))
-    deps = frozenset((p, PRESENT) for p, how in value.deps if how != "contained") | value.presence_deps
+    deps = asked_for(value.deps, value.part) | value.presence_deps
     tested = Value(uniform=value.uniform and divergence is None, divergence=divergence, deps=deps)
     return atom_of(frame, key, tested), tested
 
@@ -342,7 +342,7 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         missing = absent_from_sample(frame, b, left.text, key.pos)
         if missing is not None:
             return atom_of(frame, key, Value(divergence=missing)), Value(divergence=missing)
-        value = Value(deps=frozenset((p, PRESENT) for p, how in b.deps))
+        value = Value(deps=asked_for(b.deps, True))
         return atom_of(frame, key, value, frozenset()), value
     if type(left) is f.Const:
         entry = optional_entry(frame, key.rights[0], left.text.strip("'\""), key.pos)

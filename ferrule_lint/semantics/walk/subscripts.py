@@ -64,6 +64,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         layout=None,
         apart=None,
         presence_deps=NO_DEPS,
+        part=True,
         types=base.element_types,
         element_types=NOTHING,
         items=None,
