@@ -13,7 +13,15 @@ from ferrule_lint.semantics.calls import plain_methods
 from ferrule_lint.semantics.calls.receivers import as_variable, imports, last_word
 from ferrule_lint.semantics.control import end_of_data
 from ferrule_lint.semantics.data import collators
-from ferrule_lint.semantics.project import back_ends, gathering, options, signals, training, wrapping_names
+from ferrule_lint.semantics.project import (
+    back_ends,
+    built_around,
+    gathering,
+    options,
+    signals,
+    training,
+    wrapping_names,
+)
 from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources import absent_inputs, admissions, always_given
@@ -90,6 +98,7 @@ WORKED_OUT: dict[str, _Question] = {
     "stored": lambda analysis, method: analysis.holders.stored(method),
     "called under tests": lambda analysis, method: analysis.holders.called(method),
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
+    "built around": lambda analysis, question: _of_parameter(analysis, *question.rsplit(" ", 1)),
     "handed on": lambda analysis, function: _handed_on(analysis, function),
     "kept under": lambda analysis, name: [str(plain_methods.is_kept_under(analysis, name))],
     "bare": lambda analysis, cls: _of_class(analysis, cls, analysis.sharding.is_bare),
@@ -127,3 +136,8 @@ def _of_class(analysis: Analysis, cls: str, answer: Callable[[ClassInfo], object
 
 def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
     return _of_class(analysis, cls, lambda info: options.is_off(analysis, info, name))
+
+
+def _of_parameter(analysis: Analysis, function: str, name: str) -> list[str]:
+    found = analysis.names.function_of_id(function)
+    return [] if found is None else [str(built_around.is_given_module(analysis, found, name))]

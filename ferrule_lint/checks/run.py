@@ -11,6 +11,7 @@ from functools import partial
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
 from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
+from ferrule_lint.checks.filled_up import but_of_filled_up
 from ferrule_lint.checks.known import FileResult, in_one_text
 from ferrule_lint.checks.meant import as_it_is_meant
 from ferrule_lint.checks.modes import but_in_local_modes
@@ -137,6 +138,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
         found = made_up_for(analysis, but_in_local_modes(analysis, found))
         found = without_those_who_left(analysis, among_others(analysis, found))
         found = but_of_counted_rounds(analysis, found)
+        found = but_of_filled_up(analysis, found)
         found = [as_it_is_meant(analysis, finding) for finding in sent_to_workers(analysis, found)]
         found = [with_wraps(analysis, finding) for finding in found]
         # what is read says where things stand but for the lines: who shows one depends on the text

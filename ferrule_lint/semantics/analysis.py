@@ -37,6 +37,7 @@ from ferrule_lint.semantics.project.threads import Threads
 from ferrule_lint.semantics.sources.admissions import Admission
 from ferrule_lint.semantics.sources.parts import Part
 from ferrule_lint.semantics.walk import state
+from ferrule_lint.semantics.walk.at_place import WatchingFrame
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.expressions import EVALUATORS
 from ferrule_lint.semantics.walk.frame import Frame
@@ -105,6 +106,8 @@ class Analysis:
         self.in_turn: Asked[bool] = Asked(reads, "in turn")
         #: attributes that hold nothing, since nobody gives what they are for, by class and name; see `options`
         self.options: Asked[bool] = Asked(reads, "option")
+        #: parameters of constructors for which somebody passes a module; see `built_around`
+        self.built_around: Asked[bool] = Asked(reads, "built around")
         #: whether a file deals data out by the rank, or evenly, once somebody has asked; see `end_of_data`
         self.uneven: Asked[bool] = Asked(reads, "uneven")
         self.even: Asked[bool] = Asked(reads, "even")
@@ -177,7 +180,8 @@ class Analysis:
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
-        frame = Frame(self, module, function, light=2)
+        frame = WatchingFrame(self, module, function, light=2)
+        frame.watch(expr)
         if function is not None:
             owner = module.classes.get(function.owner) if function.owner else None
             enter(frame, function, owner, {}, None)
@@ -185,9 +189,10 @@ class Analysis:
             if place and "." not in place:
                 with frame.recording():
                     execute(frame, function.body)
-        with frame.recording():
-            value = frame.eval(expr)
-        return sorted(value.types, key=lambda c: c.id)
+        if not frame.came_by:
+            with frame.recording():
+                frame.eval(expr)
+        return sorted(frame.classes, key=lambda c: c.id)
 
     # ------------------------------------------------------------------ for the checks
     def frame_of(self, function: FunctionInfo) -> tuple[Summary, Frame] | None:

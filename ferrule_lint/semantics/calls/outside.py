@@ -19,11 +19,11 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, render
 from ferrule_lint.semantics.gradients import surgery
 from ferrule_lint.semantics.groups import roots, starting
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
+from ferrule_lint.semantics.project.built_around import FACTORIES, makes_module
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank, sharded_parameters
 from ferrule_lint.semantics.sources.rank_axes import is_world_size, rank_axes
 from ferrule_lint.semantics.walk import in_place
-from ferrule_lint.semantics.walk.attributes import FACTORIES
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -50,6 +50,8 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     if dotted.startswith("numpy.") and (array := tensors.of_numpy(frame, dotted[6:], arguments)) is not None:
         return array
     model = frame.models.call(dotted)
+    if model is not None and model.makes and model.event is None and makes_module(frame.analysis, dotted):
+        return _loaded(frame, model.makes, arguments)
     if model is not None:
         if model.makes or model.tries_again:  # a thread, a process, a future; what is called until it gets through
             run_callbacks(frame, arguments, dotted.rpartition(".")[2])
@@ -76,10 +78,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     class_name, _, last = dotted.rpartition(".")
     for candidate in (dotted, class_name if last in FACTORIES else ""):
         if candidate and frame.analysis.is_module_class(candidate):
-            # `PeftModel.from_pretrained(model, path)` is built around a model, which may be sharded
-            around = any((v.module or v.types) and not v.unwrapped for v in arguments.values)
-            shards = frame.module.mentions_any(_SHARDS_ON_LOADING)
-            return Value(external=candidate, module=True, unwrapped=not around and not shards)
+            return _loaded(frame, candidate, arguments)
     library = dotted.rpartition(".")[0]
     by_receiver = frame.models.method(dotted.rpartition(".")[2], library.rpartition(".")[2]) if library else None
     if by_receiver is not None and not frame.models.knows_library(dotted):
@@ -94,6 +93,14 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     result = unknown_call(frame, arguments, None, name=dotted.rpartition(".")[2], group=function.group)
     made = frame.models.known_class(dotted)
     return result if made is None else result._replace(external=made, there=True)
+
+
+def _loaded(frame: Frame, made: str, arguments: Arguments) -> Value:
+    """A library's model that is made here, of a class of that library."""
+    # `PeftModel.from_pretrained(model, path)` is built around a model, which may be sharded
+    around = any((v.module or v.types) and not v.unwrapped for v in arguments.values)
+    shards = frame.module.mentions_any(_SHARDS_ON_LOADING)
+    return Value(external=made, module=True, unwrapped=not around and not shards)
 
 
 #: who speaks of these may load models in shards

@@ -29,7 +29,7 @@ def is_left_out(
     if not places or function.parameters[places[0]].kind not in ("normal", "keyword"):
         return False
     called = False
-    for module, call in _calls(analysis, function):
+    for module, _, call in calls_of(analysis, function):
         if _may_give(call, function, name, places[0]):
             return False
         called = called or by_tests or not is_test(module.path)
@@ -58,19 +58,29 @@ def _is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
     return own and type(value) is f.Name and is_left_out(analysis, method, value.id)
 
 
-def _calls(analysis: Analysis, function: FunctionInfo) -> list[tuple[ModuleInfo, f.Call]]:
+def calls_of(analysis: Analysis, function: FunctionInfo) -> list[tuple[ModuleInfo, FunctionInfo | None, f.Call]]:
     """The calls of a function in the project, or of the class that it makes, those included that may be of it; each
-    with its file."""
+    with its file and the function around it."""
     names, meant = analysis.names, _meant(function)
-    found: list[tuple[ModuleInfo, f.Call]] = []
+    found: list[tuple[ModuleInfo, FunctionInfo | None, f.Call]] = []
     for module in names.mentioning(meant.name):
         for owner, calls in module.calls():
             if owner is function:
                 continue
             for call in calls:
                 if last_name(call.func) == meant.name and names.resolve(call.func, module) in (meant, None):
-                    found.append((module, call))
+                    found.append((module, owner, call))
     return found
+
+
+def given_to(call: f.Call, function: FunctionInfo, name: str) -> list[f.Expr]:
+    """What a call passes for a parameter, by its place or by its name."""
+    at = next(i for i, p in enumerate(function.parameters) if p.name == name)
+    place = at - (function.owner is not None and not function.is_static)
+    kind = function.parameters[at].kind
+    before = call.args[: place + 1]
+    by_place = kind == "normal" and 0 <= place < len(call.args) and all(type(a) is not f.Starred for a in before)
+    return [*call.args[place : place + 1 if by_place else place], *(v for key, v in call.keywords if key == name)]
 
 
 def _meant(function: FunctionInfo) -> FunctionInfo | ClassInfo:

@@ -26,6 +26,7 @@ from ferrule_lint.semantics.domain.targets import (
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.project.built_around import FACTORIES
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import field_names, first_rank, rank_axes, rank_names
 from ferrule_lint.semantics.walk import given
@@ -54,7 +55,6 @@ _UNIFORM_ATTRIBUTES = frozenset(
 )
 _MOST_CLASSES = 8
 #: class methods of library modules that make an instance
-FACTORIES = ("from_pretrained", "from_config", "_from_config")
 
 
 def attribute(frame: Frame, e: f.Attr) -> Value:

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import partly_used
 from ferrule_lint.semantics.groups.axes import names_group
+from ferrule_lint.semantics.project import built_around
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, own_state, rank_axes, rank_names
 
 if TYPE_CHECKING:
@@ -108,9 +109,17 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
             value = value._replace(presence=frame.source(DP, "structure", pos, note, sure))
     if frame.models.convention("loader", name) is not None:
         value = value._replace(loader=True)
-    if frame.models.convention("module", name) is not None and "Module" in annotation:
+    if (frame.models.convention("module", name) is not None and "Module" in annotation) or _is_part(frame, parameter):
         value = value._replace(module=True)
     return value
+
+
+def _is_part(frame: Frame, parameter: f.Parameter) -> bool:
+    """Whether a parameter is a module that another one is built around, as callers of its constructor say."""
+    function = frame.function
+    if not frame.in_module or function is None or function.name != "__init__" or parameter.annotation is not None:
+        return False
+    return built_around.is_given_module(frame.analysis, function, parameter.name)
 
 
 def _is_own_state(frame: Frame, name: str) -> bool:

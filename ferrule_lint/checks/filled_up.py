@@ -1,0 +1,77 @@
+"""Rounds that a rank has left early, or has fewer of, and that it makes up for afterwards.
+
+`for _ in range(most): model(x); made += 1; if done: break` and then `while made < most: made += 1; model(x)`, or
+`for _ in range(most - made): model(x)`: whoever generates under FSDP runs the model as often as the others do. What
+the first loop counts is taken to be the rounds in which it has called the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ferrule_lint.checks.places import calls_at
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.findings import Finding
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+
+_CODES = frozenset({"FER103", "FER104"})
+_BELOW = frozenset({"<", "<=", "!="})
+
+
+def but_of_filled_up(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding]:
+    """Findings without those about calls that a later loop of the function makes up for, or is that loop."""
+    return [finding for finding in findings if finding.code not in _CODES or not _is_filled_up(analysis, finding)]
+
+
+def _is_filled_up(analysis: Analysis, finding: Finding) -> bool:
+    place = (finding.span.line, finding.span.column)
+    decides = next((s.line for s in finding.witness if s.role == "condition" and s.path == finding.path), place[0])
+    for function, call in calls_at(analysis, finding.path, *place):
+        called = render(call.func)
+        loops = [s for s in statements(function.body) if type(s) in (f.For, f.While)] if function is not None else []
+        for filling in loops:
+            counters = _fills(filling) if _calls(filling, called) else frozenset()
+            for first in loops if counters else ():
+                if first.line >= filling.line or counters.isdisjoint(_counts(first)) or not _calls(first, called):
+                    continue
+                left = any(type(s) is f.Return for s in statements((first,)))
+                if not left and any(_holds(loop, place[0], decides) for loop in (first, filling)):
+                    return True
+    return False
+
+
+def _fills(loop: f.Stmt) -> frozenset[str]:
+    """What a loop fills up to a number: it is stepped in each round of a `while`, or taken off what a `range` makes."""
+    if any(type(s) is f.Break or type(s) is f.Continue or type(s) is f.Return for s in statements((loop,))):
+        return frozenset()
+    if type(loop) is f.While:
+        below = type(loop.test) is f.Compare and loop.test.ops[0] in _BELOW
+        asked = place_name(loop.test.left) if type(loop.test) is f.Compare and below else ""
+        return frozenset(_stepped(loop.body)) & {asked}
+    if type(loop) is not f.For or type(loop.iterable) is not f.Call or last_name(loop.iterable.func) != "range":
+        return frozenset()
+    args = loop.iterable.args
+    taken = args[0].operands[-1:] if len(args) == 1 and type(args[0]) is f.Op and args[0].kind == "Sub" else args[:-1]
+    return frozenset(place_name(expr) for expr in taken[:1]) - {""}
+
+
+def _counts(loop: f.Stmt) -> set[str]:
+    """What goes up by one in the rounds of a loop, whatever test it has."""
+    return set(_stepped(statements((loop,))))
+
+
+def _stepped(body: Iterable[f.Stmt]) -> Iterator[str]:
+    for s in body:
+        if type(s) is f.AugAssign and s.op == "Add" and s.value == f.Const("1"):
+            yield place_name(s.target)
+
+
+def _calls(loop: f.Stmt, called: str) -> bool:
+    return any(type(node) is f.Call and render(node.func) == called for node in walk((loop,)))
+
+
+def _holds(loop: f.Stmt, *lines: int) -> bool:
+    last = max(s.line for s in statements((loop,)))
+    return all(loop.line <= line <= last for line in lines)

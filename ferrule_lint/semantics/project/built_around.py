@@ -1,0 +1,72 @@
+"""Modules that are built around another one: `Thinker(AutoModel.from_pretrained(name))` keeps what it was passed.
+
+What a constructor's parameter holds is the callers' to say. Where one of them passes a module for it, the attribute
+that keeps it is one: a part of the module around it, and sharded with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.assigned import assignments
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.options import calls_of, given_to
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: what makes a library's model from its name or its settings
+FACTORIES = ("from_pretrained", "from_config", "_from_config")
+#: what a module hands back itself from
+_MOVES = frozenset("to cuda cpu eval train half float double bfloat16 requires_grad_ type".split())
+#: functions that hand back the module that they are passed, with something around it
+_AROUND = frozenset({"get_peft_model", "prepare_model_for_kbit_training", "compile"})
+#: names behind each other that are looked up for what was passed
+_DEEPEST = 3
+
+
+def is_given_module(analysis: Analysis, function: FunctionInfo, name: str) -> bool:
+    """Whether some call in the project passes a module for this parameter of a module's constructor."""
+    return analysis.built_around.find(f"{function.id} {name}", lambda: _is_given(analysis, function, name), False)
+
+
+def _is_given(analysis: Analysis, function: FunctionInfo, name: str) -> bool:
+    for module, owner, call in calls_of(analysis, function):
+        if any(_makes_module(analysis, module, owner, given) for given in given_to(call, function, name)):
+            return True
+    return False
+
+
+def _makes_module(
+    analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, depth: int = 0
+) -> bool:
+    """Whether an expression is surely a module with parameters, made here or before and kept in a name."""
+    if type(expr) is f.Name and depth < _DEEPEST:
+        sources = module.assigned(expr.id) if owner is None else [s for s, _ in assignments(owner.body, expr.id)]
+        return any(_makes_module(analysis, module, owner, source, depth + 1) for source in sources if source != expr)
+    if type(expr) is not f.Call:
+        return False
+    func = expr.func
+    if type(func) is f.Attr and func.attr in _MOVES:
+        return _makes_module(analysis, module, owner, func.base, depth)
+    entity = analysis.names.resolve(func, module)
+    if isinstance(entity, ClassInfo):
+        return analysis.is_module(entity) and not analysis.sharding.is_bare(entity)
+    if type(func) is f.Attr and func.attr in FACTORIES:
+        entity = analysis.names.resolve(func.base, module)
+        if isinstance(entity, ClassInfo):
+            return analysis.is_module(entity)
+    elif isinstance(entity, External) and entity.dotted.rpartition(".")[2] in _AROUND and expr.args:
+        return _makes_module(analysis, module, owner, expr.args[0], depth)
+    return isinstance(entity, External) and makes_module(analysis, entity.dotted)
+
+
+def makes_module(analysis: Analysis, dotted: str) -> bool:
+    """Whether something of a library, when it is called, makes a module with parameters."""
+    if analysis.is_module_class(dotted):
+        role = analysis.models.class_(dotted)
+        return role is None or role.role != "leaf"
+    model = analysis.models.call(dotted)
+    made = "" if model is None or model.returns == "argument" else model.makes
+    return bool(made) and analysis.is_module_class(made)
