@@ -181,7 +181,9 @@ def _divergent(
     if model.kind == "rank" and axes == UNKNOWN_GROUP:
         divergence = divergence._replace(group=channel)
     name = model.name.rpartition(".")[2]
-    frame.files.test(name, e, divergence, lambda path: definition(frame, path), frame.key)
+    function = frame.function
+    around = (frame.module.body, ()) if function is None else (function.body, [p.name for p in function.parameters])
+    frame.files.test(name, e, divergence, lambda path: definition(frame, path), frame.key, around)
     return first_rank.named(Value(divergence=divergence), name, channel)
 
 
