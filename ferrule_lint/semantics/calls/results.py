@@ -187,13 +187,27 @@ def _divergent(
     return first_rank.named(Value(divergence=divergence), name, channel)
 
 
+#: what a launcher wraps a module in where nothing asks for another back end
+_COPIES = "torch.nn.parallel.DistributedDataParallel"
+
+
+def _launched(frame: Frame, model: CallModel, value: Value) -> Value:
+    """A module of the project that a launcher wraps, in a program that speaks of no back end which shards modules."""
+    of_project = bool(value.types) and all(map(frame.analysis.is_module, value.types))
+    if not model.launched or not of_project or value.external is not None:
+        return value
+    back_ends = frame.analysis.back_ends
+    shards = back_ends.are_spoken_of() and back_ends.may_shard(frame.module.path)
+    return value if shards else value._replace(external=_COPIES)
+
+
 def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     """A wrapper returns its module, from now on with hidden events."""
     argument = model.wrapped or Argument("module", 0)
     expr = arguments.expression(argument.name, argument.position)
     value = arguments.value_of(expr) if expr is not None else None
     if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
-        items = tuple(dealt_out(v._replace(const=None)) for v in arguments.positional)
+        items = tuple(_launched(frame, model, dealt_out(v._replace(const=None))) for v in arguments.positional)
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
@@ -201,6 +215,7 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     wrapper = wrapper or value.external or model.makes or None
     module = value.module or bool(value.types) or wrapper is not None
     made = dealt_out(value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper))
+    made = _launched(frame, model, made)
     if not model.results:
         return made
     return made._replace(
