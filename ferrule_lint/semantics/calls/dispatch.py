@@ -226,6 +226,8 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
         return tokens
     if type(target) is MethodTarget:
         return of_method(frame, target, arguments)
+    if forwards.scaled(frame, arguments):
+        return UNKNOWN
     value = forwards.by_name(frame, function, arguments)
     if value is not None:
         return value
