@@ -224,10 +224,10 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     tokens = tokenizers.call(frame, arguments)
     if tokens is not None:
         return tokens
-    if type(target) is MethodTarget:
-        return of_method(frame, target, arguments)
     if forwards.scaled(frame, arguments):
         return UNKNOWN
+    if type(target) is MethodTarget:
+        return of_method(frame, target, arguments)
     value = forwards.by_name(frame, function, arguments)
     if value is not None:
         return value
