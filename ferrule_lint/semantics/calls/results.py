@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -19,6 +20,7 @@ from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of
 from ferrule_lint.semantics.domain.targets import ExternalTarget
 from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.gradients import frozen
 from ferrule_lint.semantics.groups.of_call import group_axes
 from ferrule_lint.semantics.project.threads import ASKS
 from ferrule_lint.semantics.sources import first_rank
@@ -191,10 +193,13 @@ def _divergent(
 _COPIES = "torch.nn.parallel.DistributedDataParallel"
 
 
-def _launched(frame: Frame, model: CallModel, value: Value) -> Value:
-    """A module of the project that a launcher wraps, in a program that speaks of no back end which shards modules."""
+def _launched(frame: Frame, model: CallModel, value: Value, expr: f.Expr | None) -> Value:
+    """A module of the project that a launcher wraps, in a program that speaks of no back end which shards modules. What
+    has no gradients it leaves alone."""
     of_project = bool(value.types) and all(map(frame.analysis.is_module, value.types))
     if not model.launched or not of_project or value.external is not None:
+        return value
+    if frozen.is_frozen_here(frame.analysis, frame.function, expr):
         return value
     back_ends = frame.analysis.back_ends
     shards = back_ends.are_spoken_of() and back_ends.may_shard(frame.module.path)
@@ -207,7 +212,8 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     expr = arguments.expression(argument.name, argument.position)
     value = arguments.value_of(expr) if expr is not None else None
     if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
-        items = tuple(_launched(frame, model, dealt_out(v._replace(const=None))) for v in arguments.positional)
+        pairs = zip_longest(arguments.expr.args[: len(arguments.positional)], arguments.positional)
+        items = tuple([_launched(frame, model, dealt_out(v._replace(const=None)), e) for e, v in pairs])
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
@@ -215,7 +221,7 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     wrapper = wrapper or value.external or model.makes or None
     module = value.module or bool(value.types) or wrapper is not None
     made = dealt_out(value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper))
-    made = _launched(frame, model, made)
+    made = _launched(frame, model, made, expr)
     if not model.results:
         return made
     return made._replace(
