@@ -224,6 +224,8 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     tokens = tokenizers.call(frame, arguments)
     if tokens is not None:
         return tokens
+    if forwards.scaled(frame, arguments):
+        return UNKNOWN
     if type(target) is MethodTarget:
         return of_method(frame, target, arguments)
     value = forwards.by_name(frame, function, arguments)

@@ -11,6 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.copies import is_copy
 from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
@@ -303,8 +304,26 @@ def backward(frame: Frame, receiver: Value, arguments: Arguments) -> None:
     project that wraps modules."""
     func = arguments.expr.func
     given = type(func) is f.Attr and _TAKES_LOSS.search(last_name(func.base)) is not None
-    loss = arguments.values[0] if given and arguments.values else receiver
-    if loss.data is None and loss.divergence is None:
+    _pass_back(frame, arguments.values[0] if given and arguments.values else receiver, arguments)
+
+
+def scaled(frame: Frame, arguments: Arguments) -> bool:
+    """`loss_scaler(loss, optimizer, ...)` of an object of which nothing is known: it runs the backward pass and steps.
+
+    https://github.com/huggingface/pytorch-image-models/blob/main/timm/utils/cuda.py
+    """
+    func, args = arguments.expr.func, arguments.expr.args
+    if len(args) < 2 or not _SCALES.search(last_name(func)) or not _TAKES_LOSS.search(last_name(args[1])):
+        return False
+    _pass_back(frame, arguments.positional[0], arguments)
+    return True
+
+
+_SCALES = re.compile(r"(?:^|_)scaler$")
+
+
+def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
+    if loss.data is None and loss.divergence is None and not _is_handed_on(frame, loss):
         return
     if not frame.analysis.sharding.reduces_gradients:
         return
@@ -318,6 +337,17 @@ def backward(frame: Frame, receiver: Value, arguments: Arguments) -> None:
     frame.emit(event)
     if ranks_meet(event):
         frame.files.collective(frame.conditions)
+
+
+def _is_handed_on(frame: Frame, loss: Value) -> bool:
+    """Whether a helper runs the backward pass of a loss that it is given: of this rank's batch, as any loss is."""
+    function = frame.function
+    names = {p.name for p in function.parameters} if function is not None else set()
+    kept = (name for name, how in loss.deps if how in (FLOWS, CONTAINED))  # `scaler.scale(loss)`, too
+    return any(name in names and _GIVEN_LOSS.fullmatch(name) for name in kept)
+
+
+_GIVEN_LOSS = re.compile(r"(\w+_)?loss(es)?")
 
 
 def ranks_meet(event: Event) -> bool:

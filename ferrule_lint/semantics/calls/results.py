@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -19,6 +20,7 @@ from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of
 from ferrule_lint.semantics.domain.targets import ExternalTarget
 from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.gradients import frozen
 from ferrule_lint.semantics.groups.of_call import group_axes
 from ferrule_lint.semantics.project.threads import ASKS
 from ferrule_lint.semantics.sources import first_rank
@@ -181,8 +183,27 @@ def _divergent(
     if model.kind == "rank" and axes == UNKNOWN_GROUP:
         divergence = divergence._replace(group=channel)
     name = model.name.rpartition(".")[2]
-    frame.files.test(name, e, divergence, lambda path: definition(frame, path), frame.key)
+    function = frame.function
+    around = (frame.module.body, ()) if function is None else (function.body, [p.name for p in function.parameters])
+    frame.files.test(name, e, divergence, lambda path: definition(frame, path), frame.key, around)
     return first_rank.named(Value(divergence=divergence), name, channel)
+
+
+#: what a launcher wraps a module in where nothing asks for another back end
+_COPIES = "torch.nn.parallel.DistributedDataParallel"
+
+
+def _launched(frame: Frame, model: CallModel, value: Value, expr: f.Expr | None) -> Value:
+    """A module of the project that a launcher wraps, in a program that speaks of no back end which shards modules. What
+    has no gradients it leaves alone."""
+    of_project = bool(value.types) and all(map(frame.analysis.is_module, value.types))
+    if not model.launched or not of_project or value.external is not None:
+        return value
+    if frozen.is_frozen_here(frame.analysis, frame.function, expr):
+        return value
+    back_ends = frame.analysis.back_ends
+    shards = back_ends.are_spoken_of() and back_ends.may_shard(frame.module.path)
+    return value if shards else value._replace(external=_COPIES)
 
 
 def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
@@ -191,7 +212,8 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     expr = arguments.expression(argument.name, argument.position)
     value = arguments.value_of(expr) if expr is not None else None
     if len(arguments.positional) > 1 and model.wraps == "shards" and argument.position == 0 and not arguments.keywords:
-        items = tuple(dealt_out(v._replace(const=None)) for v in arguments.positional)
+        pairs = zip_longest(arguments.expr.args[: len(arguments.positional)], arguments.positional)
+        items = tuple([_launched(frame, model, dealt_out(v._replace(const=None)), e) for e, v in pairs])
         return Value(items=items, module=any(v.module for v in items))
     if value is None:
         return Value(module=True)
@@ -199,6 +221,7 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     wrapper = wrapper or value.external or model.makes or None
     module = value.module or bool(value.types) or wrapper is not None
     made = dealt_out(value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper))
+    made = _launched(frame, model, made, expr)
     if not model.results:
         return made
     return made._replace(

@@ -29,7 +29,7 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
     if frame.models.convention("optional", name) is not None:
         note = f"`{name}` may be absent from the local batch"
         presence = data.then(frame.step("flow", pos, note))._replace(kind="structure")
-        value = value._replace(presence=presence.at_most(absent_inputs.of_key(frame.analysis, name)))
+        value = value._replace(presence=presence.at_most(absent_inputs.of_field(frame, name)))
     ragged = not data.sized and frame.models.convention("ragged", name) is not None
     if ragged and not collators.stacks(frame, name):
         note = f"`{name}` is padded to a length that the local batch decides"

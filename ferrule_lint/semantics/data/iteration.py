@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.text import last_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
-    from ferrule_lint.semantics.project.entities import ClassInfo
+    from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame, Round
 
 #: arguments of a data loader that decide how many batches it yields, by name and position
@@ -46,6 +46,8 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
             continue
         walked = _told_by(frame, info, value, "__iter__", pos)
         own, own_deps = (rounds_of(walked), walked.length_deps) if walked is not None else (None, NO_DEPS)
+        if own is None and generator is not None and _hands_out_itself(generator):
+            own = _runs_dry(frame, info)
         if own is None and not own_deps:
             said = _told_by(frame, info, value, "__len__", pos) or UNKNOWN
             own = said.divergence or said.length
@@ -66,6 +68,20 @@ def _told_by(frame: Frame, info: ClassInfo, value: Value, name: str, pos: f.Pos 
         result = frame.analysis.call_function(frame, method, value, (), {}, place)
     del frame.issues[issues:], frame.latents[latents:]
     return result
+
+
+def _hands_out_itself(method: FunctionInfo) -> bool:
+    """`def __iter__(self): return self`"""
+    last = method.body[-1] if method.body else None
+    return type(last) is f.Return and type(last.value) is f.Name and last.value.id == method.parameters[0].name
+
+
+def _runs_dry(frame: Frame, info: ClassInfo) -> Divergence | None:
+    """Why an iterator ends on some ranks earlier: its `__next__` says so by the items that this rank has been dealt."""
+    method = frame.analysis.names.method(info, "__next__")
+    known = frame.analysis.frame_of(method) if method is not None and not frame.light else None
+    ends = [e.divergence for e in known[1].escapes.values() if e.name == "StopIteration"] if known is not None else []
+    return next((d.at_most(Confidence.MEDIUM) for d in ends if d.kind == "rank"), None)
 
 
 def _never_ends(body: f.Body) -> bool:

@@ -47,7 +47,7 @@ def explain(
         if not unmatched and has_exit((choice,)):
             # `if rank > 0: barrier(); return`, and the same barrier behind what only the others do
             behind: list[Occurrence] = []
-            comparison.occurrences(_after(root, choice) or (), {}, behind)
+            comparison.occurrences(what_follows(root, choice) or (), {}, behind)
             skipped = {o.key for o in behind}
             surplus = _unmatched([o for o in differing if o.key in skipped], first, second)
             if surplus:
@@ -108,7 +108,7 @@ def _behind_exit(root: Trace, choice: Choice, comparison: Comparison) -> list[Oc
     """What follows a choice that some way through it leaves; not what is there only under a setting that rules the
     exit out (`if rank == 0: if not resume: return`, and further down `if resume: barrier()`), as long as something
     else is."""
-    after = _after(root, choice) or ()
+    after = what_follows(root, choice) or ()
     for implied_by_exit in (*_ways_out((choice,), {}), {}):
         found: list[Occurrence] = []
         comparison.occurrences(after, implied_by_exit, found)
@@ -202,23 +202,23 @@ def _under_a_setting(
     return []
 
 
-def _after(trace: Trace, choice: Choice) -> Trace | None:
+def what_follows(trace: Trace, choice: Choice) -> Trace | None:
     """What comes after a choice on the ways through it, the next round of a loop included; None: it is not here."""
     for i, term in enumerate(trace):
         if term is choice:
             return trace[i + 1 :]
         if type(term) is Choice:
             for arm in (term.body, term.orelse):
-                found = _after(arm, choice)
+                found = what_follows(arm, choice)
                 if found is not None:
                     return (*found, *trace[i + 1 :])
         elif type(term) is Loop:
-            found = _after(term.body, choice)
+            found = what_follows(term.body, choice)
             if found is not None:
                 return (*found, *term.body, *trace[i + 1 :])
         elif type(term) is Attempt:
             for tried in (term.body, *(handled for _, handled in term.handlers)):
-                found = _after(tried, choice)
+                found = what_follows(tried, choice)
                 if found is not None:
                     return (*found, *trace[i + 1 :])
     return None

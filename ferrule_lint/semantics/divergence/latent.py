@@ -28,6 +28,7 @@ from ferrule_lint.semantics.divergence import ends
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import asked_by_one
+from ferrule_lint.semantics.divergence.sent_earlier import pairs_later
 from ferrule_lint.semantics.divergence.signatures import issues
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD, overlap
 from ferrule_lint.semantics.domain.conditions import Atom, atoms, divergence_of
@@ -135,7 +136,7 @@ def of_context(
         own = {a.key: a for a in atoms(term.formula) if a.divergence is not None}
         found = difference(trace, term, own, divergence, Confidence.MEDIUM, effort=effort)
         calls = [o for o in found.occurrences if _is_passed(o, passed, modules)] if found else []
-        if found is not None and calls:
+        if found is not None and calls and not pairs_later(trace, term, found):
             event = calls[0].event
             code = "FER103" if found.after_exit else branch_code(calls[:1], divergence.kind)
             out.append((divergence, Latent(code, "condition", NO_DEPS, term.path, term.pos, term.text, event)))

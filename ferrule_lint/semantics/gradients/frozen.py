@@ -35,6 +35,12 @@ def is_frozen(analysis: Analysis, info: ClassInfo, part: str) -> bool:
     return sum(_sets(m.body, place) for m in methods) == 1 and not any(_thaws(m.body, place) for m in methods)
 
 
+def is_frozen_here(analysis: Analysis, function: FunctionInfo | None, place: f.Expr | None) -> bool:
+    """Whether a function turns off the gradients of all parameters of what one of its places holds, in any case."""
+    name = place_name(place) if place is not None else ""
+    return bool(name) and function is not None and _freezes(analysis, function, name, 1)
+
+
 def _freezes(analysis: Analysis, function: FunctionInfo, place: str, depth: int) -> bool:
     """Whether a function turns off the gradients of all parameters of what a place in it holds, in any case; `depth`:
     in calls that it is handed to, or that are of the same instance."""

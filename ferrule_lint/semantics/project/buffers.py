@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import stands_in, statements
 from ferrule_lint.semantics.domain.text import last_name, place_name
-from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.options import is_left_out
 from ferrule_lint.semantics.project.reads import Memo
 
 if TYPE_CHECKING:
@@ -37,9 +39,44 @@ class Buffers:
                 buffer = _makes_buffer(call) and not self._is_for_older(c, method, call)
                 if buffer or (type(part) is ClassInfo and self.has(part, depth + 1)):
                     return True
+            if any(self._makes_by_name(m, depth) for m in c.methods.values()):
+                return True
             if any(self.has(part, depth + 1) for part in self._parts_given(c)):
                 return True
         return False
+
+    def _makes(self, func: f.Expr, module: ModuleInfo, depth: int) -> bool:
+        """Whether what is called makes a layer of running statistics, or a module of the project with buffers, itself
+        or in a function: `def conv_bn(n): return nn.Sequential(nn.Conv2d(n, n, 3), nn.BatchNorm2d(n))`."""
+        if _STATISTICS.fullmatch(last_name(func)) is not None:
+            return True
+        part = self._analysis.names.resolve(func, module)
+        if type(part) is FunctionInfo and depth < _DEEPEST_PART:
+            return any(self._makes(call.func, part.module, depth + 2) for call in part.calls)
+        return type(part) is ClassInfo and self.has(part, depth + 1)
+
+    def _makes_by_name(self, method: FunctionInfo, depth: int) -> bool:
+        """Whether a method makes a part with buffers by a function, or by a name of its own: a lambda (`make = lambda:
+        Block()`), a function inside it, a class (`norm = nn.BatchNorm2d`, `norm = partial(nn.BatchNorm2d, eps=1e-3)`).
+
+        What a parameter is given counts where nobody in the project gives anything else (`norm=nn.BatchNorm2d`; `if
+        norm is None: norm = nn.BatchNorm2d`)."""
+        called = {call.func.id for call in method.calls if type(call.func) is f.Name}
+        given = {p.name: p.default for p in method.parameters if p.name in called and p.default is not None}
+        meant: list[tuple[str, f.Expr]] = list(given.items())
+        for s in statements(method.body) if called else ():
+            if type(s) is f.FunctionDef and s.name in called:
+                meant += ((s.name, func) for func in _called_in(method, s.qualname))
+            elif type(s) is f.Assign and s.value is not None:
+                names = [t.id for t in s.targets if type(t) is f.Name and t.id in called]
+                meant += ((name, func) for name in names for func in _meant(method, s.value))
+        if method.name == "__init__":
+            meant += (("", call.func) for call in method.calls if last_name(call.func)[:1].islower())
+        return any(
+            self._makes(func, method.module, depth)
+            and (name not in given or is_left_out(self._analysis, method, name, (given[name],)))
+            for name, func in meant
+        )
 
     def _is_for_older(self, info: ClassInfo, method: FunctionInfo, call: f.Call) -> bool:
         """Whether a buffer is registered only where torch lacks a function (`if not self.flash`, after `self.flash =
@@ -81,8 +118,23 @@ class Buffers:
         return [part for part in given if part is not None and self._analysis.is_module(part)]
 
 
-#: layers that keep running statistics
-_STATISTICS = re.compile(r"(Lazy)?(Sync)?BatchNorm(\dd)?")
+#: layers that keep running statistics, and what a layer is given that estimates its norm from call to call
+_STATISTICS = re.compile(r"(Lazy)?(Sync)?BatchNorm(\dd)?|spectral_norm")
+
+
+def _meant(method: FunctionInfo, value: f.Expr) -> Iterator[f.Expr]:
+    """What is called where this value is."""
+    if type(value) is f.Lambda:
+        yield from _called_in(method, value.qualname)
+    elif type(value) is f.Call and last_name(value.func) == "partial" and value.args:
+        yield value.args[0]
+    elif type(value) is f.Name or type(value) is f.Attr:
+        yield value
+
+
+def _called_in(method: FunctionInfo, qualname: str) -> Iterator[f.Expr]:
+    inner = method.module.functions.get(qualname)
+    yield from () if inner is None else (call.func for call in inner.calls)
 
 
 def _of_self(targets: tuple[f.Expr, ...]) -> bool:

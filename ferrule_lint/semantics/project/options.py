@@ -21,7 +21,7 @@ _OFF = (f.Const("None"), f.Const("False"))
 
 
 def is_left_out(
-    analysis: Analysis, function: FunctionInfo, name: str, defaults: tuple[f.Const, ...] = _OFF, by_tests: bool = True
+    analysis: Analysis, function: FunctionInfo, name: str, defaults: tuple[f.Expr, ...] = _OFF, by_tests: bool = True
 ) -> bool:
     """Whether a parameter with such a default is given nothing else by any call, and there are calls. A function that
     nobody calls is one for other projects; so is one that only tests call, unless they count (`by_tests`)."""

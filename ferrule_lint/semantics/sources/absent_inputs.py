@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.text import is_key, last_name, render
 from ferrule_lint.semantics.project.programs import is_test
@@ -49,6 +49,13 @@ def of_parameter(frame: Frame, name: str) -> Confidence:
     if function is not None and (_is_one_of_two(function, name) or _infers(frame.analysis, function)):
         return Confidence.LOW
     if is_always_given(frame.analysis, name):
+        return Confidence.LOW
+    return of_key(frame.analysis, name)
+
+
+def of_field(frame: Frame, name: str) -> Confidence:
+    """For what a module's method takes out of its batch by a name."""
+    if frame.function is not None and _is_one_of_two_fields(frame.function, name):
         return Confidence.LOW
     return of_key(frame.analysis, name)
 
@@ -115,6 +122,17 @@ def _is_one_of_two(function: FunctionInfo, name: str) -> bool:
     own = {parameter.name for parameter in function.parameters}
     found = {missing for missing in _left_for(plain(function.body)) if missing in own}
     return (name in found and len(found) > 1) or _is_beside_text(function, name) or is_one_form(function, name)
+
+
+def _is_one_of_two_fields(function: FunctionInfo, name: str) -> bool:
+    """The same for what is in a dict: `a = batch.get("image")`, `b = batch.get("text")`, `if a is None: return ...`."""
+    found = set(_left_for(plain(function.body)))
+    return len(found) > 1 and any(
+        type(s) is f.Assign
+        and not found.isdisjoint(t.id for t in s.targets if type(t) is f.Name)
+        and any(is_key(node, name) for node in walk(s.value) if type(node) is f.Const)
+        for s in statements(function.body)
+    )
 
 
 #: what the text is called that is compared with something else; where it is read together with that, it is `input_ids`

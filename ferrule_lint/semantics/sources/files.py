@@ -17,14 +17,17 @@ from ferrule_lint.findings import Step
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, implied
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.sources.new_folders import only_looks_inside
 
 #: calls that write files, by name
 _WRITES = frozenset(
     "write_text write_bytes save_pretrained to_parquet to_csv rename copyfile "
     "copytree rmtree symlink snapshot_download hf_hub_download extractall".split()
 )
+#: calls that make a folder, with nothing in it
+_MAKES_FOLDERS = frozenset("mkdir makedirs mkdirs".split())
 #: calls that make or take away one folder or one file, whose path they are given or called on
-_MAKES = frozenset("mkdir makedirs mkdirs touch unlink".split())
+_MAKES = _MAKES_FOLDERS | frozenset("touch unlink".split())
 #: calls whose names do not tell what is written: only the path that is looked for counts
 _WRITES_TO = _MAKES | frozenset(
     "save savez save_file open write dump remove replace move copy download download_url download_file "
@@ -34,7 +37,7 @@ _WRITES_TO = _MAKES | frozenset(
 _SAVES = re.compile(r"save|checkpoint|export|dump|store(?!d)|write", re.IGNORECASE)
 #: calls that take something up again, or only say where it lies or what it is
 _SAVES_NOTHING = re.compile(
-    r"load|restore|resume|read|(^|_)(find|get|is|has|latest|name|path|type)(_|$)", re.IGNORECASE
+    r"load|restore|resume|read|(^|_)(find|scan|search|list|get|is|has|latest|name|path|type)(_|$)", re.IGNORECASE
 )
 _TESTS = frozenset({"exists", "lexists", "isfile", "isdir", "is_file", "is_dir"})
 #: calls that tell something of a path, by their names
@@ -125,8 +128,8 @@ class Files:
     """What a function tests and writes, in the order of its text."""
 
     __slots__ = (
-        "_awaited", "_by_all", "_by_one", "_given", "_keys", "_met", "_open", "_paths", "_raced", "_something",
-        "_tested", "_waited_for",
+        "_awaited", "_by_all", "_by_one", "_folders", "_given", "_keys", "_looks", "_met", "_open", "_paths", "_raced",
+        "_something", "_tested", "_waited_for",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -139,6 +142,10 @@ class Files:
         #: which value was tested as a path -> why ranks differ in that
         self._tested: dict[str, Divergence] = {}
         self._paths: set[str] = set()
+        #: the same of folders that were made with nothing in them
+        self._folders: set[str] = set()
+        #: the tests of a folder behind which somebody only looks for what is in it
+        self._looks: set[Step] = set()
         self._something = False
         self._waited_for = False
         self._raced: set[Step] = set()
@@ -156,9 +163,10 @@ class Files:
         divergence: Divergence,
         meaning: Callable[[f.Expr], f.Expr],
         key: Callable[[f.Expr], str],
+        around: tuple[f.Body, Collection[str]],
     ) -> None:
         """A call that asks about the file system; `meaning` tells what a name was last assigned, `key` which value of
-        each name an expression asks for."""
+        each name an expression asks for. It stands in a body of a function that is given these: `around`."""
         source = divergence.why
         path = _path_of(call) if name in _TESTS else None
         if path is None:
@@ -169,12 +177,16 @@ class Files:
         known = key(path)
         if type(made) is not f.Call and _GIVEN.fullmatch(last_name(made)):
             self._given.update(source)
+        looks = only_looks_inside(*around, call, path)
+        there = self._paths if looks else self._paths | self._folders
         for step in source:
             # in another round of a loop another path, of which nothing has been written yet
             again = self._keys.get(step, known) != known
             something = self._something and step not in self._given
-            if not again and not self._waited_for and (something or not self._paths.isdisjoint(texts)):
+            if not again and not self._waited_for and (something or not there.isdisjoint(texts)):
                 self._raced.add(step)
+            if looks:
+                self._looks.add(step)
             self._keys[step] = known
             self._open[step] = texts
         self._tested[known] = divergence
@@ -199,12 +211,15 @@ class Files:
             on_path = (name in _MAKES and not call.args) or (name == "open" and _is_path(call))
             if on_path and type(call.func) is f.Attr:
                 written.add(render(call.func.base))
-            self._write_to(written, there)
+            self._write_to(written, there | self._looks if name in _MAKES_FOLDERS else there, name in _MAKES_FOLDERS)
             if name in _WRITES:
                 self._raced.update(step for step in self._open if step not in self._given and step not in there)
 
-    def _write_to(self, written: set[str], there: Collection[Step] = ()) -> None:
-        self._paths |= written
+    def _write_to(self, written: set[str], there: Collection[Step] = (), folders: bool = False) -> None:
+        if folders:
+            self._folders |= written
+        else:
+            self._paths |= written
         self._waited_for = False
         self._raced.update(
             step for step, made in self._open.items() if step not in there and not written.isdisjoint(made)
@@ -255,7 +270,7 @@ class Files:
         """Ranks have waited for each other, so that all of them have asked before: but for those that found the file,
         where only who has found it comes here."""
         self._met = True
-        self._waited_for = self._something or bool(self._paths)
+        self._waited_for = self._something or bool(self._paths or self._folders)
         self._tested = {}
         if not self._open:
             return
