@@ -14,6 +14,7 @@ from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import FILLS
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
 from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, NO_DEPS, OBSERVED, PRESENT, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -59,6 +60,12 @@ def left_out(
             note = "leaves out some of the rank's own items"
             return walked.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
     return None
+
+
+def asks_each(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is what a comprehension has left of what it walks."""
+    made = definition(frame, expr)
+    return type(made) is f.Comprehension and any(generator.conditions for generator in made.generators)
 
 
 def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
