@@ -18,6 +18,7 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
 from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, NO_DEPS, OBSERVED, PRESENT, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import place_name
 
 if TYPE_CHECKING:
@@ -63,9 +64,16 @@ def left_out(
 
 
 def asks_each(frame: Frame, expr: f.Expr) -> bool:
-    """Whether something is what a comprehension has left of what it walks."""
+    """Whether something is what a comprehension has left of what it walks, here or at the end of a function."""
     made = definition(frame, expr)
-    return type(made) is f.Comprehension and any(generator.conditions for generator in made.generators)
+    if type(made) is f.Call and type(target := frame.ask(made.func).target) is FunctionTarget:
+        returns = [s.value for s in statements(target.function.body) if type(s) is f.Return]
+        return any(value is not None and _leaves_some(value) for value in returns)
+    return _leaves_some(made)
+
+
+def _leaves_some(expr: f.Expr) -> bool:
+    return type(expr) is f.Comprehension and any(generator.conditions for generator in expr.generators)
 
 
 def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:
