@@ -49,6 +49,8 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):
             return draws.drawn(frame, dotted, arguments, tensor)
+        if dotted == draws.ORDER:
+            return draws.drawn(frame, dotted, arguments, unknown_call(frame, arguments, None, name="randperm"))
     if dotted.startswith("numpy.") and (array := tensors.of_numpy(frame, dotted[6:], arguments)) is not None:
         return array
     model = frame.models.call(dotted)

@@ -1,4 +1,5 @@
-"""What is looked up in a table by local data: `names[batch.kind[0]]`, another entry for what each rank has before it.
+"""What is looked up in a table by local data: `names[batch.kind[0]]`, another entry for what each rank has before it;
+or at places that each rank has drawn for itself.
 
 That entries differ is as good as certain, and nothing yet: like the content of a tensor, it counts once somebody asks
 what it is, or makes it the key of a dict. One thing is looked up by one number or word; what is chosen by a tensor of
@@ -30,7 +31,8 @@ def of_entry(frame: Frame, e: f.Subscript, base: Value, index: Value, value: Val
     own = _own(frame, e, index)
     if own is None:
         return value
-    step = frame.step("flow", e.pos, f"`{shown(e)}` is looked up by the rank's own data")
+    what = "the rank's own data" if own.kind == "data" else "what this process has for itself"
+    step = frame.step("flow", e.pos, f"`{shown(e)}` is looked up by {what}")
     return value._replace(data=own.then(step).at_most(Confidence.MEDIUM), uniform=False)
 
 
@@ -51,10 +53,12 @@ def is_entry(frame: Frame, e: f.Subscript) -> bool:
 
 def _own(frame: Frame, e: f.Subscript, index: Value) -> Divergence | None:
     if index.divergence is not None:
-        return index.divergence if index.divergence.kind == "data" else None
-    if index.data is None or index.data.kind != "data" or index.boolean or index.shape is not None:
+        return index.divergence if index.divergence.kind in ("data", "host") else None
+    if index.data is None or index.boolean or index.shape is not None:
         return None
-    return index.data if _is_one(frame, definition(frame, e.index)) else None
+    if index.data.kind == "host":  # places that each rank has drawn for itself
+        return index.data
+    return index.data if index.data.kind == "data" and _is_one(frame, definition(frame, e.index)) else None
 
 
 def _is_one(frame: Frame, expr: f.Expr) -> bool:

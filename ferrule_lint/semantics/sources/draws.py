@@ -1,7 +1,7 @@
 """A number drawn from torch's own generator: `torch.rand(1)`, `torch.randint(0, n, (1,))`.
 
 It differs where the project seeds that generator by rank, and is what layer drop, stochastic depth, self-conditioning
-decide by. Of larger draws (noise) nothing is said: nobody decides by them.
+decide by. Of larger draws (noise) nothing is said, as nobody decides by them, but for an order (`torch.randperm(n)`).
 """
 
 from __future__ import annotations
@@ -20,16 +20,18 @@ if TYPE_CHECKING:
 
 #: https://docs.pytorch.org/docs/stable/torch.html#random-sampling; the place of the first size among the arguments
 _SIZES = {"torch.rand": 0, "torch.randn": 0, "torch.randint": -1}
+#: an order, by which the rank's own items are picked
+ORDER = "torch.randperm"
 
 
 def drawn(frame: Frame, dotted: str, arguments: Arguments, value: Value) -> Value:
     """The value of a call of a torch function, a number of this rank's own if it draws one."""
     place, call = _SIZES.get(dotted), arguments.expr
-    if place is None or frame.light:
+    if frame.light or (place is None and dotted != ORDER):
         return value
     by_name = [v for k, v in call.keywords if k == "size"]
     sizes = by_name or (call.args[-1:] if place else call.args)
-    if not all(map(_is_one, sizes)):
+    if place is not None and not all(map(_is_one, sizes)):
         return value
     if (generator := arguments.keywords.get("generator")) is not None:
         seed = own_generators.own_seed(generator)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
-from ferrule_lint.semantics.domain.text import place_name, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, shown
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -37,7 +37,8 @@ _NUMBERS = frozenset(
     "standard_normal getrandbits betavariate normalvariate expovariate triangular random_sample".split()
 )
 _SIZED = frozenset({"random", "rand", "randn", "standard_normal", "random_sample"})
-_SEVERAL = frozenset({"permutation", "permuted", "sample", "choices"})
+_ORDERS = frozenset({"permutation", "permuted", "sample"})
+_NONE = f.Const("None")
 
 
 def made(dotted: str, arguments: Arguments) -> Value | None:
@@ -75,6 +76,11 @@ def own_seed(generator: Value) -> Divergence | None:
     return next((seed.divergence for name, seed in generator.fields if name == _SEED), None)
 
 
+def draws_several(e: f.Call) -> bool:
+    """Whether a call draws an order, or as many as it is told: what differs is what is in there."""
+    return last_name(e.func) in _ORDERS or any(key == "size" and value != _NONE for key, value in e.keywords)
+
+
 def drawn_by(frame: Frame, e: f.Call, seed: Divergence) -> Divergence:
     """What a call draws from a generator with such a seed."""
     note = f"`{shown(e)}` is drawn from a generator that each rank has seeded for itself"
@@ -90,8 +96,10 @@ def _seeded(seeds: list[Value] | tuple[Value, ...]) -> Value:
 
 
 def _drawn(frame: Frame, name: str, e: f.Call, seed: Divergence | None) -> Value | None:
-    several = name in _SEVERAL or any(key == "size" for key, _ in e.keywords) or (name in _SIZED and bool(e.args))
-    if seed is None or (name not in _NUMBERS and not several):
-        return UNKNOWN if name in _NUMBERS or several else None
+    several = draws_several(e) or name == "choices" or (name in _SIZED and bool(e.args))
+    if name not in _NUMBERS and not several:
+        return None
+    if seed is None:
+        return UNKNOWN
     own = drawn_by(frame, e, seed)
     return Value(data=own) if several else Value(divergence=own)
