@@ -196,11 +196,12 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     added = join(arguments.values)
     whole = last_name(e.func) in ("extend", "update")
     of_rank = whole and added.length is not None and added.length.kind == "rank"
+    tested = whole and any(filters.asks_each(frame, item) for item in e.args)  # `found.extend([x for x in xs if x.ok])`
     if of_rank or (whole and put_together.is_filled_here(known, added)):
         known = known._replace(length=worse(known.length, added.length))
     added = added._replace(
-        length=added.length if of_rank else None,
-        length_deps=NO_DEPS,
+        length=added.length if of_rank or tested else None,
+        length_deps=added.length_deps if tested else NO_DEPS,
         unordered=added.unordered if whole else None,
         element_types=added.types | (added.element_types if whole else NOTHING),
         uneven_last=added.shape is not None,  # each item has a size of its own

@@ -21,7 +21,7 @@ from ferrule_lint.semantics.groups import roots, starting
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project.built_around import FACTORIES, makes_module
 from ferrule_lint.semantics.project.entities import FunctionInfo
-from ferrule_lint.semantics.sources import draws, first_rank, sharded_parameters
+from ferrule_lint.semantics.sources import draws, first_rank, own_generators, sharded_parameters
 from ferrule_lint.semantics.sources.rank_axes import is_world_size, rank_axes
 from ferrule_lint.semantics.walk import in_place
 
@@ -43,10 +43,14 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
         return methods.size(
             frame, MethodTarget(arguments.positional[0], "numel"), Arguments(e._replace(args=()), (), {})
         )
+    if (generator := own_generators.made(dotted, arguments)) is not None:
+        return generator
     if dotted.startswith("torch."):
         tensor = tensors.call(frame, dotted.rpartition(".")[2], arguments, None)
         if tensor is not None and not dotted.startswith("torch.distributed"):
-            return draws.drawn(frame, dotted, e, tensor)
+            return draws.drawn(frame, dotted, arguments, tensor)
+        if dotted == draws.ORDER:
+            return draws.drawn(frame, dotted, arguments, unknown_call(frame, arguments, None, name="randperm"))
     if dotted.startswith("numpy.") and (array := tensors.of_numpy(frame, dotted[6:], arguments)) is not None:
         return array
     model = frame.models.call(dotted)
@@ -139,6 +143,8 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
         forwards.backward(frame, receiver, arguments)
     if target.name[-1:] == "_" and (changed := in_place.called(frame, target.name, arguments, receiver)) is not None:
         return changed
+    if (own := own_generators.of_method(frame, target.name, arguments, receiver)) is not None:
+        return own
     if (parts := sharded_parameters.of_method(frame, target.name, receiver, e)) is not None:
         return parts
     if target.name in methods.SIZES:

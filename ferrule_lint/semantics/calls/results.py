@@ -23,7 +23,7 @@ from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import frozen
 from ferrule_lint.semantics.groups.of_call import group_axes
 from ferrule_lint.semantics.project.threads import ASKS
-from ferrule_lint.semantics.sources import first_rank
+from ferrule_lint.semantics.sources import first_rank, own_generators
 from ferrule_lint.semantics.sources.files import gives_a_sign
 from ferrule_lint.semantics.walk.truth import observe
 
@@ -180,6 +180,8 @@ def _divergent(
     if asks and type(e.func) is f.Attr and not frame.analysis.threads.feed(last_name(e.func.base)):
         confidence = Confidence.LOW
     divergence = frame.source(axes, model.kind or "rank", e.pos, note, confidence)
+    if model.random and own_generators.draws_several(e):
+        return Value(data=divergence)
     if model.kind == "rank" and axes == UNKNOWN_GROUP:
         divergence = divergence._replace(group=channel)
     name = model.name.rpartition(".")[2]

@@ -14,9 +14,11 @@ from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import FILLS
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, atoms
 from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, NO_DEPS, OBSERVED, PRESENT, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import place_name
 
 if TYPE_CHECKING:
@@ -59,6 +61,19 @@ def left_out(
             note = "leaves out some of the rank's own items"
             return walked.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
     return None
+
+
+def asks_each(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is what a comprehension has left of what it walks, here or at the end of a function."""
+    made = definition(frame, expr)
+    if type(made) is f.Call and type(target := frame.ask(made.func).target) is FunctionTarget:
+        returns = [s.value for s in statements(target.function.body) if type(s) is f.Return]
+        return any(value is not None and _leaves_some(value) for value in returns)
+    return _leaves_some(made)
+
+
+def _leaves_some(expr: f.Expr) -> bool:
+    return type(expr) is f.Comprehension and any(generator.conditions for generator in expr.generators)
 
 
 def of_round(frame: Frame, place: str, pos: f.Pos) -> Divergence | None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data import looked_up
 from ferrule_lint.semantics.data.accumulators import MEASURES
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import VIEWS, length_deps
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
 #: names of what tells items apart
 _OF_ITEM = re.compile(r"(?i)(^|_)(u?u?id|idx|index|indice|i|j|key|name|path|file|filename|url|hash|rank)s?$")
 
+#: tables of names mostly hold those of classes, tasks, data sets
+_NAMES = re.compile(r"(?i)(^|_)names?$")
+
 
 def of_entry(frame: Frame, target: f.Subscript, place: str, key: Value, grouped: bool) -> Divergence | None:
     """Why the number of entries of a dict differs once it has had `place[key] = value` in the rounds of a loop."""
-    source = _of_data(key) if grouped and _is_field(definition(frame, target.index)) else None
+    source = _of_data(key) if grouped and _is_shared(frame, definition(frame, target.index), key) else None
     if source is not None:
         note = f"`{place}` has an entry for each value that this rank has met"
         return source.then(frame.step("flow", target.pos, note)).at_most(Confidence.MEDIUM)
@@ -36,6 +40,22 @@ def of_entry(frame: Frame, target: f.Subscript, place: str, key: Value, grouped:
     if rounds is None or (walked.data is not None and walked.data.why == rounds.why):
         return None  # that samples have lengths of their own says nothing of a dict's keys
     return rounds.then(frame.step("flow", target.pos, f"`{place}` gets an entry in each round"))
+
+
+def adds_to(target: f.Subscript, source: f.Expr | None) -> bool:
+    """`d[k] = d.get(k, 0) + x`, `d[k] = d[k] + x`: what `d[k] += x` does."""
+    if type(source) is not f.Op or source.kind not in ("Add", "Sub"):
+        return False
+    place, key = render(target.base), render(target.index)
+    return any(_is_entry(operand, place, key) for operand in source.operands)
+
+
+def _is_entry(expr: f.Expr, place: str, key: str) -> bool:
+    if type(expr) is f.Subscript:
+        return (render(expr.base), render(expr.index)) == (place, key)
+    if type(expr) is not f.Call or type(expr.func) is not f.Attr or expr.func.attr != "get" or not expr.args:
+        return False
+    return (render(expr.func.base), render(expr.args[0])) == (place, key)
 
 
 def deps_of_entry(frame: Frame, target: f.Subscript, place: str) -> Deps:
@@ -73,13 +93,15 @@ def _of_data(key: Value) -> Divergence | None:
     return key.data
 
 
-def _is_field(expr: f.Expr) -> bool:
-    """Whether a key is read from a sample, as one that several samples share: `sample["task"]`, `int(sample.kind)`."""
+def _is_shared(frame: Frame, expr: f.Expr, key: Value) -> bool:
+    """Whether a key is one that several samples share: read from a sample (`sample["task"]`, `int(sample.kind)`) or out
+    of a tensor (`label.item()`), or looked up by such a one (`tasks[label]`)."""
     read = expr
     while type(read) is f.Call and (type(read.func) is f.Attr or len(read.args) == 1):
         read = read.args[0] if read.args else read.func.base  # type: ignore[union-attr]
-    written = type(read) is f.Subscript and type(read.index) is f.Const
-    return (written or type(read) is f.Attr) and not _tells_items_apart(expr)
+    written = type(read) is f.Subscript and (type(read.index) is f.Const or looked_up.is_entry(frame, read))
+    out_of_tensor = read is not expr and type(read) is f.Name and key.divergence is not None
+    return (written or out_of_tensor or type(read) is f.Attr) and not _tells_items_apart(expr)
 
 
 def _tells_items_apart(expr: f.Expr) -> bool:
@@ -87,6 +109,9 @@ def _tells_items_apart(expr: f.Expr) -> bool:
         return True
     if type(expr) is f.Subscript and type(expr.index) is f.Const:
         return bool(_OF_ITEM.search(expr.index.text.strip("'\""))) or _tells_items_apart(expr.base)
+    if type(expr) is f.Subscript:  # an entry of a table: `class_names[label]`, `paths[index]`
+        table = last_name(expr.base)
+        return _tells_items_apart(expr.index) or (bool(_OF_ITEM.search(table)) and not _NAMES.search(table))
     if type(expr) is f.Call and type(expr.func) is f.Attr and not expr.args:
         return _tells_items_apart(expr.func.base)  # `sample_id.item()`
     if type(expr) is f.Call and len(expr.args) == 1:

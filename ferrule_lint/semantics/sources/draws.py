@@ -1,7 +1,7 @@
 """A number drawn from torch's own generator: `torch.rand(1)`, `torch.randint(0, n, (1,))`.
 
 It differs where the project seeds that generator by rank, and is what layer drop, stochastic depth, self-conditioning
-decide by. Of larger draws (noise) nothing is said: nobody decides by them.
+decide by. Of larger draws (noise) nothing is said, as nobody decides by them, but for an order (`torch.randperm(n)`).
 """
 
 from __future__ import annotations
@@ -12,23 +12,30 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.sources import own_generators
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: https://docs.pytorch.org/docs/stable/torch.html#random-sampling; the place of the first size among the arguments
 _SIZES = {"torch.rand": 0, "torch.randn": 0, "torch.randint": -1}
+#: an order, by which the rank's own items are picked
+ORDER = "torch.randperm"
 
 
-def drawn(frame: Frame, dotted: str, call: f.Call, value: Value) -> Value:
+def drawn(frame: Frame, dotted: str, arguments: Arguments, value: Value) -> Value:
     """The value of a call of a torch function, a number of this rank's own if it draws one."""
-    place = _SIZES.get(dotted)
-    if place is None or frame.light or any(k == "generator" for k, _ in call.keywords):
+    place, call = _SIZES.get(dotted), arguments.expr
+    if frame.light or (place is None and dotted != ORDER):
         return value
     by_name = [v for k, v in call.keywords if k == "size"]
     sizes = by_name or (call.args[-1:] if place else call.args)
-    if not all(map(_is_one, sizes)):
+    if place is not None and not all(map(_is_one, sizes)):
         return value
+    if (generator := arguments.keywords.get("generator")) is not None:
+        seed = own_generators.own_seed(generator)
+        return value if seed is None else value._replace(uniform=False, data=own_generators.drawn_by(frame, call, seed))
     axes = frame.analysis.seeding.axes("torch", frame.self_class)
     if not axes:
         return value

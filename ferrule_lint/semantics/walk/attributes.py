@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import batch_fields, loaders
+from ferrule_lint.semantics.data import batch_fields, loaders, looked_up
 from ferrule_lint.semantics.data.records import NAMESPACE
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.dependences import CONTAINED, ITEM, NO_DEPS, NOTHING, Deps
@@ -85,6 +85,8 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
     ):
         return field
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
+    if value is not None:
+        value = looked_up.of_field(frame, e, base, value)
     value = _set_by_its_holder(frame, place, value if value is not None else _of_unknown(frame, e, base))
     value = field_names.of_field(frame, e, base, e.attr, batch_fields.optional_input(frame, e, base, value))
     if frame.given:
@@ -219,7 +221,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     named = _by_name(frame, e)
     if named is not None:
         return named._replace(target=method)
-    if e.attr in _UNIFORM_ATTRIBUTES:
+    if e.attr in _UNIFORM_ATTRIBUTES and (e.attr != "type" or base.data is None):  # `device.type`, not `sample.type`
         return Value(uniform=base.data is None or e.attr != "config", target=method)
     axes = frame.axes_in(e.attr) or base.group
     if base.divergence is not None and base.divergence.kind == "host" and base.data is None:

@@ -9,6 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import accumulators, batch_fields, loaders, met_keys, number_types, selection, single
+from ferrule_lint.semantics.data.grouping import adds_to
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.assigned import given, is_bar
 from ferrule_lint.semantics.domain.axes import DP
@@ -210,7 +211,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
         bind(frame, target.value, value._replace(items=None, const=None))
         return
     if type(target) is f.Subscript:
-        stored.store_item(frame, target, value)
+        stored.store_item(frame, target, value, grouped=adds_to(target, source))
         return
     place = place_name(target)
     if place:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import batch_fields, cutting, own_records, selection, shares
+from ferrule_lint.semantics.data import batch_fields, cutting, looked_up, own_records, selection, shares
 from ferrule_lint.semantics.domain.dependences import DEALT, FLOWS, NO_DEPS, NOTHING, OBSERVED, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
@@ -151,9 +151,9 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             note = f"`{shown(e)}` is another share on every rank"
             share = index.divergence.then(frame.step("condition", e.pos, note)).at_most(Confidence.MEDIUM)
             value = value._replace(length=share, shape=share)
-        return value._replace(uniform=False)
+        return looked_up.of_entry(frame, e, base, index, value._replace(uniform=False))
     if not key and not index.uniform:
-        value = value._replace(uniform=False)
+        value = looked_up.of_entry(frame, e, base, index, value._replace(uniform=False))
     return value
 
 
