@@ -99,6 +99,7 @@ WORKED_OUT: dict[str, _Question] = {
     "called under tests": lambda analysis, method: analysis.holders.called(method),
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
     "built around": lambda analysis, question: _of_parameter(analysis, *question.rsplit(" ", 1)),
+    "given classes": lambda analysis, question: _given_classes(analysis, *question.rsplit(" ", 1)),
     "handed on": lambda analysis, function: _handed_on(analysis, function),
     "kept under": lambda analysis, name: [str(plain_methods.is_kept_under(analysis, name))],
     "bare": lambda analysis, cls: _of_class(analysis, cls, analysis.sharding.is_bare),
@@ -141,3 +142,8 @@ def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
 def _of_parameter(analysis: Analysis, function: str, name: str) -> list[str]:
     found = analysis.names.function_of_id(function)
     return [] if found is None else [str(built_around.is_given_module(analysis, found, name))]
+
+
+def _given_classes(analysis: Analysis, function: str, name: str) -> list[str]:
+    found = analysis.names.function_of_id(function)
+    return [] if found is None else sorted(c.id for c in built_around.classes_given(analysis, found, name))

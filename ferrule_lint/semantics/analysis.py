@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
@@ -108,6 +108,8 @@ class Analysis:
         self.options: Asked[bool] = Asked(reads, "option")
         #: parameters of constructors for which somebody passes a module; see `built_around`
         self.built_around: Asked[bool] = Asked(reads, "built around")
+        #: classes of the instances that callers pass to a constructor, by their ids; see `built_around`
+        self.given_classes: Asked[tuple[str, ...]] = Asked(reads, "given classes")
         #: whether a file deals data out by the rank, or evenly, once somebody has asked; see `end_of_data`
         self.uneven: Asked[bool] = Asked(reads, "uneven")
         self.even: Asked[bool] = Asked(reads, "even")
@@ -180,19 +182,36 @@ class Analysis:
 
     def classes_of(self, module: ModuleInfo, function: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
         """The project classes that an expression may be an instance of, by a quick look at one function."""
-        frame = WatchingFrame(self, module, function, light=2)
-        frame.watch(expr)
+        place = place_name(expr)
+        frame = self.watched(
+            module, function, (expr,), 2, walks=function is not None and bool(place) and "." not in place
+        )
+        if not frame.came_by(expr):
+            with frame.recording():
+                frame.eval(expr)
+        return sorted(frame.seen(expr).types, key=lambda c: c.id)
+
+    def watched(
+        self,
+        module: ModuleInfo,
+        function: FunctionInfo | None,
+        exprs: Sequence[f.Expr],
+        light: int,
+        walks: bool = True,
+    ) -> WatchingFrame:
+        """A quick look at one function, which notes what some expressions in it hold."""
+        frame = WatchingFrame(self, module, function, light=light)
+        frame.watch(exprs)
         if function is not None:
             owner = module.classes.get(function.owner) if function.owner else None
             enter(frame, function, owner, {}, None)
-            place = place_name(expr)
-            if place and "." not in place:
+        if walks:
+            try:
                 with frame.recording():
-                    execute(frame, function.body)
-        if not frame.came_by:
-            with frame.recording():
-                frame.eval(expr)
-        return sorted(frame.classes, key=lambda c: c.id)
+                    execute(frame, module.body if function is None else function.body)
+            except RecursionError:
+                self.count("too deep for Python's stack")
+        return frame
 
     # ------------------------------------------------------------------ for the checks
     def frame_of(self, function: FunctionInfo) -> tuple[Summary, Frame] | None:

@@ -1,4 +1,4 @@
-"""What an expression holds where it stands, by a walk over the function around it.
+"""What expressions hold where they stand, by a walk over the function around them.
 
 At the end of the function its names may hold something else: what has been wrapped is let go (`del model`), or a name
 is taken for another thing.
@@ -6,27 +6,44 @@ is taken for another thing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.project.entities import ClassInfo
+from ferrule_lint.semantics.domain.joins import join
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
 from ferrule_lint.semantics.walk.frame import Frame
 
 
 class WatchingFrame(Frame):
-    """A pass that notes the classes of one expression, each time that it comes to it."""
+    """A pass that notes what some expressions hold, each time that it comes to one of them."""
 
-    __slots__ = ("came_by", "classes", "watched")
+    __slots__ = ("_seen", "_under", "_watched")
 
-    watched: f.Expr
-    came_by: bool
-    classes: set[ClassInfo]
+    _watched: list[f.Expr]
+    _seen: dict[int, list[Value]]
+    _under: dict[int, Divergence | None]
 
-    def watch(self, expr: f.Expr) -> None:
-        self.watched, self.came_by, self.classes = expr, False, set()
+    def watch(self, exprs: Iterable[f.Expr]) -> None:
+        self._watched = list(exprs)
+        self._seen = {id(expr): [] for expr in self._watched}
+        self._under = {}
 
     def eval(self, expr: f.Expr | None) -> Value:
         value = super().eval(expr)
-        if expr is self.watched:
-            self.came_by = True
-            self.classes |= value.types
+        seen = self._seen.get(id(expr))
+        if seen is not None:
+            seen.append(value)
+            self._under[id(expr)] = worse(self._under.get(id(expr)), self.path_divergence())
         return value
+
+    def came_by(self, expr: f.Expr) -> bool:
+        return bool(self._seen.get(id(expr)))
+
+    def seen(self, expr: f.Expr) -> Value:
+        """What an expression held, whenever it was come by."""
+        values = self._seen.get(id(expr))
+        return join(values) if values else UNKNOWN
+
+    def under(self, expr: f.Expr) -> Divergence | None:
+        """Why some ranks alone come to it."""
+        return self._under.get(id(expr))

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, Glo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
-from ferrule_lint.semantics.walk import given, own_names, put_in_order
+from ferrule_lint.semantics.walk import given, own_names, passed_in, put_in_order
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.parameter_values import parameter_value
@@ -233,6 +233,11 @@ class Holders:
     def _written(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
         frame = Frame(self._analysis, method.module, method, light=layer)
         enter(frame, method, info, {}, None)
+        for name, given_by in passed_in.passed(self._analysis, method, layer).items():
+            own = frame.env.get(name, UNKNOWN)
+            if own.divergence is None:
+                presence = own.presence if own.presence and not own.presence.assumed else given_by.presence
+                frame.env[name] = own._replace(divergence=given_by.divergence, presence=presence, rank=given_by.rank)
         self._run(frame, method)
         writes = {**frame.self_writes, **frame.part_writes}
         for name, value in writes.items():

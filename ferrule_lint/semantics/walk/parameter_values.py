@@ -10,6 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import is_set, no_order
 from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import partly_used
@@ -18,6 +19,7 @@ from ferrule_lint.semantics.project import built_around
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, own_state, rank_axes, rank_names
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import ClassInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -41,11 +43,12 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     pos = (function_line, 1, function_line, 1)
     annotation = render(parameter.annotation) if parameter.annotation is not None else ""
     info = frame.analysis.annotations.class_of(parameter.annotation, frame.module)
-    if info is not None:
+    classes = frozenset({info}) if info is not None else _classes_given(frame, parameter)
+    if classes:
         data = None
-        if frame.models.convention("batch", name) is not None and not frame.analysis.is_module(info):
+        if frame.models.convention("batch", name) is not None and not any(map(frame.analysis.is_module, classes)):
             data = frame.source(DP, "data", pos, f"`{name}` is the rank's own batch", Confidence.MEDIUM)
-        return Value(deps=deps, types=frozenset({info}), data=data)
+        return Value(deps=deps, types=classes, data=data)
     external = frame.analysis.annotations.external_of(parameter.annotation, frame.module)
     role = frame.models.class_(external) if external else None
     if role is not None and role.role in ("module", "sharded", "ddp"):
@@ -112,6 +115,14 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if (frame.models.convention("module", name) is not None and "Module" in annotation) or _is_part(frame, parameter):
         value = value._replace(module=True)
     return value
+
+
+def _classes_given(frame: Frame, parameter: f.Parameter) -> frozenset[ClassInfo]:
+    """The classes of what callers of a constructor pass for a parameter without an annotation."""
+    function = frame.function
+    if function is None or function.name != "__init__" or parameter.annotation is not None:
+        return NOTHING
+    return built_around.classes_given(frame.analysis, function, parameter.name)
 
 
 def _is_part(frame: Frame, parameter: f.Parameter) -> bool:
