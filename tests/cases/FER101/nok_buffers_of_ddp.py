@@ -1,4 +1,5 @@
-"""The first rank alone evaluates with the module that DDP wraps, whose forward broadcasts running statistics."""
+"""The first rank alone evaluates with the module that DDP wraps, whose forward broadcasts running statistics; the others
+wait in a barrier."""
 
 import torch
 import torch.distributed as dist
@@ -21,3 +22,4 @@ def evaluate(x: torch.Tensor) -> None:
     if dist.get_rank() == 0:
         with torch.no_grad():
             print(model(x).mean())  # error: FER101
+    dist.barrier()
