@@ -196,7 +196,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     added = join(arguments.values)
     whole = last_name(e.func) in ("extend", "update")
     of_rank = whole and added.length is not None and added.length.kind == "rank"
-    tested = whole and any(filters.asks_each(frame, item) for item in e.args)  # `found.extend([x for x in xs if x.ok])`
+    # `found.extend([x for x in xs if x.ok])`; what sets and dicts are updated with are mostly keys
+    tested = last_name(e.func) == "extend" and any(filters.asks_each(frame, item) for item in e.args)
     if of_rank or (whole and put_together.is_filled_here(known, added)):
         known = known._replace(length=worse(known.length, added.length))
     added = added._replace(
