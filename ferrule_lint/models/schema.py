@@ -27,7 +27,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "results": ("", "module", "loader"),
     "context": ("", "enter", "exit", "both"),
     "confidence": ("high", "medium", "low"),
-    "role": ("module", "sharded", "ddp", "loader", "group", "leaf"),
+    "role": ("module", "sharded", "ddp", "loader", "group", "leaf", "generation"),
     "what": (
         "axis",
         "rank",

@@ -157,7 +157,7 @@ class ClassModel:
 
     `role`: "module" (an nn.Module: forward issues events when sharded), "sharded" (a wrapper whose forward does),
     "ddp", "loader" (iterating it yields local batches), "group" (a process group or mesh), "leaf" (a module without
-    parameters: its forward issues nothing).
+    parameters: its forward issues nothing), "generation" (what only a model that writes asks, once for each token).
     """
 
     name: str

@@ -167,8 +167,16 @@ def of_another_model(frame: Frame, info: ClassInfo) -> bool:
 def in_inference(frame: Frame) -> bool:
     """Whether what runs here is hardly the model that the project shards to train it: two guesses are one too many."""
     return only_infers(frame.module, frame.models.wrapping) or (
-        frame.function is not None and asked_only_to_infer(frame.analysis, frame.function)
+        frame.function is not None
+        and (_is_asked_by_generation(frame) or asked_only_to_infer(frame.analysis, frame.function))
     )
+
+
+def _is_asked_by_generation(frame: Frame) -> bool:
+    """Whether a method is of what only a model that writes asks: a processor of its logits."""
+    bases = frame.analysis.names.external_bases(frame.self_class) if frame.self_class is not None else ()
+    models = (frame.models.class_(base) for base in bases)
+    return any(model is not None and model.role == "generation" for model in models)
 
 
 def is_for_other_programs(frame: Frame) -> bool:
