@@ -47,11 +47,6 @@ def of_items(deps: Deps) -> Deps:
 def _plainly(expr: f.Expr) -> f.Expr:
     """What is walked, without what shows how far it is, the name that is given to it there (`bar := tqdm(items)`), and
     the list or iterator that `list(enumerate(items))` makes."""
-<<<<<<< HEAD
-    while (type(expr) is f.Call and expr.args) or type(expr) is f.Walrus:
-        inner = expr.value if isinstance(expr, f.Walrus) else expr.args[0]
-        if type(expr) is f.Call and not is_bar(expr):
-=======
     while True:
         if type(expr) is f.Walrus:
             expr = expr.value
@@ -60,7 +55,6 @@ def _plainly(expr: f.Expr) -> f.Expr:
             return expr
         inner = expr.args[0]
         if not is_bar(expr):
->>>>>>> hS
             counted = type(inner) is f.Call and last_name(inner.func) in ("enumerate", "zip") and len(expr.args) == 1
             if not counted or last_name(expr.func) not in ("list", "tuple", "iter"):
                 return expr
