@@ -54,7 +54,8 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     if dotted.startswith("numpy.") and (array := tensors.of_numpy(frame, dotted[6:], arguments)) is not None:
         return array
     model = frame.models.call(dotted)
-    if model is not None and model.makes and model.event is None and makes_module(frame.analysis, dotted):
+    loads = model is not None and model.makes and model.event is None and not model.wraps
+    if model is not None and loads and makes_module(frame.analysis, dotted):
         return _loaded(frame, model.makes, arguments)
     if model is not None:
         if model.makes or model.tries_again:  # a thread, a process, a future; what is called until it gets through
