@@ -295,7 +295,7 @@ class Comparison:
         body = self.signature(term.body, self._again, assignment)
         self._depth -= 1
         self._again = outer
-        if body is RAISES and (tries or _decides(term.body, assignment)):
+        if body is RAISES and tries:
             return RAISES
         if body is RAISES or rest is RAISES:
             return rest
@@ -397,12 +397,6 @@ class Comparison:
                     self._reached.add(term.line)
                 return True
         return False
-
-
-def _decides(body: Trace, assignment: Mapping[str, bool]) -> bool:
-    """Whether what is known of a rank decides a test in the rounds of a loop: then there is a round."""
-    choices = (term for term in every_term(body) if type(term) is Choice)
-    return any(any(atom.key in assignment for atom in atoms(choice.formula)) for choice in choices)
 
 
 def _one_by_one(choice: Choice, assignment: Mapping[str, bool]) -> Choice | None:
