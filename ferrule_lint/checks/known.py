@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -130,7 +130,7 @@ def compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[Know
         return packed(places[number] for number in unpacked(numbers) if number in places)
 
     def again(file: KnownFile) -> KnownFile:
-        nothing_in = _each(moved, by_function(file.nothing_in))
+        nothing_in = {name: moved(read) for name, read in by_function(file.nothing_in).items()}
         return replace(file, inputs=moved(file.inputs), nothing_in=in_one_text(nothing_in))
 
     return [inputs[n]._replace(rests=moved(inputs[n].rests)) for n in used], [again(file) for file in files]
@@ -145,7 +145,3 @@ def by_function(text: str) -> dict[str, str]:
     """What `in_one_text` had put together."""
     cut = text.split(_BETWEEN)
     return dict(zip(cut[::2], cut[1::2], strict=False))
-
-
-def _each(change: Callable[[str], str], texts: dict[str, str]) -> dict[str, str]:
-    return {name: change(text) for name, text in texts.items()}

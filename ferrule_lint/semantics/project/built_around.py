@@ -85,10 +85,11 @@ def is_given_module(analysis: Analysis, function: FunctionInfo, name: str) -> bo
 
 
 def _is_given(analysis: Analysis, function: FunctionInfo, name: str) -> bool:
-    for module, owner, call in calls_of(analysis, function):
-        if any(_makes_module(analysis, module, owner, given) for given in given_to(call, function, name)):
-            return True
-    return False
+    return any(
+        _makes_module(analysis, module, owner, given)
+        for module, owner, call in calls_of(analysis, function)
+        for given in given_to(call, function, name)
+    )
 
 
 def _makes_module(
