@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed, decorators, evaluated, forwards, in_one_piece, sharded_only
-from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, passed, refuses
+from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
 from ferrule_lint.semantics.calls.summaries import Context
 from ferrule_lint.semantics.control import exceptions, host_work
 from ferrule_lint.semantics.divergence import latent
@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.trace import CallTerm
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.walk import given, in_place, returned, set_by_calls, state
 from ferrule_lint.semantics.walk.frame import Frame

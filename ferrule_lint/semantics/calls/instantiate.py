@@ -41,6 +41,7 @@ from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.gradients import through_calls
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.sources import environment, rank_names
 from ferrule_lint.semantics.sources.setting_names import hold_settings
 from ferrule_lint.semantics.walk import no_rounds
@@ -120,22 +121,6 @@ def _spread_out(parameters: Sequence[f.Parameter], keywords: Mapping[str, Value]
         bound[taker.name] = Value(there=True, entries=entries)
     elif taker is not None and not rest:
         bound[taker.name] = keywords["**"]
-
-
-def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f.Expr | None:
-    """The expression that a call passes for a parameter, if it can be told; `receiver`: of a method, for `self`."""
-    normal = [p.name for p in function.parameters if p.kind == "normal"]
-    if receiver and normal and not function.is_static:
-        if name == normal[0]:
-            return call.func.base if type(call.func) is f.Attr and function.name != "__call__" else None
-        normal = normal[1:]
-    for keyword, value in call.keywords:
-        if keyword == name:
-            return value
-    position = normal.index(name) if name in normal else len(call.args)
-    if position >= len(call.args) or any(type(a) is f.Starred for a in call.args[: position + 1]):
-        return None
-    return call.args[position]
 
 
 def _is_open(call: f.Call | None) -> bool:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.calls.instantiate import passed
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.project.options import passed
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, stands_in, statements
-from ferrule_lint.semantics.calls.instantiate import passed
 from ferrule_lint.semantics.domain.assigned import given
 from ferrule_lint.semantics.domain.text import called_name, last_name, variables
 from ferrule_lint.semantics.gradients.shared_by_callers import means
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT
+from ferrule_lint.semantics.project.options import passed
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.options import calls_of, given_to
+from ferrule_lint.semantics.project.options import calls_of, passed
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ def classes_given(analysis: Analysis, function: FunctionInfo, name: str) -> froz
 def _classes_given(analysis: Analysis, function: FunctionInfo, name: str) -> tuple[str, ...]:
     found: set[str] = set()
     for module, owner, call in calls_of(analysis, function):
-        for given in () if is_test(module.path) else given_to(call, function, name):
-            if type(given) is f.Const and given.text == "None":
-                continue
-            made = _made(analysis, module, owner, given)
-            if made is None and not _is_open(owner, given):
-                return ()
-            found |= made or set()
+        given = None if is_test(module.path) else passed(call, function, True, name)
+        if given is None or given == f.Const("None"):
+            continue
+        made = _made(analysis, module, owner, given)
+        if made is None and not _is_open(owner, given):
+            return ()
+        found |= made or set()
     return tuple(sorted(found)) if len(found) <= _MOST_CLASSES else ()
 
 
@@ -88,7 +88,7 @@ def _is_given(analysis: Analysis, function: FunctionInfo, name: str) -> bool:
     return any(
         _makes_module(analysis, module, owner, given)
         for module, owner, call in calls_of(analysis, function)
-        for given in given_to(call, function, name)
+        if (given := passed(call, function, True, name)) is not None
     )
 
 

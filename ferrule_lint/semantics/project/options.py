@@ -73,14 +73,20 @@ def calls_of(analysis: Analysis, function: FunctionInfo) -> list[tuple[ModuleInf
     return found
 
 
-def given_to(call: f.Call, function: FunctionInfo, name: str) -> list[f.Expr]:
-    """What a call passes for a parameter, by its place or by its name."""
-    at = next(i for i, p in enumerate(function.parameters) if p.name == name)
-    place = at - (function.owner is not None and not function.is_static)
-    kind = function.parameters[at].kind
-    before = call.args[: place + 1]
-    by_place = kind == "normal" and 0 <= place < len(call.args) and all(type(a) is not f.Starred for a in before)
-    return [*call.args[place : place + 1 if by_place else place], *(v for key, v in call.keywords if key == name)]
+def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f.Expr | None:
+    """The expression that a call passes for a parameter, if it can be told; `receiver`: of a method, for `self`."""
+    normal = [p.name for p in function.parameters if p.kind == "normal"]
+    if receiver and normal and not function.is_static:
+        if name == normal[0]:
+            return call.func.base if type(call.func) is f.Attr and function.name != "__call__" else None
+        normal = normal[1:]
+    for keyword, value in call.keywords:
+        if keyword == name:
+            return value
+    position = normal.index(name) if name in normal else len(call.args)
+    if position >= len(call.args) or any(type(a) is f.Starred for a in call.args[: position + 1]):
+        return None
+    return call.args[position]
 
 
 def _meant(function: FunctionInfo) -> FunctionInfo | ClassInfo:

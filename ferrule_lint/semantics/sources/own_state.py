@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.calls.instantiate import passed
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.project.options import passed
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis

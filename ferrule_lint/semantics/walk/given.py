@@ -14,13 +14,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.semantics.calls.instantiate import of_parameters, passed
+from ferrule_lint.semantics.calls.instantiate import of_parameters
 from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.dependences import FLOWS, NOTHING, root_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.walk import aliases, stored
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import last_name, shown
+from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.options import calls_of, given_to
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.walk.at_place import WatchingFrame
 
@@ -82,15 +82,15 @@ def passed(analysis: Analysis, method: FunctionInfo, layer: int) -> dict[str, Va
 
 
 def _sites(analysis: Analysis, method: FunctionInfo, parameters: list[f.Parameter]) -> Iterator[_Site]:
-    for module, owner, call in calls_of(analysis, method):
+    for module, owner, call in options.calls_of(analysis, method):
         if is_test(module.path):
             continue
         given: dict[str, f.Expr] = {}
         is_open = any(type(a) is f.Starred for a in call.args) or any(key is None for key, _ in call.keywords)
         for parameter in parameters:
-            passed_for = given_to(call, method, parameter.name)
-            if passed_for:
-                given[parameter.name] = passed_for[0]
+            value = options.passed(call, method, True, parameter.name)
+            if value is not None:
+                given[parameter.name] = value
             elif parameter.default is not None and not is_open:
                 given[parameter.name] = parameter.default
         yield _Site(module, owner, call, given)

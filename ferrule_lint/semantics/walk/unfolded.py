@@ -13,10 +13,10 @@ from collections.abc import Mapping
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import replaced, walk
-from ferrule_lint.semantics.calls.instantiate import passed
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.sources.rank_axes import is_world_size
 from ferrule_lint.semantics.walk import own_tests
 from ferrule_lint.semantics.walk.frame import Frame
