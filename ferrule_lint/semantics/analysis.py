@@ -84,6 +84,8 @@ class Analysis:
         self._axes: dict[str, Axes | None] = {}
         #: what parameters hold as far as their functions tell, by its id, their names and whether it is a module's
         self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
+        #: functions, gone through for what they pass to constructors, by file, id and layer; see `passed_in`
+        self.callers: Memo[tuple[str, str, int], WatchingFrame | None] = Memo(reads)
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
         #: which of their parameters functions reduce or gather, by their id

@@ -6,18 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
 from ferrule_lint.semantics.data import batch_fields, filling, filters, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.sources import environment, setting_names
 from ferrule_lint.semantics.walk import aliases, behind_exits, given, removed
 
@@ -184,6 +186,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         return UNKNOWN
     if type(base) is f.Subscript and type(base.index) is f.Const and (holder := place_name(base.base)):
         place = f"{holder}[{base.index.text}]"  # `history["loss"].append(x)`
+        if _makes_entry(frame, base):
+            _keyed(frame, base, frame.read(place) or UNKNOWN)
     if not place:
         return UNKNOWN
     if last_name(e.func) == "setdefault" and base is not None and len(e.args) == 2:
@@ -198,7 +202,7 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
     of_rank = whole and added.length is not None and added.length.kind == "rank"
     # `found.extend([x for x in xs if x.ok])`; what sets and dicts are updated with are mostly keys
     tested = last_name(e.func) == "extend" and any(filters.asks_each(frame, item) for item in e.args)
-    if of_rank or (whole and put_together.is_filled_here(known, added)):
+    if of_rank or (whole and (put_together.is_filled_here(known, added) or _brings_keys(e, known, added))):
         known = known._replace(length=worse(known.length, added.length))
     added = added._replace(
         length=added.length if of_rank or tested else None,
@@ -321,6 +325,24 @@ def _put_in(
                 guard = guard.at_most(Confidence.MEDIUM)  # made elsewhere
             merged = merged._replace(length=worse(merged.length, guard))
         frame.also_left(name, merged)
+
+
+def _brings_keys(e: f.Call, known: Value, added: Value) -> bool:
+    """`total.update(losses(batch))`: what a function has put in under a test of local data comes with it."""
+    of_data = added.length is not None and added.length.kind == "data" and not added.length.assumed
+    called = bool(e.args) and type(e.args[0]) is f.Call
+    return last_name(e.func) == "update" and known.container and of_data and called
+
+
+def _makes_entry(frame: Frame, entry: f.Subscript) -> bool:
+    """Whether an entry of a `defaultdict` of the function, asked for nowhere else in it, is added to."""
+    from ferrule_lint.semantics.walk.stored import MAKING
+
+    body = frame.function.body if frame.function is not None else ()
+    made = [called_name(value) for value, _ in assignments(body, place_name(entry.base))]
+    text = render(entry)
+    again = (n for n in walk(body) if type(n) is f.Subscript and n.pos != entry.pos and render(n) == text)
+    return bool(made) and MAKING.issuperset(made) and next(again, None) is None
 
 
 def _keyed(frame: Frame, target: f.Subscript, value: Value, makes: bool = False) -> None:

@@ -8,11 +8,11 @@ from functools import cached_property
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import called_name, place_name
+from ferrule_lint.semantics.project.fills import Fill, fills
 
 #: statements that assign nothing, and end nothing
 _ASSIGN_NOTHING = frozenset({f.ExprStmt, f.Assert, f.If})
 _NONE = f.Const("None")
-_ADDS = frozenset({"append", "appendleft"})
 
 
 class Traits:
@@ -20,6 +20,7 @@ class Traits:
 
     def __init__(self, facts: f.FunctionFacts) -> None:
         self._body = facts.body
+        self._facts_parameters = facts.parameters
         self._parameters = [p.name for p in facts.parameters]
 
     def all(self) -> tuple[object, ...]:
@@ -93,23 +94,9 @@ class Traits:
         return tuple(sorted(name for place in certain - set_again if (name := self._own(place))))
 
     @cached_property
-    def filled(self) -> dict[str, bool]:
-        """The attributes that a method adds to, and whether it does so under a key that it is given first:
-        `self.seen.append(x)`, `self.metrics[name] = value`."""
-        given = self._parameters[1] if len(self._parameters) > 1 else ""
-        found: dict[str, bool] = {}
-        for s in statements(self._body):
-            target = s.targets[0] if type(s) is f.Assign else None
-            value = s.value if type(s) is f.ExprStmt else None
-            if type(target) is f.Subscript and given and type(target.index) is f.Name and target.index.id == given:
-                place, keyed = place_name(target.base), True
-            elif type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in _ADDS:
-                place, keyed = place_name(value.func.base), False
-            else:
-                continue
-            if name := self._own(place):
-                found[name] = keyed
-        return found
+    def filled(self) -> dict[str, Fill]:
+        """The attributes that a method adds to, and under which keys."""
+        return fills(self._body, self._facts_parameters)
 
     def _own(self, place: str) -> str:
         """The name of an attribute of the instance, "" if a place is none."""

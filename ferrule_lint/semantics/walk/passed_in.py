@@ -32,8 +32,13 @@ MOST_CALLS = 8
 _DEEPEST = 2
 #: what tells ranks or hosts apart, by the names in it
 _TELLS = re.compile(
-    r"rank|main|master|chief|leader|primary|first|zero|root|driver|coordinator|time|clock|monotonic|host|process",
+    r"(?<![a-z])(ranks?|main|masters?|chief|leader|primary|first|zero|is_root|driver|coordinator|time|clock|monotonic"
+    r"|host(name)?|process)(?![a-z])",
     re.IGNORECASE,
+)
+#: what a name is that ends like this all ranks have, whatever stands before it
+_OF_ALL = re.compile(
+    r"_(groups?|grads?|weights?|params|buffers?|placements|size|dir|path|addr|strategy)$", re.IGNORECASE
 )
 _KINDS = ("rank", "host")
 _FLAGS = ("None", "True", "False")
@@ -68,8 +73,7 @@ def passed(analysis: Analysis, method: FunctionInfo, layer: int) -> dict[str, Va
     found: dict[str, Value] = {}
     for place in dict.fromkeys(site.place for site in sites if _may_tell(site)):
         own = [site for site in sites if site.place == place]
-        watched = [expr for site in own for expr in (site.call, *site.given.values())]
-        frame = analysis.watched(own[0].module, own[0].owner, watched, layer)
+        frame = _walked(analysis, own[0], layer)
         for parameter in parameters:
             value = _of_parameter(frame, own, parameter.name)
             if value is not None:
@@ -79,6 +83,17 @@ def passed(analysis: Analysis, method: FunctionInfo, layer: int) -> dict[str, Va
                     presence=worse(before.presence, value.presence),
                 )
     return found
+
+
+def _walked(analysis: Analysis, site: _Site, layer: int) -> WatchingFrame:
+    """The function around a call, gone through once for all classes that it makes instances of."""
+
+    def walked() -> WatchingFrame:
+        calls = [node for node in walk(site.body) if type(node) is f.Call]
+        watched = [expr for call in calls for expr in (call, *call.args, *(value for _, value in call.keywords))]
+        return analysis.watched(site.module, site.owner, watched, layer)
+
+    return analysis.callers.find((*site.place, layer), walked) or walked()
 
 
 def _sites(analysis: Analysis, method: FunctionInfo, parameters: list[f.Parameter]) -> Iterator[_Site]:
@@ -123,7 +138,8 @@ def _tells(body: f.Body, expr: f.Expr, depth: int) -> bool:
 
 
 def _named(expr: f.Expr) -> bool:
-    return any(_TELLS.search(last_name(n)) for n in walk((expr,)) if type(n) is f.Name or type(n) is f.Attr)
+    names = (last_name(node) for node in walk((expr,)) if type(node) is f.Name or type(node) is f.Attr)
+    return any(_TELLS.search(name) and not _OF_ALL.search(name) for name in names)
 
 
 def _of_parameter(frame: WatchingFrame, sites: list[_Site], name: str) -> Value | None:

@@ -16,8 +16,9 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
-from ferrule_lint.semantics.domain.text import place_name, shown
-from ferrule_lint.semantics.walk.stored import is_empty
+from ferrule_lint.semantics.domain.text import called_name, place_name, shown
+from ferrule_lint.semantics.project.fills import FIRST, KEYWORDS
+from ferrule_lint.semantics.walk.stored import MAKING, is_empty
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
@@ -83,11 +84,11 @@ def _count(frame: Frame, function: FunctionInfo, call: f.Call, owner: str, guard
 
 def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, owner: str, guard: Divergence) -> None:
     """What a method of its own, or of a part, adds to, under a test: the others have an item less."""
-    first = call.args[0] if call.args else None
-    for name, keyed in function.traits.filled.items():
-        if not _begins_empty(frame, info, name) or _adds_elsewhere(frame, call, first if keyed else None):
+    for name, fill in function.traits.filled.items():
+        keys = _keys(call, fill.key)
+        if not _begins_empty(frame, info, name, fill.to_entry) or _adds_elsewhere(frame, call, keys):
             continue
-        if guard.kind == "rank" and keyed:
+        if guard.kind == "rank" and fill.key:
             continue  # an entry of its own, which loops over the others pass over
         place = f"{owner}.{name}"
         step = frame.step("flow", call.pos, f"`{place}` gets items on some ranks only")
@@ -96,19 +97,35 @@ def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, o
         frame.leave_changed(place, known._replace(length=worse(known.length, more), uniform=False, const=None))
 
 
-def _begins_empty(frame: Frame, info: ClassInfo, name: str) -> bool:
-    """Whether the class makes an attribute a list or dict with nothing in it."""
+def _keys(call: f.Call, key: str) -> frozenset[str] | None:
+    """By what a call tells the entries apart that it adds to; None if it does not, or that cannot be told."""
+    if key == FIRST and call.args:
+        return frozenset({shown(call.args[0])})
+    if key == KEYWORDS and all(name is not None for name, _ in call.keywords):
+        return frozenset(name for name, _ in call.keywords if name is not None)
+    return None
+
+
+def _begins_empty(frame: Frame, info: ClassInfo, name: str, makes_entries: bool) -> bool:
+    """Whether the class makes an attribute a list or dict with nothing in it; `makes_entries`: one that makes entries
+    where they are missing."""
     methods = (method for c in frame.analysis.names.mro(info) for method in c.methods.values() if method.parameters)
-    return any(is_empty(value) for m in methods for value in _assigned(m, f"{m.parameters[0].name}.{name}"))
+    return any(
+        is_empty(value) and (not makes_entries or called_name(value) in MAKING)
+        for m in methods
+        for value in _assigned(m, f"{m.parameters[0].name}.{name}")
+    )
 
 
-def _adds_elsewhere(frame: Frame, call: f.Call, key: f.Expr | None) -> bool:
-    """Whether the function makes the same call at another place, under the same key if that tells entries apart."""
+def _adds_elsewhere(frame: Frame, call: f.Call, keys: frozenset[str] | None) -> bool:
+    """Whether the function makes the same call at another place, under one of the same keys if these tell entries
+    apart."""
+    kind = FIRST if keys is None or (call.args and keys == {shown(call.args[0])}) else KEYWORDS
     return any(
         type(item) is f.Call
         and item.pos != call.pos
         and shown(item.func) == shown(call.func)
-        and (key is None or [shown(a) for a in item.args[:1]] == [shown(key)])
+        and (keys is None or not keys.isdisjoint(_keys(item, kind) or keys))
         for item in walk(frame.function.body if frame.function is not None else ())
     )
 

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends
 from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Exit
@@ -78,12 +79,21 @@ def _assign(frame: Frame, s: f.Assign) -> None:
         value = in_place.made_anew(frame, target, s.value, value)
         bind(frame, target, _by_signal(frame, target, value), s.value)
         if type(target) is f.Name:
+            if type(s.value) is f.DictDisplay:
+                _begin_entries(frame, target.id, s.value)
             frame.definitions[target.id] = (s.value, frame.version(target.id))
             kept_tests.keep(frame, target.id, s.value, value)
             if type(s.value) is f.Name or type(s.value) is f.Attr:
                 aliases.note(frame, target.id, s.value)
         elif type(target) is f.Sequence and type(s.value) is f.Sequence:
             _defined_side_by_side(frame, target.elements, s.value.elements)
+
+
+def _begin_entries(frame: Frame, name: str, made: f.DictDisplay) -> None:
+    """`found = {"good": [], "bad": []}`: each entry is a list of its own, with nothing in it."""
+    for key, value in zip(made.keys, made.values, strict=True):
+        if type(key) is f.Const and stored.is_empty(value):
+            frame.env[f"{name}[{key.text}]"] = frame.eval(value)
 
 
 def _defined_side_by_side(frame: Frame, targets: tuple[f.Expr, ...], values: tuple[f.Expr, ...]) -> None:
@@ -131,14 +141,18 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         )
     if old.container:
         joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
-    known = old.uniform or _is_step(s, old, new)
-    if divergence is not None and divergence.kind != "rank" and joined.divergence is None and known:
+    is_step = _is_step(s, old, new)
+    # what its methods' parameters are called tells little of an attribute, and hides nothing
+    unknown = joined.divergence is None or (is_step and joined.divergence.confidence == Confidence.LOW)
+    if divergence is not None and divergence.kind != "rank" and unknown and (old.uniform or is_step):
         note = f"`{shown(s.target)}` is changed on some ranks only"
         why = divergence.then(frame.step("flow", position(s.target), note))
         if old.container or old.element_types:
             joined = joined._replace(length=why, uniform=False)
         elif not left_early.only_by_leaving(frame, s.target, why):
-            joined = joined._replace(divergence=why, uniform=False)
+            joined = joined._replace(divergence=worse(joined.divergence, why), uniform=False)
+    elif divergence is None and unknown and is_step:
+        joined = joined._replace(deps=joined.deps | frame.path_deps())  # who calls tells what decides over the step
     if type(s.target) is f.Subscript:
         stored.store_item(frame, s.target, joined, grouped=True)
     else:

@@ -163,7 +163,9 @@ def _may_put(statement: object, place: str, key: f.Expr, at: f.Pos) -> bool:
     return False
 
 
-_EMPTY = frozenset({"dict", "OrderedDict", "defaultdict", "list", "set", "deque"})
+#: dicts that make an entry where it is missing
+MAKING = frozenset({"defaultdict", "Counter"})
+_EMPTY = frozenset({"dict", "OrderedDict", "list", "set", "deque"}) | MAKING
 
 
 def is_empty(value: f.Expr | None) -> bool:
