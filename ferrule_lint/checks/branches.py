@@ -17,6 +17,7 @@ from ferrule_lint.semantics.control.end_of_data import RUN_DRY
 from ferrule_lint.semantics.divergence import agreed_under, farewells, reach, sent_earlier, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
+from ferrule_lint.semantics.divergence.first_time import lets_the_first_in
 from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
@@ -121,7 +122,7 @@ def _looked_at(
     if divergence.confidence == Confidence.LOW and divergence.why and divergence.why[0] in trusted:
         divergence = divergence._replace(confidence=Confidence.MEDIUM)
     for least in (Confidence.MEDIUM, Confidence.LOW):
-        surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice.formula))
+        surely = least > Confidence.LOW and (divergence.partial or _has_setting(choice))
         found = difference(root, choice, own, divergence, least, surely, effort)
         if found is not None:
             if not reach.can_run(root, choice):
@@ -241,11 +242,11 @@ def _left_out(trace: Trace, terms: Collection[int]) -> Trace:
     return tuple(out)
 
 
-def _has_setting(formula: Formula) -> bool:
+def _has_setting(choice: Choice) -> bool:
     """Whether a term of several is not known to differ: a setting, mostly."""
-    if type(formula) is not Connective:
+    if type(choice.formula) is not Connective or lets_the_first_in(choice):
         return False
-    return any(divergence_of(o) is None for o in formula.operands)
+    return any(divergence_of(o) is None for o in choice.formula.operands)
 
 
 def _all_had(choice: Choice, occurrences: Sequence[Occurrence]) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.divergence.compare import MOST_ATOMS, Comparison, Difference, Occurrence, issues_by_itself
+from ferrule_lint.semantics.divergence.first_time import lets_the_first_in
 from ferrule_lint.semantics.domain.conditions import atoms, implied_alike
 from ferrule_lint.semantics.domain.trace import (
     Attempt,
@@ -195,7 +196,7 @@ def _under_a_setting(
         comparison.occurrences(root, {**settings, **b}, second)
         in_first, in_second = {o.key for o in first}, {o.key for o in second}
         found = [o for o in first + second if o.key in inside and (o.key in in_first) is not (o.key in in_second)]
-        if comparison.least > Confidence.LOW:
+        if comparison.least > Confidence.LOW and not lets_the_first_in(choice):
             found = [o for o in found if o.call is None or issues_by_itself(o.call, comparison)]
         if found:
             return _unique(found)
