@@ -17,10 +17,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, OWN, Reach, reach_of, reaching
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, OWN, Partly, Reach, reach_of, reaching
+from ferrule_lint.semantics.domain.text import last_name, place_name, shown
 from ferrule_lint.semantics.gradients import frozen
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ _STATELESS = re.compile(
     r"matcher|assigner|rope|rotary|quant|transform|augment|normaliz|resize|accuracy|drop_path|upsample|interpolat",
     re.IGNORECASE,
 )
+#: kinds of differences between ranks that reduce their gradients together
+_KINDS = ("data", "structure", "host")
 #: what a library's layers call their parameters
 _PARAMETERS = ("weight", "bias")
 
@@ -72,7 +75,26 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
                 for i, v in enumerate(items)
             ]
         )
-    return result._replace(reach=reaching(inputs, reach_of(name)), items=items)
+    reach = _of_chosen(frame, arguments.expr.func, name) or reach_of(name)
+    return result._replace(reach=reaching(inputs, reach), items=items)
+
+
+def _of_chosen(frame: Frame, called: f.Expr, name: str) -> Reach | None:
+    """One of several parts that local data chooses, or what the module is given (`self.heads[task](x)`): on each rank
+    another one goes into the loss. None if all ranks choose alike."""
+    if type(called) is not f.Subscript or not frame.in_module or place_name(called.base).count(".") != 1:
+        return None
+    if not place_name(called.base).startswith(f"{frame.self_name}."):
+        return None
+    with frame.recording():
+        index = frame.eval(called.index)
+    divergence = index.divergence or index.data
+    if divergence is not None and divergence.kind in _KINDS:
+        note = f"`{shown(called)}` is another one on each rank"
+        divergence = divergence.then(frame.step("flow", called.pos, note)).at_most(Confidence.MEDIUM)
+    elif divergence is not None or not index.deps:
+        return None
+    return Reach(partly=frozenset({Partly(name, divergence, index.deps, None)}))
 
 
 def _is_frozen(frame: Frame, called: f.Expr) -> bool:
