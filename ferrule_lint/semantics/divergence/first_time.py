@@ -1,4 +1,4 @@
-"""`best is None or loss < best`: a test whose first term lets the first round in, where there is nothing to compare with.
+"""`best is None or loss < best`: a test whose first term lets the first round in, as there is nothing to compare yet.
 
 That is no setting: from the second round on the comparison alone decides, on every rank by itself.
 """
