@@ -13,6 +13,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import loaders
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
+from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import position, shown, variables
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -29,8 +30,10 @@ def asked(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     is_loader = walked.loader or loaders.is_loader(frame, loop.iterable)
     if not given or not (is_loader or any(frame.models.convention("batch", name) is not None for name in given)):
         return None
-    if loaders.holds_several(frame, loop.iterable):
+    if value.container or loaders.holds_several(frame, loop.iterable):
         return None
+    if type(made) is not f.Call or type(frame.ask(made.func).target) in (FunctionTarget, ClassTarget):
+        return None  # of what the project defines it is known what it hands back
     if not any(type(s) is f.If and _passes_over(frame, s, expr) for s in statements(loop.body)):
         return None
     note = f"rounds for which `{shown(expr)}` holds, or does not, are passed over"
