@@ -29,15 +29,18 @@ if TYPE_CHECKING:
 _FUNCTIONS = re.compile(
     r"^(open|torch\.save|os\.(remove|unlink|rename|replace|rmdir|removedirs|symlink)|"
     r"shutil\.(copy\w*|move|rmtree|make_archive|unpack_archive)|(json|pickle|yaml|joblib|dill|cloudpickle)\.\w*dump|"
-    r"numpy\.save\w*|safetensors\.torch\.save\w+|subprocess\.(run|call|check_\w+)|wandb\.(init|login)|"
+    r"numpy\.save\w*|safetensors\.torch\.save\w+|torchaudio\.save|torchvision\.(utils\.save_image|io\.write_\w+)|"
+    r"imageio\.(v[23]\.)?(imwrite|mimwrite|mimsave|volwrite)|soundfile\.write|scipy\.io\.wavfile\.write|subprocess\.(run|call|check_\w+)|wandb\.(init|login)|"
     r"(requests|httpx)\.(get|post|put|head|request|patch|delete)|urllib\.request\.(urlopen|urlretrieve)|"
     r"huggingface_hub\.(\w+\.)*(snapshot_download|hf_hub_download|upload_\w+|create_repo))$"
 )
 #: methods that do so, by their names
 _METHODS = frozenset(
     "save_pretrained push_to_hub upload_file upload_folder upload_fileobj download_file write_text write_bytes savefig "
-    "to_csv to_parquet rmtree extractall".split()
+    "to_csv to_parquet to_excel to_pickle to_feather rmtree extractall".split()
 )
+#: how a file is opened that is written: `path.open("w")`
+_TO_WRITE = re.compile(r"(?=.*[wax+])['\"][rbtUwax+]+['\"]")
 #: calls through which such work is looked for
 _DEEPEST = 2
 
@@ -78,7 +81,7 @@ def _failing(frame: Frame, pos: f.Pos, text: str, at: int) -> None:
 
 
 def _is_work(module: ModuleInfo, e: f.Call) -> bool:
-    if type(e.func) is f.Attr and e.func.attr in _METHODS:
+    if type(e.func) is f.Attr and (e.func.attr in _METHODS or (e.func.attr == "open" and _is_to_write(e))):
         return True
     return _FUNCTIONS.search(outer_name(module, e.func)) is not None
 
@@ -102,3 +105,9 @@ def _works(frame: Frame, function: FunctionInfo, depth: int) -> bool:
         if isinstance(entity, FunctionInfo) and _works(frame, entity, depth - 1):
             return True
     return False
+
+
+def _is_to_write(opened: f.Call) -> bool:
+    """Whether a path is opened, or a file of something that has some, in a mode that is written out and writes."""
+    modes = (*opened.args, *(value for name, value in opened.keywords if name == "mode"))
+    return any(type(mode) is f.Const and _TO_WRITE.fullmatch(mode.text) is not None for mode in modes)

@@ -15,6 +15,8 @@ from ferrule_lint.semantics.project.names import Names
 _LISTS = frozenset(
     "list List Sequence MutableSequence tuple Tuple Iterable Iterator Collection deque Deque ModuleList".split()
 )
+#: annotations of what holds things of one class under keys
+_TABLES = frozenset("dict Dict Mapping MutableMapping OrderedDict defaultdict DefaultDict ModuleDict".split())
 #: containers: who says that one is returned means it
 _CONTAINERS = frozenset("dict Dict list List tuple Tuple set Set OrderedDict defaultdict Mapping Sequence str".split())
 
@@ -32,7 +34,8 @@ class Annotations:
         return found if isinstance(found, ClassInfo) else None
 
     def elements_of(self, annotation: f.Expr | None, module: ModuleInfo) -> frozenset[ClassInfo]:
-        """The project class of the items that an annotation names: `list[X]`, `Sequence[X] | None`, `tuple[X, ...]`."""
+        """The project class of the items that an annotation names (`list[X]`, `Sequence[X] | None`, `tuple[X, ...]`),
+        or of what stands under the keys (`dict[str, X]`)."""
         stack: list[f.Expr | None] = [annotation]
         while stack:
             expr = stack.pop()
@@ -43,6 +46,9 @@ class Annotations:
             elif type(expr) is f.Subscript and last_name(expr.base) in _LISTS:
                 item = expr.index.elements[0] if type(expr.index) is f.Sequence and expr.index.elements else expr.index
                 info = self.class_of(item, module)
+                return frozenset({info}) if info is not None else NOTHING
+            elif type(expr) is f.Subscript and last_name(expr.base) in _TABLES and type(expr.index) is f.Sequence:
+                info = self.class_of(expr.index.elements[-1], module) if expr.index.elements else None
                 return frozenset({info}) if info is not None else NOTHING
         return NOTHING
 

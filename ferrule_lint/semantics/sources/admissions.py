@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.findings import Confidence
+from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.axes import DP, NO_AXES, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, render, shown
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.sources import reducing
+from ferrule_lint.semantics.sources import counted_in_data, reducing
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -67,6 +67,30 @@ def of_entry(frame: Frame, e: f.Subscript, value: Value) -> Value:
         return value
     admitted = _admitted(frame, place, value)
     return admitted if admitted.data is None else admitted._replace(data=admitted.data._replace(assumed=True))
+
+
+def of_attribute(frame: Frame, e: f.Attr, value: Value) -> Value:
+    """`self.hits`, which is reduced or gathered later in the method, where some method adds to it what it counts in the
+    rank's own data. What it is begun with (`self.hits = 0`) says nothing of it then."""
+    info = frame.self_class
+    if info is None or frame.function is None or frame.light or value.data is not None:
+        return value
+    if type(e.base) is not f.Name or e.base.id != frame.self_name or _is_told(value.divergence):
+        return value
+    admission = admissions(frame).get(f"{e.base.id}.{e.attr}")
+    counted = counted_in_data.place(frame.analysis, info, e.attr) if admission is not None else None
+    if admission is None or counted is None:
+        return value
+    note = f"`{shown(e)}` counts what the rank's own data hold, and goes into `{admission.op}` later"
+    step = Step("source", counted[0].module.path, *counted[1][:2], note)
+    # it is one number, so that its truth reads it
+    return value._replace(
+        uniform=False, agreed=False, const=None, divergence=Divergence(DP, "data", (step,), Confidence.MEDIUM)
+    )
+
+
+def _is_told(divergence: Divergence | None) -> bool:
+    return divergence is not None and divergence.confidence is not Confidence.LOW
 
 
 def _may_be_absent(frame: Frame, name: str) -> bool:
@@ -242,6 +266,8 @@ def _names(expr: f.Expr | None) -> list[str]:
         return [f"{expr.base.id}[{expr.index.text}]"] if expr.index.text[:1] in ("'", '"') else []
     if type(expr) is f.Attr and expr.attr == "data":
         return _names(expr.base)
+    if type(expr) is f.Attr:
+        return [f"{expr.base.id}.{expr.attr}"] if type(expr.base) is f.Name else []
     if type(expr) is f.Sequence:
         return [name for element in expr.elements for name in _names(element)]
     if type(expr) is f.Op and expr.kind in _ARITHMETIC:

@@ -28,7 +28,7 @@ from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.built_around import FACTORIES
 from ferrule_lint.semantics.project.entities import ClassInfo
-from ferrule_lint.semantics.sources import field_names, first_rank, rank_axes, rank_names
+from ferrule_lint.semantics.sources import admissions, field_names, first_rank, rank_axes, rank_names
 from ferrule_lint.semantics.walk import given
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
     if value is not None:
         value = looked_up.of_field(frame, e, base, value)
     value = _set_by_its_holder(frame, place, value if value is not None else _of_unknown(frame, e, base))
+    value = admissions.of_attribute(frame, e, value)
     value = field_names.of_field(frame, e, base, e.attr, batch_fields.optional_input(frame, e, base, value))
     if frame.given:
         value = given.of_field(frame, place, value)

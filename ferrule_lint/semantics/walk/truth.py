@@ -26,6 +26,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.sources import environment, first_rank, measured, parts
+from ferrule_lint.semantics.walk import passed_over
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -109,8 +110,8 @@ def _is_of_parts(frame: Frame, expr: f.Expr) -> bool:
 
 def _nothing_in(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     """Why there may be nothing on this rank in what is tested as it is."""
-    found = nothing_in_round(frame, expr, value) or _empty_list(frame, expr, value)
-    return found or parts.nothing_of(frame, expr, value)
+    found = nothing_in_round(frame, expr, value) or passed_over.asked(frame, expr, value)
+    return found or _empty_list(frame, expr, value) or parts.nothing_of(frame, expr, value)
 
 
 def _empty_list(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
