@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, asked_for, only
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, NOTHING, PICKED, asked_for
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -186,9 +186,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if asked is not None:
         return result(asked, value)
     tested = value
-    # `rows.max() < 0` reads a tensor that is passed; `old < new` compares numbers, which tell of themselves
-    read = value.data is not None or (_is_computed(frame, left, right) and only(value.deps, FLOWS, FLOWS, ITEM))
-    if value.divergence is None and read and positive in ("<", "<=") and not value.container:
+    # what is passed may be a tensor, whose content this reads
+    if value.divergence is None and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(atom_of(frame, key_expr, tested), value)
 
@@ -366,12 +365,6 @@ def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
         return entry.presence
     length = value.length
     return length if length is not None and length.kind == "rank" else None
-
-
-def _is_computed(frame: Frame, *sides: f.Expr) -> bool:
-    """Whether a method, or a function of a library, has made one of two numbers: `rows.max()`, `torch.max(rows)`."""
-    made = (iteration.definition(frame, side) for side in sides)
-    return any(type(expr) is f.Call and type(expr.func) is f.Attr for expr in made)
 
 
 def _asks_for_nothing(frame: Frame, size: f.Expr, op: str, number: Value) -> bool:
