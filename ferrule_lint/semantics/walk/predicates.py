@@ -47,7 +47,7 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         return truthiness(frame, kept.test, frame.eval(expr))
     if type(expr) is f.Not:
         formula, value = condition(frame, expr.operand)
-        return negate(formula), _truth(negate(formula), value)
+        return negate(formula), _truth(negate(formula), _read(frame, expr.operand, value))
     if type(expr) is f.BoolOp:
         return _connective(frame, expr)
     if (asked := said_of(expr)) is not None:
@@ -62,6 +62,17 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         value = frame.eval(expr)
         return truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
     return truthiness(frame, expr, frame.eval(expr))
+
+
+def _read(frame: Frame, expr: f.Expr, value: Value) -> Value:
+    """What a comparison says whose truth Python asks for on the way (`not loss > limit`): no mask, but one answer."""
+    if value.divergence is not None or value.container or not _compares_sizes(expr):
+        return value
+    return observe(frame, value, position(expr), shown(expr))
+
+
+def _compares_sizes(expr: f.Expr) -> bool:
+    return type(expr) is f.Compare and expr.ops[0] in ("<", "<=", ">", ">=")
 
 
 def _of_now(formula: Formula, value: Value) -> Value:
@@ -97,7 +108,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
                 pos = position(expr.values[0]) or expr.pos
                 frame.emit(Choice(guard, tuple(terms), (), frame.module.path, pos, shown(first), "short circuit"))
         formulas.append(formula)
-        values.append(value)
+        values.append(value if i == len(expr.values) - 1 else _read(frame, operand, value))
         if type(formula) is Known and formula.value is decides:
             break
     if expr.op == "and":
@@ -107,8 +118,12 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
-    return formula, join(values).plain()._replace(
-        types=NOTHING, uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
+    joined = join(values).plain()
+    return formula, joined._replace(
+        types=NOTHING,
+        uniform=all(v.uniform for v in values),
+        rank=first_rank.of(formula),
+        boolean=joined.boolean or _compares_sizes(expr.values[-1]),
     )
 
 
