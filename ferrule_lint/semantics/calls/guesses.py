@@ -7,18 +7,22 @@ was right; where nothing is known of what is passed, it may be the whole data se
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Summary
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
 
 #: what of a value a parameter's name may have told, and the sizes that may follow from it
 _TOLD = ("data", "divergence", "length", "presence")
 _SIZES = ("shape", "padded", "emptiness")
 
 
-def without(result: Value, summary: Summary, bound: Mapping[str, Value]) -> Value:
+def without(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
     """A result whose divergence, or size, rests on the name of a parameter: what is passed should know of it, too."""
     told = (result.data, result.divergence, result.length, result.presence)
     sizes = (result.shape, result.padded, result.emptiness)
@@ -30,7 +34,10 @@ def without(result: Value, summary: Summary, bound: Mapping[str, Value]) -> Valu
     passed = [d for d in passed if d.confidence > Confidence.LOW]
     if passed and all(d.assumed for d in passed):
         return result  # what is passed may be such a guess itself, come back in the next round of a loop
-    changed: dict[str, Any] = {facet: _confirmed(d) if passed else d.at_most(Confidence.LOW) for facet, d in found}
+    step = frame.step("call", pos, f"returned by `{summary.display}`")
+    changed: dict[str, Any] = {
+        facet: _confirmed(d) if passed else d.at_most(Confidence.LOW).then(step) for facet, d in found
+    }
     return result._replace(**changed)
 
 

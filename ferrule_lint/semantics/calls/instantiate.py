@@ -266,7 +266,7 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
     items = None
     if result.items is not None:
         items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
-    value = guesses.without(rank_names.as_passed(result, summary.function, bound), summary, bound)
+    value = guesses.without(frame, rank_names.as_passed(result, summary.function, bound), summary, bound, pos)
     if value.entries:
         entries = tuple([(k, _instantiate(frame, v, summary, bound, pos)) for k, v in value.entries])
         value = value._replace(entries=entries)
@@ -314,7 +314,7 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
                     came = rank_names.of_one_group(came, value)[0]
                 value = join2(value, came)._replace(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
-                    apart=value.apart, number=value.number,
+                    apart=value.apart, number=value.number, boolean=value.boolean,
                 )  # fmt: skip
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)

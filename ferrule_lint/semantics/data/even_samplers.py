@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import External
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _EVEN = re.compile(r"Distributed(Batch)?Sampler$")
@@ -28,9 +29,23 @@ def is_walked(frame: Frame, walked: f.Expr) -> bool:
     return _is_even(frame, scope_of(frame), walked, _DEEPEST)
 
 
+def is_given(frame: Frame, scope: Scope, expr: f.Expr) -> bool:
+    """Whether an expression of the body that is walked is such a sampler."""
+    return _is_even(frame, scope, expr, _DEEPEST)
+
+
+def is_made(frame: Frame, call: f.Call, module: ModuleInfo) -> bool:
+    """Whether a call in some module makes such a sampler."""
+    return _EVEN.search(last_name(call.func)) is not None and _is_library(frame, call, module)
+
+
+def _is_library(frame: Frame, call: f.Call, module: ModuleInfo) -> bool:
+    return isinstance(frame.analysis.names.resolve(call.func, module), External)
+
+
 def _is_even(frame: Frame, scope: Scope, expr: f.Expr, depth: int) -> bool:
     if type(expr) is f.Call:
-        if not isinstance(frame.analysis.names.resolve(expr.func, frame.module), External):
+        if not _is_library(frame, expr, frame.module):
             return False
         name, keywords = last_name(expr.func), dict(expr.keywords)
         inner = expr.args[0] if expr.args else keywords.get("sampler")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import even_samplers
+from ferrule_lint.semantics.data import budgets, even_samplers
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
@@ -129,6 +129,9 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
         own = rounds_of(found)
         if own is not None and name.endswith("sampler"):
             own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
+        if own is None and name == "batch_sampler" and expr is not None and value.types:
+            made, classes = definition(frame, expr), sorted(value.types, key=lambda c: c.id)
+            own = budgets.of_sampler(frame, made, classes[0]) if len(classes) == 1 else None
         length = worse(length, own)
         deps |= found.length_deps | only(found.deps, ITERATED, FLOWS)
         if name == "sampler" and _EVEN in last_name(expr).lower():

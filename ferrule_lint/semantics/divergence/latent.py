@@ -99,10 +99,12 @@ def _first_of_a_round(loop: Loop, *, collectives_only: bool) -> Occurrence | Non
 
 
 def _is_open(atom: Atom, choice: Choice) -> bool:
-    """Whether it is for callers to say if a test differs; at the end of an iterator there may be a guess here, too."""
+    """Whether it is for callers to say if a test differs; at the end of an iterator there may be a guess here, too, and
+    where a function that is called takes by a parameter's name for local data what nobody knows of here."""
     if atom.divergence is None or not atom.deps:
         return bool(atom.deps)
-    return choice.form == "exception" and atom.divergence.confidence == Confidence.LOW
+    by_name = atom.divergence.assumed and any(step.role == "call" for step in atom.divergence.why)
+    return (by_name or choice.form == "exception") and atom.divergence.confidence == Confidence.LOW
 
 
 def _of_order(trace: Trace) -> Iterator[Latent]:

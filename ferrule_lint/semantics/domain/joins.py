@@ -129,6 +129,11 @@ def _one_group(a: Value, b: Value) -> Axes | None:
     return b.group if a.const == "None" else None
 
 
+def _is_truth(boolean: bool, value: Value) -> bool:
+    """Whether a value is true or false, as a written one is: `return False` beside `return loss > limit`."""
+    return boolean or value.const in ("True", "False")
+
+
 def _one_number(x: Any, y: Any) -> Any:
     """What is left of two element types, which are not the same: that ranks have different ones, where it is known."""
     return next((number for number in (x, y) if number is not None and number.apart is not None), None)
@@ -168,7 +173,7 @@ _JOIN: dict[str, _Join] = {
     "fields": _same_or(()),
     "stage": _worse,
     "reach": lambda x, y, a, b: reaching(x, y),
-    "boolean": _both,
+    "boolean": lambda x, y, a, b: _is_truth(x, a) and _is_truth(y, b),
     "shape_deps": _union,
     "slots": _same_or(None),
     "entries": lambda x, y, a, b: _joined_entries(x, y),

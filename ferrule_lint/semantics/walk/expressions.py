@@ -150,7 +150,8 @@ def _compare(frame: Frame, e: f.Compare) -> Value:
     frame.asked = (e, formula, value)
     if value.uniform or (value.divergence and not value.data):
         return value
-    return value._replace(boolean=True, reach=DETACHED if frame.gradients else None)
+    # whether something is there tells nothing of what it holds
+    return value._replace(boolean=e.ops[0] not in ("is", "is not"), reach=DETACHED if frame.gradients else None)
 
 
 def _op(frame: Frame, e: f.Op) -> Value:

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, asked_for, only
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, NOTHING, PICKED, asked_for
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -47,7 +47,7 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         return truthiness(frame, kept.test, frame.eval(expr))
     if type(expr) is f.Not:
         formula, value = condition(frame, expr.operand)
-        return negate(formula), _truth(negate(formula), value)
+        return negate(formula), _truth(negate(formula), _read(frame, expr.operand, value))
     if type(expr) is f.BoolOp:
         return _connective(frame, expr)
     if (asked := said_of(expr)) is not None:
@@ -62,6 +62,17 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         value = frame.eval(expr)
         return truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
     return truthiness(frame, expr, frame.eval(expr))
+
+
+def _read(frame: Frame, expr: f.Expr, value: Value) -> Value:
+    """What a comparison says whose truth Python asks for on the way (`not loss > limit`): no mask, but one answer."""
+    if value.divergence is not None or value.container or not _compares_sizes(expr):
+        return value
+    return observe(frame, value, position(expr), shown(expr))
+
+
+def _compares_sizes(expr: f.Expr) -> bool:
+    return type(expr) is f.Compare and expr.ops[0] in ("<", "<=", ">", ">=")
 
 
 def _of_now(formula: Formula, value: Value) -> Value:
@@ -97,7 +108,7 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
                 pos = position(expr.values[0]) or expr.pos
                 frame.emit(Choice(guard, tuple(terms), (), frame.module.path, pos, shown(first), "short circuit"))
         formulas.append(formula)
-        values.append(value)
+        values.append(value if i == len(expr.values) - 1 else _read(frame, operand, value))
         if type(formula) is Known and formula.value is decides:
             break
     if expr.op == "and":
@@ -107,8 +118,12 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
-    return formula, join(values).plain()._replace(
-        types=NOTHING, uniform=all(v.uniform for v in values), rank=first_rank.of(formula)
+    joined = join(values).plain()
+    return formula, joined._replace(
+        types=NOTHING,
+        uniform=all(v.uniform for v in values),
+        rank=first_rank.of(formula),
+        boolean=joined.boolean or _compares_sizes(expr.values[-1]),
     )
 
 
@@ -186,9 +201,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if asked is not None:
         return result(asked, value)
     tested = value
-    # `rows.max() < 0` reads a tensor that is passed; `old < new` compares numbers, which tell of themselves
-    read = value.data is not None or (_is_computed(frame, left, right) and only(value.deps, FLOWS, FLOWS, ITEM))
-    if value.divergence is None and read and positive in ("<", "<=") and not value.container:
+    # what is passed may be a tensor, whose content this reads
+    if value.divergence is None and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(atom_of(frame, key_expr, tested), value)
 
@@ -366,12 +380,6 @@ def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
         return entry.presence
     length = value.length
     return length if length is not None and length.kind == "rank" else None
-
-
-def _is_computed(frame: Frame, *sides: f.Expr) -> bool:
-    """Whether a method, or a function of a library, has made one of two numbers: `rows.max()`, `torch.max(rows)`."""
-    made = (iteration.definition(frame, side) for side in sides)
-    return any(type(expr) is f.Call and type(expr.func) is f.Attr for expr in made)
 
 
 def _asks_for_nothing(frame: Frame, size: f.Expr, op: str, number: Value) -> bool:

@@ -73,9 +73,9 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
         return Known(True), Value(uniform=True, const="True")
     if environment.is_read(definition(frame, expr)):
         return Atom("=" + frame.key(expr), None, NO_DEPS), Value(uniform=True)
-    asked = first_rank.truth(value)
-    if asked is not None:
-        return asked, value.plain()._replace(types=NOTHING, rank=first_rank.of(asked))
+    first = first_rank.truth(value)
+    if first is not None:
+        return first, value.plain()._replace(types=NOTHING, rank=first_rank.of(first))
     if value.divergence is not None and (value.group is not None or MEMBERSHIP.search(name)):
         value = value._replace(divergence=value.divergence._replace(member=True))
     if value.divergence is None:
@@ -85,7 +85,7 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
                     frame.step("flow", position(expr), f"whether `{shown(expr)}` is there differs between ranks")
                 )
             )
-        elif value.data is not None and not value.container and reads_content(expr):
+        elif value.data is not None and not value.container and (value.boolean or reads_content(expr)):
             value = observe(frame, value, position(expr), shown(expr))
         elif value.length is not None and value.items is None and value.emptiness is None:
             value = value._replace(divergence=value.length)
@@ -95,7 +95,8 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
             value = value._replace(divergence=nothing)
         elif not value.uniform and type(expr) is f.Call and (again := frame.files.looked_at_again(expr, frame.key)):
             value = value._replace(divergence=again)
-    deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in value.deps)
+    asked = recast(value.deps, OBSERVED, FLOWS, ITEM) if value.boolean else value.deps
+    deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in asked)
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
     return atom_of(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
