@@ -31,6 +31,7 @@ class Expressions:
 
     def __init__(self, source: bytes) -> None:
         self.mentioned: set[str] = set()
+        self.imports: list[f.Import] = []
         self.column = Columns(source)
         # one number for all that stand in a line: the parser makes a new one each time
         self._lines = list(range(source.count(b"\n") + source.count(b"\r") + 2))
@@ -76,8 +77,16 @@ class Expressions:
         return f.Attr(self.expr(n.value), n.attr, self.pos(n))
 
     def _call(self, n: ast.Call) -> f.Expr:
+        self._by_name(n)
         keywords = tuple([(k.arg, self.expr(k.value)) for k in n.keywords])
         return f.Call(self.expr(n.func), self.exprs(n.args), keywords, self.pos(n))
+
+    def _by_name(self, n: ast.Call) -> None:
+        """Note what `import_module("tools.trainer")` imports; it is bound to no name."""
+        func = n.func.attr if isinstance(n.func, ast.Attribute) else n.func.id if isinstance(n.func, ast.Name) else ""
+        given = n.args[0] if func == "import_module" and n.args else None
+        if isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value[:1] not in ("", "."):
+            self.imports.append(f.Import(given.value, None, f"import_module({given.value})", 0, n.lineno))
 
     def _constant(self, n: ast.Constant) -> f.Expr:
         value = n.value

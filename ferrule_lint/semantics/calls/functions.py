@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import constructed, decorators, evaluated, forwards, in_one_piece, sharded_only
+from ferrule_lint.semantics.calls import (
+    by_class,
+    constructed,
+    decorators,
+    evaluated,
+    forwards,
+    in_one_piece,
+    sharded_only,
+)
 from ferrule_lint.semantics.calls.instantiate import bind_arguments, contexts_of, instantiate, refuses
 from ferrule_lint.semantics.calls.summaries import Context
 from ferrule_lint.semantics.control import exceptions, host_work
@@ -158,9 +166,14 @@ def _classes_passed(analysis: Analysis, function: FunctionInfo, bound: Mapping[s
     out: list[tuple[str, Value]] = []
     for i, parameter in enumerate(function.parameters):
         value = bound.get(parameter.name)
-        if value is None or len(value.types) != 1 or value.const is not None or value.target is not None:
+        if value is None or value.const is not None or value.target is not None:
             continue
         if i == 0 and function.owner is not None and not function.is_static:
+            continue
+        if value.external is not None and by_class.issued(analysis, function, parameter.name, value.external):
+            out.append((parameter.name, Value(types=value.types, module=value.module, external=value.external)))
+            continue
+        if len(value.types) != 1:
             continue
         (info,) = value.types
         if forwards.shares_buffers(analysis, value):

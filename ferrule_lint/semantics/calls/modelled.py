@@ -20,7 +20,7 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
-from ferrule_lint.semantics.domain.text import last_name, position, render, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
@@ -90,7 +90,17 @@ def apply(
         group_use.collective(frame, model, arguments, event)
     for argument in model.makes_uniform:
         make_uniform(frame, arguments.expression(argument.name, argument.position), axes)
+    if model.instance is not None:
+        _tell_class(frame, model, arguments.expression(model.instance.name, model.instance.position))
     return UNKNOWN if by_itself else result_of(frame, model, arguments, receiver, axes, confidence)
+
+
+def _tell_class(frame: Frame, model: CallModel, expr: f.Expr | None) -> None:
+    """From here on an argument is an object of the class whose method takes it, unless it is known to be of another."""
+    place = place_name(expr) if expr is not None else ""
+    known = frame.eval(expr) if place else UNKNOWN
+    if place and known.external is None and known.target is None:
+        frame.env[place] = known._replace(module=True, external=frame.models.canonical(model.name).rpartition(".")[0])
 
 
 #: what DeepSpeed issues where parameters are in parts, under stage 3 of ZeRO

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from ferrule_lint.semantics.calls import decorators, forwards
+from ferrule_lint.semantics.calls import by_class, decorators, forwards
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.divergence import inference, latent
 from ferrule_lint.semantics.domain.dependences import NOTHING
@@ -203,7 +203,9 @@ class Summaries:
         self._finish(summary, frame)
         stage_values.finish(frame)
         summary.in_context = (
-            latent.of_context(summary.trace, dict(context), self._analysis.count) if summary.events else ()
+            latent.of_context(summary.trace, dict(context), self._operations(function, context), self._analysis.count)
+            if summary.events
+            else ()
         )
         if function.qualname not in function.module.outer:
             # nobody looks names up in it any more
@@ -216,6 +218,11 @@ class Summaries:
                     self._known[key] = (summary, None)
             frame.put_away()
         return known, leans
+
+    def _operations(self, function: FunctionInfo, context: Context) -> frozenset[str]:
+        """What a function issues by methods of the library's objects that a context passes."""
+        of_libraries = ((name, value.external) for name, value in context if value.external is not None)
+        return frozenset().union(*(by_class.issued(self._analysis, function, *given) for given in of_libraries))
 
     def evaluated(self, summary: Summary) -> Summary:
         """What a call comes to that is handed a model in evaluation mode."""

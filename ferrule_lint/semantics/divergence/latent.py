@@ -7,7 +7,7 @@ function itself, and a finding at the call that passes something divergent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 
 from ferrule_lint.facts import types as f
@@ -119,13 +119,13 @@ def _of_order(trace: Trace) -> Iterator[Latent]:
 
 
 def of_context(
-    trace: Trace, context: Mapping[str, Value], count: Callable[[str], None]
+    trace: Trace, context: Mapping[str, Value], operations: Collection[str], count: Callable[[str], None]
 ) -> tuple[tuple[Divergence, Latent], ...]:
-    """Divergent choices around calls of a callable that was passed in, or of a module in DDP: nobody but the caller can
-    be told."""
+    """Divergent choices around calls of a callable that was passed in, or of a module in DDP, and around `operations`
+    of a library's object: nobody but the caller can be told."""
     passed = {id(t.function) for v in context.values() if (t := _function_of(v)) is not None}
     modules = any(v.module and v.external for v in context.values())
-    if not passed and not modules:
+    if not passed and not modules and not operations:
         return ()
     out: list[tuple[Divergence, Latent]] = []
     effort = Effort(count)
@@ -137,7 +137,7 @@ def of_context(
             continue
         own = {a.key: a for a in atoms(term.formula) if a.divergence is not None}
         found = difference(trace, term, own, divergence, Confidence.MEDIUM, effort=effort)
-        calls = [o for o in found.occurrences if _is_passed(o, passed, modules)] if found else []
+        calls = [o for o in found.occurrences if _is_passed(o, passed, modules, operations)] if found else []
         if found is not None and calls and not pairs_later(trace, term, found):
             event = calls[0].event
             code = "FER103" if found.after_exit else branch_code(calls[:1], divergence.kind)
@@ -145,9 +145,12 @@ def of_context(
     return tuple(out)
 
 
-def _is_passed(occurrence: Occurrence, functions: set[int], modules: bool) -> bool:
-    """Whether an occurrence is a call of one of these functions, or a forward that only a module in DDP makes one."""
+def _is_passed(occurrence: Occurrence, functions: set[int], modules: bool, operations: Collection[str]) -> bool:
+    """Whether an occurrence is a call of one of these functions, a forward that only a module in DDP makes one, or one
+    of some operations."""
     if modules and is_of_buffers(occurrence.event):
+        return True
+    if occurrence.event.hidden and occurrence.event.op in operations:
         return True
     return occurrence.call is not None and id(occurrence.call.summary.function) in functions
 

@@ -2,7 +2,8 @@
 
 Without a group a collective runs over all ranks, while only the members of the group are here. That is visible in two
 ways: the function has a parameter for the group, uses it elsewhere (or nowhere), and not at this call, nor at one of a
-function that takes it under the same name; or the buffers of a gather are as many as the group has ranks.
+function that takes it under the same name; or the buffers of a gather are as many as the group has ranks, be they
+tensors of their own or parts of one.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ _ASKS = frozenset("get_rank get_world_size get_group_rank get_global_rank get_pr
 _WARNS = frozenset("warn warning warn_once warning_once".split())
 _MEETINGS = ("barrier", "monitored_barrier")
 _GATHERS = ("all_gather", "all_gather_object")
+#: who asks for the size of a group by its name
+_SIZE_OF = re.compile(r"get_\w+_(world_)?size")
 #: without a mesh of several axes, data parallelism is the whole job
 _PARTS: Axes = frozenset({"tp", "pp", "cp", "ep"})
 
@@ -51,11 +54,12 @@ def collective(frame: Frame, model: CallModel, arguments: Arguments, event: Even
         return
     if _is_made_for_one(frame, arguments.expr.func):
         return
-    if event.op in _GATHERS and model.makes_uniform:
+    if event.op in _COUNTED and model.makes_uniform:
         slots = model.makes_uniform[0]
-        group = _counted(frame, arguments.expression(slots.name, slots.position), 0)
+        group = _COUNTED[event.op](frame, arguments.expression(slots.name, slots.position), 0)
         if group:
-            message = f"`{event.op}` runs over all ranks, but gets as many buffers as `{group}` has: pass the group"
+            gets = "as many buffers" if event.op in _GATHERS else "a buffer for as many ranks"
+            message = f"`{event.op}` runs over all ranks, but gets {gets} as `{group}` has: pass the group"
             _issue(frame, arguments.expr.pos, group, event, message)
             return
     name = next((n for n in _group_parameters(frame) if _is_meant(frame, n)), None)
@@ -191,7 +195,54 @@ def _counted(frame: Frame, expr: f.Expr | None, depth: int) -> str:
     return ""
 
 
+def _blocks(frame: Frame, expr: f.Expr | None, depth: int) -> str:
+    """The group that is smaller than the job and of whose ranks a buffer holds a part each, as text; or ""."""
+    if type(expr) is f.Name and depth <= _DEEPEST:
+        return _assigned(frame, expr, depth, _blocks)
+    if type(expr) is not f.Call or last_name(expr.func) not in _MAKES:
+        return ""
+    size = next((v for k, v in expr.keywords if k == "size"), expr.args[0] if expr.args else None)
+    return _of_rows(frame, size, depth) if size is not None else ""
+
+
+def _of_rows(frame: Frame, size: f.Expr, depth: int) -> str:
+    """The same for the size of a buffer, of which the first dimension counts."""
+    if type(size) is f.Name and depth <= _DEEPEST and (found := _assigned(frame, size, depth, _of_rows)):
+        return found
+    if type(size) is f.Op and size.kind == "Add" and type(size.operands[0]) is f.Sequence:
+        size = size.operands[0]
+    if type(size) is f.Sequence:
+        return _of_rows(frame, size.elements[0], depth) if size.elements else ""
+    factors = list(_factors(size))
+    counts = [factor for factor in factors if _counts_ranks(frame, factor)]
+    return _of_number(frame, counts[0], depth) if len(counts) == 1 else ""
+
+
+def _factors(expr: f.Expr) -> Iterator[f.Expr]:
+    if type(expr) is f.Op and expr.kind == "Mult":
+        for operand in expr.operands:
+            yield from _factors(operand)
+    else:
+        yield expr
+
+
+def _counts_ranks(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a number is one of ranks, by its name or by what it asks."""
+    name = last_name(expr.func if type(expr) is f.Call else expr)
+    return "world" in name or (name.endswith("_size") and bool(frame.axes_in(name)))
+
+
+#: what makes a tensor of a size that is written out
+_MAKES = frozenset("empty zeros ones full new_empty new_zeros new_ones new_full".split())
+_COUNTED: dict[str, Callable[[Frame, f.Expr | None, int], str]] = {
+    **dict.fromkeys(_GATHERS, _counted), "all_gather_into_tensor": _blocks,
+}  # fmt: skip
+
+
 def _of_number(frame: Frame, expr: f.Expr, depth: int) -> str:
+    if type(expr) is f.Call and not expr.args and not expr.keywords and _SIZE_OF.fullmatch(last_name(expr.func)):
+        axes = frame.axes_in(last_name(expr.func))
+        return render(expr.func) if axes and axes <= _PARTS else ""
     if type(expr) is f.Call and last_name(expr.func) == "get_world_size":
         group = next((v for k, v in expr.keywords if k == "group"), expr.args[0] if expr.args else None)
         if group is None:
@@ -207,8 +258,18 @@ def _of_number(frame: Frame, expr: f.Expr, depth: int) -> str:
     if name.endswith("_size") and frame.models.convention("uniform", name) is not None:
         axes = frame.axes_in(name)
         if axes and axes <= _PARTS:
-            return render(expr)
+            return "" if type(expr) is f.Name and _is_of_job(frame, expr) else render(expr)
     return _assigned(frame, expr, depth, _of_number) if type(expr) is f.Name else ""
+
+
+def _is_of_job(frame: Frame, expr: f.Name) -> bool:
+    """Whether the size of all of the job is put under the name of a group's: `tp_size = dist.get_world_size()`."""
+    bodies = (frame.function.body if frame.function is not None else (), frame.module.body)
+    made = (value for body in bodies for value, _ in assignments(body, place_name(expr)))
+    return any(
+        type(value) is f.Call and last_name(value.func) == "get_world_size" and not value.args and not value.keywords
+        for value in made
+    )
 
 
 def _assigned(frame: Frame, expr: f.Name, depth: int, ask: Callable[[Frame, f.Expr, int], str]) -> str:
