@@ -25,7 +25,7 @@ else:
 Pos: TypeAlias = tuple[int, int, int, int]
 
 #: changes whenever the meaning or form of facts changes; part of every cache key
-FACTS_VERSION = 5
+FACTS_VERSION = 6
 
 
 class Name(Node):
@@ -308,7 +308,8 @@ Body: TypeAlias = tuple[Stmt, ...]
 
 
 class Import(Node):
-    """`import module as alias` (name None) or `from module import name as alias`; level counts leading dots."""
+    """`import module as alias` (name None) or `from module import name as alias`; level counts leading dots. The name
+    is empty where a call names the module: `import_module("a.b")`, or `a.` for `import_module(f"a.{kind}")`."""
 
     module: str
     name: str | None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.frontend.by_name import named
 from ferrule_lint.frontend.columns import Columns
 
 _COMPARE = {
@@ -27,10 +28,11 @@ _LONGEST_STRING = 80
 
 
 class Expressions:
-    """Lowers the expressions of one file, and notes which identifiers stand in them."""
+    """Lowers the expressions of one file, and notes which identifiers stand in them, and what they import by name."""
 
     def __init__(self, source: bytes) -> None:
         self.mentioned: set[str] = set()
+        self.imports: list[f.Import] = []
         self.column = Columns(source)
         # one number for all that stand in a line: the parser makes a new one each time
         self._lines = list(range(source.count(b"\n") + source.count(b"\r") + 2))
@@ -76,6 +78,8 @@ class Expressions:
         return f.Attr(self.expr(n.value), n.attr, self.pos(n))
 
     def _call(self, n: ast.Call) -> f.Expr:
+        if (found := named(n)) is not None:
+            self.imports.append(f.Import(found.module, "", None, found.level, n.lineno))
         keywords = tuple([(k.arg, self.expr(k.value)) for k in n.keywords])
         return f.Call(self.expr(n.func), self.exprs(n.args), keywords, self.pos(n))
 

@@ -39,7 +39,6 @@ def extract(source: bytes) -> f.FileFacts:
 class _Lowering(Expressions):
     def __init__(self, source: bytes) -> None:
         super().__init__(source)
-        self.imports: list[f.Import] = []
         # places are kept in order of appearance, filled when the body is done
         self.classes: list[f.ClassFacts | None] = []
         self.functions: list[f.FunctionFacts | None] = []
