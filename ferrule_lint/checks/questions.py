@@ -41,7 +41,7 @@ OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
         else []
     ),
     "imports library": imports,
-    "imports": lambda analysis, module, name: (True, sorted(module.bound.items()), module.starred),
+    "imports": lambda analysis, module, name: (True, sorted(module.bound.items()), module.starred, module.called_for),
     "renamed": lambda analysis, module, name: [*wrapping_names.renamed(module), *wrapping_names.inherited(module)],
     "may wrap": lambda analysis, module, name: wrapping_names.speaks_of(module, wrapping_names.names(analysis)),
     "many classes": lambda analysis, module, name: len(module.outline.classes),

@@ -308,8 +308,8 @@ Body: TypeAlias = tuple[Stmt, ...]
 
 
 class Import(Node):
-    """`import module as alias` (name None) or `from module import name as alias`; level counts leading dots. Of
-    `import_module("module")` the alias is that call, which no name can be."""
+    """`import module as alias` (name None) or `from module import name as alias`; level counts leading dots. The name
+    is empty where a call names the module: `import_module("a.b")`, or `a.` for `import_module(f"a.{kind}")`."""
 
     module: str
     name: str | None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.frontend.by_name import named
 from ferrule_lint.frontend.columns import Columns
 
 _COMPARE = {
@@ -27,7 +28,7 @@ _LONGEST_STRING = 80
 
 
 class Expressions:
-    """Lowers the expressions of one file, and notes which identifiers stand in them."""
+    """Lowers the expressions of one file, and notes which identifiers stand in them, and what they import by name."""
 
     def __init__(self, source: bytes) -> None:
         self.mentioned: set[str] = set()
@@ -77,16 +78,10 @@ class Expressions:
         return f.Attr(self.expr(n.value), n.attr, self.pos(n))
 
     def _call(self, n: ast.Call) -> f.Expr:
-        self._by_name(n)
+        if (found := named(n)) is not None:
+            self.imports.append(f.Import(found.module, "", None, found.level, n.lineno))
         keywords = tuple([(k.arg, self.expr(k.value)) for k in n.keywords])
         return f.Call(self.expr(n.func), self.exprs(n.args), keywords, self.pos(n))
-
-    def _by_name(self, n: ast.Call) -> None:
-        """Note what `import_module("tools.trainer")` imports; it is bound to no name."""
-        func = n.func.attr if isinstance(n.func, ast.Attribute) else n.func.id if isinstance(n.func, ast.Name) else ""
-        given = n.args[0] if func == "import_module" and n.args else None
-        if isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value[:1] not in ("", "."):
-            self.imports.append(f.Import(given.value, None, f"import_module({given.value})", 0, n.lineno))
 
     def _constant(self, n: ast.Constant) -> f.Expr:
         value = n.value

@@ -50,8 +50,10 @@ def call_function(
     closure: Frame | None = None,
     raw: bool = False,
     confidence: Confidence = Confidence.HIGH,
+    read: f.Attr | None = None,
 ) -> Value:
-    """The value of a call of a project function; its events go to the caller's trace as one term."""
+    """The value of a call of a project function; its events go to the caller's trace as one term. Of a property that is
+    `read`, nothing says so but the attribute."""
     if function.decorators and not raw:
         wrapped = decorators.replaced(frame, function, closure)
         if wrapped is not None:
@@ -107,7 +109,8 @@ def call_function(
         frame.emit(CallTerm(summary, frame.module.path, pos, surely, dummy, own, off))
     group_use.forwarded(frame, function, bound, call)
     bound = constructed.bind(frame, summary, receiver, bound)
-    bound = given.bind(frame, summary, call, receiver is not None, bound)
+    asked = f.Call(read, (), (), pos) if read is not None else call
+    bound = given.bind(frame, summary, asked, receiver is not None, bound)
     exceptions.at_call(frame, summary, pos)
     host_work.in_callee(frame, summary, pos)
     latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)

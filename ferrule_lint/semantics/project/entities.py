@@ -191,8 +191,8 @@ class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
     __slots__ = ("_body", "_classes", "_functions", "_names", "_outer", "_rebound", "_said", "_shape", "_top", "_words",
-                 "bound", "facts", "global_assigns", "in_one", "is_package", "meanings", "name", "outline", "parts",
-                 "path", "reads", "starred", "values")  # fmt: skip
+                 "bound", "called_for", "facts", "global_assigns", "in_one", "is_package", "meanings", "name",
+                 "outline", "parts", "path", "reads", "starred", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: Facts, reads: Reads, in_one: bool = False) -> None:
         """`in_one`: whoever reads one of its functions has read all, as far as inputs go."""
@@ -216,6 +216,8 @@ class ModuleInfo:
         #: imports and star imports, for questions to all files
         self.bound: dict[str, tuple[str, bool]] = {}
         self.starred: list[tuple[str, bool]] = []
+        #: what calls import by a name that is written out; `a.` for any file of the package `a`
+        self.called_for: list[tuple[str, bool]] = []
         self.global_assigns: dict[str, list[f.Expr]] | None = None
         #: what names have been found to mean at module level
         self.meanings: Memo[str, Entity | None] = Memo(reads)
@@ -388,6 +390,8 @@ class ModuleInfo:
             target, relative = ".".join([*base, *([i.module] if i.module else [])]), True
         if i.name == "*":
             self.starred.append((target, relative))
+        elif i.name == "":
+            self.called_for.append((target if i.module or not relative else f"{target}.", relative))
         else:
             full = f"{target}.{i.name}" if target else i.name
             known = self.bound.setdefault(i.alias or i.name, (full, relative))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
@@ -116,6 +117,25 @@ class Names:
                 name = name.rpartition(".")[0]
             if name and found is not None:
                 yield found
+        yield from self.called_for_by(module)
+
+    def called_for_by(self, module: ModuleInfo) -> Iterator[ModuleInfo]:
+        """The files that a file imports by a call with a name, or the beginning of one, that is written out."""
+        for dotted, relative in module.called_for:
+            found = [self.module_named(dotted, module, relative)]
+            if dotted.endswith("."):
+                below = self._below.get(dotted[:-1], ())
+                found = [m for m in below if self.module_named(f"{dotted}{m.parts[-1]}", module, relative) is m]
+            yield from (m for m in found if m is not None)
+
+    @cached_property
+    def _below(self) -> Mapping[str, list[ModuleInfo]]:
+        """The files and packages in a package or folder, by each dotted name that this may have."""
+        found: dict[str, list[ModuleInfo]] = {}
+        for module in self.modules.values():
+            for start in range(len(module.parts) - 1):
+                found.setdefault(".".join(module.parts[start:-1]), []).append(module)
+        return found
 
     def candidates(self, dotted: str) -> list[str]:
         """The files that an import of `dotted` may mean; those that only a relative one can, with a mark."""

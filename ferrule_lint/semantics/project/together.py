@@ -90,4 +90,7 @@ class Together:
         for dotted, relative in module.starred:
             starred = names.module_named(dotted, module, relative)
             found |= {starred} if starred is not None else set()
+        if module.called_for:
+            names.reads.ask("imports", "")  # a new file of a package may be meant
+            found |= set(names.called_for_by(module))
         return found

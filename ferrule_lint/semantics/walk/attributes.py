@@ -173,7 +173,7 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
         if method is not None and (len(base.types) > 1 or base.items is not None or base.const is not None):
             receiver = base._replace(types=frozenset({info}), items=None, const=None)
         if method is not None and method.is_property:
-            value = frame.analysis.call_function(frame, method, receiver, (), {}, e.pos)
+            value = frame.analysis.call_function(frame, method, receiver, (), {}, e.pos, read=e)
             if not value.divergence:
                 value = _by_name(frame, e) or value
             found.append(value)

@@ -137,15 +137,24 @@ def of_field(frame: Frame, place: str, value: Value) -> Value:
     known = value.divergence or value.data or value.presence or value.uniform or value.const or value.group
     if known or value.module or value.loader:
         return value
-    if root_of(place) == frame.self_name and not _is_changed_by_calls(frame, frame.own_attribute(place)):
+    if root_of(place) == frame.self_name and not _is_matter_of_calls(frame, frame.own_attribute(place)):
         return value
     return value._replace(deps=value.deps | {(place, FLOWS)})
 
 
-def _is_changed_by_calls(frame: Frame, name: str) -> bool:
-    """Whether an attribute of the instance is one that a method counts with or adds to: what it holds is a matter of
-    who has called that."""
-    return bool(name) and frame.self_class is not None and name in frame.analysis.holders.changed(frame.self_class)
+def _is_matter_of_calls(frame: Frame, name: str) -> bool:
+    """Whether an attribute of the instance is one that a method sets, counts with or adds to: what it holds is a matter
+    of who has called that."""
+    if not name or frame.self_class is None:
+        return False
+    holders = frame.analysis.holders
+    return name in holders.changed(frame.self_class) or name in holders.set_later(frame.self_class)
+
+
+def _is_changed_by_calls(frame: Frame, receiver: Value, name: str) -> bool:
+    """Whether an attribute of an object is one that a method counts with or adds to, and that none sets again: that may
+    be known of an object which the function has from elsewhere, too."""
+    return any(name in frame.analysis.holders.changed(info) for info in receiver.types)
 
 
 def asked(summary: Summary) -> frozenset[str]:
@@ -189,7 +198,8 @@ def bind(
             value = argument.entry(rest[1:-1] if rest[0] == "[" else rest[1:])
         if value is None and root_of(place) in frame.given and root_of(place) != frame.self_name:
             value = Value(deps=frozenset([(place + rest, FLOWS)]))
-        if value is None and expr is not None and place and receiver and root == summary.function.parameters[0].name:
+        own = receiver and root == summary.function.parameters[0].name
+        if value is None and expr is not None and place and own and _is_changed_by_calls(frame, argument, rest[1:]):
             value = frame.ask(part_of(expr, rest))
             if any(why is not None and why.kind == "rank" for why in (value.divergence, value.length)):
                 value = None  # what the rank alone decides is mostly asked in the same way on either side

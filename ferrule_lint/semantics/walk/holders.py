@@ -48,6 +48,7 @@ class Holders:
         self._called: Asked[frozenset[str]] = Asked(reads, "called under tests")
         self._globals: Memo[tuple[str, str], Value] = Memo(reads, _question_of_variable)
         self._changed: Memo[str, frozenset[str]] = Memo(reads)
+        self._set_later: Memo[str, frozenset[str]] = Memo(reads)
 
     def attribute(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What `instance.name` holds: the join of everything assigned to it in any method; None if nothing is."""
@@ -205,6 +206,14 @@ class Holders:
     def _found_changed(self, info: ClassInfo) -> frozenset[str]:
         traits = [m.traits for c in self._analysis.names.mro(info) for m in c.methods.values()]
         return frozenset(name for of in traits for name in (*of.counted, *of.filled))
+
+    def set_later(self, info: ClassInfo) -> frozenset[str]:
+        """The attributes that methods of a class set, other than its constructor."""
+        return self._set_later.find(info.id, lambda: self._found_set_later(info))
+
+    def _found_set_later(self, info: ClassInfo) -> frozenset[str]:
+        methods = (m for c in self._analysis.names.mro(info) for m in c.methods.values() if m.name != "__init__")
+        return frozenset([name for method in methods for name in self._stored_in(method) if "." not in name])
 
     def stored(self, method: str) -> list[str]:
         """The names for the method with an id, in order."""
