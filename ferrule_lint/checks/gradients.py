@@ -12,7 +12,9 @@ from ferrule_lint.semantics.domain.axes import DP, overlap
 from ferrule_lint.semantics.domain.reach import OWN
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.gradients import behind_wrapper, gradient_order, partly_used
+from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.programs import of_one_process
+from ferrule_lint.semantics.project.training import only_run_around
 from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -83,7 +85,7 @@ def _partly_used(
     here or under one of its sources."""
     path = frame.module.path
     owner = frame.self_class if frame.in_module else None
-    surely = owner is not None and frame.analysis.sharding.is_surely_wrapped(owner)
+    surely = owner is not None and _is_wrapped_to_train(frame, owner)
     seen: set[tuple[str, bool]] = set()
     for used in frame.partly_used:
         divergence = used.divergence
@@ -136,6 +138,15 @@ def _partly_used(
             ),
             events=tuple(EventSite("backward", path, p[0], p[1], ("dp",), True) for p in (used.calls or (used.end,))),
         )
+
+
+def _is_wrapped_to_train(frame: Frame, owner: ClassInfo) -> bool:
+    """Whether a class is seen to be wrapped, and not only by a program that runs it."""
+    sharding = frame.analysis.sharding
+    if not sharding.is_surely_wrapped(owner):
+        return False
+    site = sharding.site(owner, frame.module.path)
+    return site is None or not only_run_around(frame.analysis, site.path)
 
 
 def _is_guess(frame: Frame, used: partly_used.PartlyUsed, base: str, surely: bool) -> bool:

@@ -86,6 +86,7 @@ WORKED_OUT: dict[str, _Question] = {
     "back end beside": lambda analysis, path: [str(analysis.back_ends.may_shard(path, beside_deepspeed=True))],
     "trained by": training.trained_by,
     "used where trained": training.used_where_trained,
+    "only run around": lambda analysis, path: [str(training.only_run_around(analysis, path))],
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
     "with_wraps": lambda analysis, path: [str(analysis.sharding.is_with_wraps(path))],
     "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],

@@ -16,7 +16,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT
 from ferrule_lint.semantics.project.import_graph import closed
-from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.programs import can_be_started, is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -123,6 +123,17 @@ def used_where_trained(analysis: Analysis, name: str) -> list[str]:
         speaks = _of_training(analysis.models.wrapping)
         found = (analysis.names.modules[path] for path in closed(start, analysis.imports.users))
         return sorted(m.path for m in found if m.mentions_any(speaks) or m.mentions_like(_WRAPS))
+
+
+def only_run_around(analysis: Analysis, path: str) -> bool:
+    """Whether some program holds a file, and nothing is trained in any file that imports it, over others or itself, nor
+    in any that these import."""
+    with analysis.names.reads.answering("only run around", path):
+        analysis.names.reads.ask("imports", "")
+        modules, users = analysis.names.modules, closed([path], analysis.imports.users)
+        if not any(p in modules and can_be_started(modules, modules[p]) for p in sorted(users)):
+            return False  # nobody knows who uses it
+        return not any(p in modules and file_trains(modules[p]) for p in closed(users, analysis.imports.imported))
 
 
 def without_gradients(module: ModuleInfo, owner: FunctionInfo | None) -> bool:
