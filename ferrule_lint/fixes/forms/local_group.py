@@ -14,12 +14,16 @@ from ferrule_lint.fixes.site import Site, callee
 
 FORM = "local-group"
 _OPTION = "use_local_synchronization=True"
+#: how a witness ends whose group is made for too few: that only its members call would not help
+_LAST_ROUND = " is what the last round of the loop has left"
 
 
 def propose(site: Site) -> Fix | None:
     """The option, behind the last argument."""
     tree, call = site.tree, site.call
     spelled = site.module.spelled("torch.distributed")
+    if any(step.note.endswith(_LAST_ROUND) for step in site.finding.witness):
+        return None
     if spelled is None or tree.text(call.func) != f"{spelled}.new_group" or callee(call) != "new_group":
         return None
     if not call.args or any(arg.star or "synchronization" in tree.text(arg) for arg in call.args):

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
-from ferrule_lint.semantics.groups import like_this_rank
+from ferrule_lint.semantics.groups import last_round, like_this_rank
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -36,6 +36,14 @@ def check(frame: Frame, arguments: Arguments, event: Event) -> None:
     """An issue at a `new_group` whose list of ranks is the calling rank's own."""
     expr = arguments.expression("ranks", 0)
     if event.op != "new_group" or expr is None or frame.light:
+        return
+    left = last_round.left_over(frame, expr, arguments.expr.pos)
+    if left is not None:
+        message = (
+            f"`{event.op}` stands behind the loop that works out the ranks of each group: only the last one is made,"
+            " and the ranks of the others are in none"
+        )
+        frame.issues.append(CallIssue("FER401", arguments.expr.pos, left, event, message))
         return
     local = arguments.keywords.get("use_local_synchronization")
     if local is not None and local.const != "False":

@@ -1,0 +1,91 @@
+"""A group that is made behind the loop which works out the members of each: only the last round's get one.
+
+```python
+for first in range(0, world_size, size):
+    ranks = range(first, first + size)
+group = dist.new_group(ranks)  # one step too far to the left
+if rank in ranks:
+    mine = group
+```
+
+All ranks make the same group, so nobody waits here. But who asks whether it is in the list counts on a group for each
+of the lists; the ranks of the others keep none, and what they reduce over it goes over the whole job.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.text import last_name, place_name, variables
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+def left_over(frame: Frame, ranks: f.Expr, pos: f.Pos) -> Divergence | None:
+    """Why a group of these ranks is that of a loop's last round alone."""
+    if type(ranks) is not f.Name:
+        return None
+    body = frame.function.body if frame.function is not None else frame.module.body
+    for suite in _suites(body):
+        place = next((i for i, s in enumerate(suite) if _has_call(s, pos)), None)
+        if place is None or type(suite[place]) is not f.Assign:
+            continue
+        loop = next((s for s in reversed(suite[:place]) if _sets(s, ranks.id)), None)
+        if type(loop) is f.For and _works_out(loop, ranks.id) and _is_looked_in(suite[place + 1 :], ranks.id):
+            note = f"`{ranks.id}` is what the last round of the loop has left"
+            return frame.source(WORLD, "rank", (loop.line, 1, loop.line, 1), note, Confidence.MEDIUM)
+    return None
+
+
+def _suites(body: Sequence[f.Stmt]) -> Iterator[Sequence[f.Stmt]]:
+    """A body, and those of its loops and tests."""
+    yield body
+    for s in statements(tuple(body)):
+        if type(s) is f.For or type(s) is f.If or type(s) is f.While:
+            yield s.body
+            yield s.orelse
+        elif type(s) is f.With:
+            yield s.body
+
+
+def _has_call(s: f.Stmt, pos: f.Pos) -> bool:
+    return type(s) is f.Assign and type(s.value) is f.Call and s.value.pos == pos
+
+
+def _sets(s: f.Stmt, name: str) -> bool:
+    return any(
+        (type(one) is f.Assign and name in {place_name(t) for t in one.targets})
+        or (type(one) is f.AugAssign and place_name(one.target) == name)
+        or (type(one) is f.For and name in variables(one.target))
+        for one in statements((s,))
+    )
+
+
+def _works_out(loop: f.For, name: str) -> bool:
+    """Whether each round of a loop sets a list anew, from what it goes over, and makes no group of its own."""
+    if loop.orelse or any(type(s) is f.Break for s in statements(loop.body)):
+        return False
+    if any(type(node) is f.Call and last_name(node.func) == "new_group" for node in walk(loop.body)):
+        return False
+    set_to = [s.value for s in loop.body if type(s) is f.Assign and name in {place_name(t) for t in s.targets}]
+    if len(set_to) != 1 or sum(_sets(s, name) for s in loop.body) != 1 or set_to[0] is None:
+        return False
+    used = variables(set_to[0])
+    return bool(used & variables(loop.target)) and name not in used
+
+
+def _is_looked_in(suite: Sequence[f.Stmt], name: str) -> bool:
+    """Whether a test that follows asks if something is in the list, while that is the same."""
+    for s in itertools.takewhile(lambda s: not _sets(s, name), suite):
+        for node in walk((s.test,)) if type(s) is f.If else ():
+            if type(node) is f.Compare and node.ops == ("in",) and place_name(node.rights[0]) == name:
+                return True
+    return False
