@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.text import render
@@ -60,3 +60,12 @@ def _product(a: _Sum, b: _Sum) -> _Sum:
         for y, more in b.items():
             result[tuple(sorted((*x, *y)))] += times * more
     return result
+
+
+def factors(expr: f.Expr) -> Iterator[f.Expr]:
+    """What a product is made of; anything else is its own only factor."""
+    if type(expr) is f.Op and expr.kind == "Mult":
+        for operand in expr.operands:
+            yield from factors(operand)
+    else:
+        yield expr

@@ -8,11 +8,11 @@ by the size of another group alone says nothing: its members may be ranks with a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.arithmetic import factors
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Value
@@ -32,7 +32,7 @@ def numbered(frame: Frame, e: f.Op, value: Value) -> Value:
     divergence = value.divergence
     if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD or len(e.operands) != 2:
         return value
-    along = frozenset[str]().union(*(_axes_of_size(frame, factor, 0) for factor in _factors(e.operands[1])))
+    along = frozenset[str]().union(*(_axes_of_size(frame, factor, 0) for factor in factors(e.operands[1])))
     if _INNERMOST not in along:
         return value
     if "dp" in along:
@@ -65,14 +65,6 @@ def _asked_for(expr: f.Expr) -> str | None:
 #: functions that answer with a place in the group they are named after, and those that answer with another rank's
 _PLACE = re.compile(r"_rank$")
 _ANOTHER = re.compile(r"src|source|root|dst|first|last|next|prev|peer|leader|main|master|owner")
-
-
-def _factors(expr: f.Expr) -> Iterator[f.Expr]:
-    if type(expr) is f.Op and expr.kind == "Mult":
-        for operand in expr.operands:
-            yield from _factors(operand)
-    else:
-        yield expr
 
 
 def _axes_of_size(frame: Frame, expr: f.Expr, depth: int) -> Axes:

@@ -17,6 +17,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.arithmetic import factors
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms
@@ -213,17 +214,8 @@ def _of_rows(frame: Frame, size: f.Expr, depth: int) -> str:
         size = size.operands[0]
     if type(size) is f.Sequence:
         return _of_rows(frame, size.elements[0], depth) if size.elements else ""
-    factors = list(_factors(size))
-    counts = [factor for factor in factors if _counts_ranks(frame, factor)]
+    counts = [factor for factor in factors(size) if _counts_ranks(frame, factor)]
     return _of_number(frame, counts[0], depth) if len(counts) == 1 else ""
-
-
-def _factors(expr: f.Expr) -> Iterator[f.Expr]:
-    if type(expr) is f.Op and expr.kind == "Mult":
-        for operand in expr.operands:
-            yield from _factors(operand)
-    else:
-        yield expr
 
 
 def _counts_ranks(frame: Frame, expr: f.Expr) -> bool:

@@ -20,7 +20,7 @@ class Traits:
 
     def __init__(self, facts: f.FunctionFacts) -> None:
         self._body = facts.body
-        self._facts_parameters = facts.parameters
+        self._declared = facts.parameters
         self._parameters = [p.name for p in facts.parameters]
 
     def all(self) -> tuple[object, ...]:
@@ -96,7 +96,7 @@ class Traits:
     @cached_property
     def filled(self) -> dict[str, Fill]:
         """The attributes that a method adds to, and under which keys."""
-        return fills(self._body, self._facts_parameters)
+        return fills(self._body, self._declared)
 
     def _own(self, place: str) -> str:
         """The name of an attribute of the instance, "" if a place is none."""
