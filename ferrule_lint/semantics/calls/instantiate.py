@@ -302,8 +302,6 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
             if argument is not None:
                 types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
                 came = _through(argument, how)
-                if how == OBSERVED and value.container:
-                    came = contained(came)  # numbers that were read out of it: what holds them is no longer for them
                 if argument.is_keyed and how == FLOWS and (value.data is None or value.is_keyed):
                     came = came._replace(entries=argument.entries, keyed=argument.keyed)  # the dict itself
                 elif argument.is_keyed and how == ITEM and any(d.startswith(f"{name}[") for d, _ in result.deps):
