@@ -19,12 +19,13 @@ def issued(analysis: Analysis, function: FunctionInfo, name: str, dotted: str) -
     its name or its annotation tells that to everybody."""
     models = analysis.models
     parameter = next((p for p in function.parameters if p.name == name), None)
-    if parameter is None or not any(models.call(f"{dotted}.{method}") for method in function.calls_on(name)):
+    called = (models.call(f"{dotted}.{m}") for m in function.calls_on(name) if models.method(m, name) is None)
+    events = frozenset(model.event for model in called if model is not None and model.event is not None)
+    if parameter is None or not events:
         return frozenset()
     told = None
     if parameter.annotation is not None:
         told = analysis.names.resolve(parameter.annotation, function.module)
     if isinstance(told, External) and models.canonical(told.dotted) == models.canonical(dotted):
         return frozenset()
-    called = (models.call(f"{dotted}.{m}") for m in function.calls_on(name) if models.method(m, name) is None)
-    return frozenset(model.event for model in called if model is not None and model.event is not None)
+    return events

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, contained, wor
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
+from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
 from ferrule_lint.semantics.walk import aliases, behind_exits, given, removed
 
@@ -336,8 +337,6 @@ def _brings_keys(e: f.Call, known: Value, added: Value) -> bool:
 
 def _makes_entry(frame: Frame, entry: f.Subscript) -> bool:
     """Whether an entry of a `defaultdict` of the function, asked for nowhere else in it, is added to."""
-    from ferrule_lint.semantics.walk.stored import MAKING
-
     body = frame.function.body if frame.function is not None else ()
     made = [called_name(value) for value, _ in assignments(body, place_name(entry.base))]
     text = render(entry)

@@ -19,14 +19,12 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, Partly, Reach, covered, reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name
-from ferrule_lint.semantics.gradients.participation import combined
+from ferrule_lint.semantics.gradients.participation import KINDS, combined
 from ferrule_lint.semantics.walk.stored import is_empty
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
-#: kinds of conditions that differ between ranks which reduce their gradients together
-_KINDS = ("data", "structure", "host")
 #: exceptions that a rank's own data can raise
 _OF_DATA = frozenset({"Exception", "BaseException", "RuntimeError", "ValueError", "IndexError", "AssertionError"})
 
@@ -40,7 +38,7 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
         return union
     divergence, deps = divergence_of(formula), deps_of(formula)
     partly = set(one.partly | other.partly)
-    if (divergence is None and deps) or (divergence is not None and divergence.kind in _KINDS):
+    if (divergence is None and deps) or (divergence is not None and divergence.kind in KINDS):
         for mine, value, theirs in ((one, b, other), (other, a, one)):
             nothing = value.const is not None or (not theirs.outputs and not theirs.partly)
             failing = {p.output for p in mine.partly if p.divergence is not None and p.divergence.kind == "host"}
@@ -71,7 +69,7 @@ _NAMES = re.compile(r"[A-Za-z_]\w*")
 def collected(formula: Formula, a: Mapping[str, Value], b: Mapping[str, Value], merged: dict[str, Value]) -> None:
     """Lists to which one of two arms adds the output of a module that has run before both."""
     divergence, deps = divergence_of(formula), deps_of(formula)
-    if not deps if divergence is None else divergence.kind not in _KINDS:
+    if not deps if divergence is None else divergence.kind not in KINDS:
         return
     for place, value in a.items():
         other = b.get(place)

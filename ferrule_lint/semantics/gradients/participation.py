@@ -47,7 +47,7 @@ _STATELESS = re.compile(
     re.IGNORECASE,
 )
 #: kinds of differences between ranks that reduce their gradients together
-_KINDS = ("data", "structure", "host")
+KINDS = ("data", "structure", "host")
 #: what a library's layers call their parameters
 _PARAMETERS = ("weight", "bias")
 
@@ -82,14 +82,12 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
 def _of_chosen(frame: Frame, called: f.Expr, name: str) -> Reach | None:
     """One of several parts that local data chooses, or what the module is given (`self.heads[task](x)`): on each rank
     another one goes into the loss. None if all ranks choose alike."""
-    if type(called) is not f.Subscript or not frame.in_module or place_name(called.base).count(".") != 1:
-        return None
-    if not place_name(called.base).startswith(f"{frame.self_name}."):
+    if type(called) is not f.Subscript or not frame.in_module or not frame.own_attribute(place_name(called.base)):
         return None
     with frame.recording():
         index = frame.eval(called.index)
     divergence = index.divergence or index.data
-    if divergence is not None and divergence.kind in _KINDS:
+    if divergence is not None and divergence.kind in KINDS:
         note = f"`{shown(called)}` is another one on each rank"
         divergence = divergence.then(frame.step("flow", called.pos, note)).at_most(Confidence.MEDIUM)
     elif divergence is not None or not index.deps:

@@ -16,6 +16,9 @@ from ferrule_lint.semantics.domain.text import place_name, variables
 #: which of the arguments of a call tell entries apart: none, the first one, the names of its keywords
 ITEMS, FIRST, KEYWORDS = "", "first", "keywords"
 
+#: dicts that make an entry where it is missing
+MAKING = frozenset({"defaultdict", "Counter"})
+
 _ADDS = frozenset({"append", "appendleft"})
 
 

@@ -17,8 +17,8 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, place_name, shown
-from ferrule_lint.semantics.project.fills import FIRST, KEYWORDS
-from ferrule_lint.semantics.walk.stored import MAKING, is_empty
+from ferrule_lint.semantics.project.fills import FIRST, ITEMS, KEYWORDS, MAKING
+from ferrule_lint.semantics.walk.stored import is_empty
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
@@ -73,7 +73,7 @@ def _is_near(frame: Frame, owner: str) -> bool:
 
 def _count(frame: Frame, function: FunctionInfo, call: f.Call, owner: str, guard: Divergence) -> None:
     """What a method counts, under a test: the others have counted less."""
-    for name in () if _adds_elsewhere(frame, call, None) else function.traits.counted:
+    for name in () if _adds_elsewhere(frame, call, ITEMS) else function.traits.counted:
         place = f"{owner}.{name}"
         step = frame.step("flow", call.pos, f"`{place}` counts on some ranks only")
         known = frame.read(place) or UNKNOWN
@@ -85,8 +85,7 @@ def _count(frame: Frame, function: FunctionInfo, call: f.Call, owner: str, guard
 def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, owner: str, guard: Divergence) -> None:
     """What a method of its own, or of a part, adds to, under a test: the others have an item less."""
     for name, fill in function.traits.filled.items():
-        keys = _keys(call, fill.key)
-        if not _begins_empty(frame, info, name, fill.to_entry) or _adds_elsewhere(frame, call, keys):
+        if not _begins_empty(frame, info, name, fill.to_entry) or _adds_elsewhere(frame, call, fill.key):
             continue
         if guard.kind == "rank" and fill.key:
             continue  # an entry of its own, which loops over the others pass over
@@ -117,15 +116,15 @@ def _begins_empty(frame: Frame, info: ClassInfo, name: str, makes_entries: bool)
     )
 
 
-def _adds_elsewhere(frame: Frame, call: f.Call, keys: frozenset[str] | None) -> bool:
+def _adds_elsewhere(frame: Frame, call: f.Call, key: str) -> bool:
     """Whether the function makes the same call at another place, under one of the same keys if these tell entries
     apart."""
-    kind = FIRST if keys is None or (call.args and keys == {shown(call.args[0])}) else KEYWORDS
+    keys = _keys(call, key)
     return any(
         type(item) is f.Call
         and item.pos != call.pos
         and shown(item.func) == shown(call.func)
-        and (keys is None or not keys.isdisjoint(_keys(item, kind) or keys))
+        and (keys is None or not keys.isdisjoint(_keys(item, key) or keys))
         for item in walk(frame.function.body if frame.function is not None else ())
     )
 

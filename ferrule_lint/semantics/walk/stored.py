@@ -17,6 +17,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import setting_names
 from ferrule_lint.semantics.walk import aliases, behind_exits, given, in_place
 
@@ -163,8 +164,6 @@ def _may_put(statement: object, place: str, key: f.Expr, at: f.Pos) -> bool:
     return False
 
 
-#: dicts that make an entry where it is missing
-MAKING = frozenset({"defaultdict", "Counter"})
 _EMPTY = frozenset({"dict", "OrderedDict", "list", "set", "deque"}) | MAKING
 
 
