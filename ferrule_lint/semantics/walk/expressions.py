@@ -14,7 +14,6 @@ from ferrule_lint.semantics.data import (
     filling,
     iteration,
     number_types,
-    ordering,
     products,
     put_together,
     shares,
