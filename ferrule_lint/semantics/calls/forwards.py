@@ -169,8 +169,23 @@ def in_inference(frame: Frame) -> bool:
     """Whether what runs here is hardly the model that the project shards to train it: two guesses are one too many."""
     return only_infers(frame.module, frame.models.wrapping) or (
         frame.function is not None
-        and (_is_asked_by_generation(frame) or asked_only_to_infer(frame.analysis, frame.function))
+        and (_is_asked_by_generation(frame) or _generates(frame) or asked_only_to_infer(frame.analysis, frame.function))
     )
+
+
+def _generates(frame: Frame) -> bool:
+    """Whether a method of a module is called as what generates with transformers' models is, or is for such a method
+    alone: `generate`, and `generate_images` that only it calls."""
+    function, owner = frame.function, frame.self_class
+    if not frame.in_module or function is None or owner is None or not _GENERATES.match(function.name):
+        return False
+    if function.name == "generate" or function.turns_gradients_off:
+        return True
+    callers = [m for m in owner.methods.values() if any(last_name(c.func) == function.name for c in m.calls)]
+    return bool(callers) and all(m.name == "generate" or m.turns_gradients_off for m in callers)
+
+
+_GENERATES = re.compile(r"_*generate(_|$)")
 
 
 def _is_asked_by_generation(frame: Frame) -> bool:
