@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
-from ferrule_lint.semantics.gradients import leaves, participation, partly_used
+from ferrule_lint.semantics.gradients import leaves, over_devices, participation, partly_used
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
 
@@ -332,6 +332,7 @@ def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
     pos = arguments.expr.pos
     own = frame.function is not None and leaves.only(frame.function.body)
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
+    alone = alone or over_devices.spreads_itself(frame.analysis, frame.self_class)
     confidence = Confidence.LOW if alone else Confidence.MEDIUM
     event = Event("backward", DP, "", frame.module.path, pos, confidence, True, note)
     frame.emit(event)

@@ -46,7 +46,7 @@ def result_of(
         return _of_one_size(arguments.positional[0] if arguments.positional else UNKNOWN)
     sized = model.sized_by
     if model.ragged and sized is not None and arguments.expression(sized.name, sized.position) is not None:
-        return computed([*arguments.values, *([receiver] if receiver is not None else [])])._replace(shape=None)
+        return _of_size_given(arguments, receiver, sized)
     if model.ragged:
         values = [*arguments.values, *([receiver] if receiver is not None else [])]
         counted = _told(arguments, model.counted_by)
@@ -113,6 +113,14 @@ def _of_one_size(value: Value) -> Value:
     deps = recast(value.deps, ITEM, FLOWS)
     items = tuple([_of_one_size(v) for v in value.items]) if value.items is not None else None
     return value._replace(shape=None, padded=None, const=None, deps=deps, shape_deps=NO_DEPS, items=items)
+
+
+def _of_size_given(arguments: Arguments, receiver: Value | None, sized: Argument) -> Value:
+    """A tensor of the size that an argument says, or that it has: `bincount(x, minlength=n)`, `where(mask, x, y)`."""
+    first = len(arguments.positional) if sized.position is None else sized.position
+    counted = [*arguments.positional[:first], *([receiver] if receiver is not None else [])]
+    others = [*arguments.positional[first:], *arguments.keywords.values()]
+    return computed([*map(_of_one_size, counted), *others])._replace(shape=None)
 
 
 def _told(arguments: Arguments, argument: Argument | None) -> Value | None:

@@ -10,7 +10,7 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
-from ferrule_lint.semantics.data import filling, iteration, number_types, put_together, shares, yields
+from ferrule_lint.semantics.data import filling, iteration, number_types, products, put_together, shares, yields
 from ferrule_lint.semantics.data.ordering import length_deps, of_operator, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
@@ -159,6 +159,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
     if e.kind == "FString":
         rank = next((v.divergence for v in values if v.divergence is not None and v.divergence.kind == "rank"), None)
         return Value(uniform=all(v.uniform for v in values), divergence=rank)
+    if e.kind == "MatMult" and len(values) == 2:
+        values = products.operands(frame, e, values)
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if e.kind in ("Add", "BitOr") and (slots := put_together.of_operator(e.kind, values)) is not None:
         value = value._replace(slots=slots)
