@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, given, removed
+from ferrule_lint.semantics.walk import aliases, behind_exits, given, removed, updated
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -198,6 +198,8 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         _keyed(frame, f.Subscript(base, key, e.pos), arguments.positional[1])
         return UNKNOWN
     known = frame.read(place) or receiver
+    if last_name(e.func) == "update" and base is not None and updated.with_entries(frame, base, known, arguments):
+        return UNKNOWN
     added = join(arguments.values)
     whole = last_name(e.func) in ("extend", "update")
     of_rank = whole and added.length is not None and added.length.kind == "rank"
