@@ -19,6 +19,7 @@ from ferrule_lint.models.loader import load_models
 from ferrule_lint.project.config import load_settings
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.calls import light as light_calls
+from ferrule_lint.semantics.data.records import DEEPEST
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.project.entities import ModuleInfo
 from ferrule_lint.semantics.project.evidence import place_of
@@ -182,6 +183,31 @@ def test_a_call_that_asks_for_an_attribute_is_another_in_each_layer(monkeypatch:
     )
     assert walked(monkeypatch, source.format("self.attribute")) == ["own", "own"]
     assert walked(monkeypatch, source.format("dist.get_rank()")) == ["own"]
+
+
+STEPS = (
+    """
+class Engine:
+    def step(self, state):
+        new = self.model.apply({"cache": state["cache"]}, state["place"])
+        return {"cache": new["cache"], "place": state["place"] + 1}
+def run(engine: Engine, batch):
+    state = {"cache": batch["cache"], "place": batch["place"]}
+"""
+    + "    state = engine.step(state)\n" * 6
+    + "    return state\n"
+)
+
+
+def deepest(value: Value) -> int:
+    return 1 + max(deepest(entry) for _, entry in value.entries) if value.entries else 0
+
+
+def test_records_that_are_put_into_the_next_one_are_told_apart_only_so_deep() -> None:
+    analysis = analysed(STEPS)
+    found = analysis.frame_of(analysis.names.modules["a.py"].functions["run"])
+    assert found is not None
+    assert deepest(found[0].result) == DEEPEST
 
 
 # ---------------------------------------------------------------------- what is let go of

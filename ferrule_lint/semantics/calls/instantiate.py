@@ -10,7 +10,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import guesses, told_apart
 from ferrule_lint.semantics.data import picked
-from ferrule_lint.semantics.data.records import entries_of
+from ferrule_lint.semantics.data.records import DEEPEST, cut, entries_of
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import (
     CONTAINED,
@@ -250,8 +250,11 @@ def of_parameters(frame: Frame, value: Value, summary: Summary, bound: Mapping[s
     return _instantiate(frame, value, summary, bound, pos)
 
 
-def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
-    value = _with_arguments(frame, result, summary, bound, pos)
+def _instantiate(
+    frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos, levels: int = DEEPEST
+) -> Value:
+    """`levels`: how deep records may lie in each other from here on."""
+    value = _with_arguments(frame, result, summary, bound, pos, levels)
     if result.counts:
         value = value._replace(counts=result.counts)
     if result.reach is None and value.reach is None:
@@ -262,13 +265,16 @@ def _instantiate(frame: Frame, result: Value, summary: Summary, bound: Mapping[s
     return value._replace(reach=reach)
 
 
-def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
+def _with_arguments(
+    frame: Frame, result: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos, levels: int
+) -> Value:
     items = None
     if result.items is not None:
-        items = tuple([_instantiate(frame, v, summary, bound, pos) for v in result.items])
+        items = tuple([_instantiate(frame, v, summary, bound, pos, levels) for v in result.items])
+    result = cut(result, levels) if levels <= 0 else result
     value = guesses.without(frame, rank_names.as_passed(result, summary.function, bound), summary, bound, pos)
     if value.entries:
-        entries = tuple([(k, _instantiate(frame, v, summary, bound, pos)) for k, v in value.entries])
+        entries = tuple([(k, _instantiate(frame, v, summary, bound, pos, levels - 1)) for k, v in value.entries])
         value = value._replace(entries=entries)
     if items is not None:
         value = value._replace(items=items)
@@ -301,9 +307,10 @@ def _with_arguments(frame: Frame, result: Value, summary: Summary, bound: Mappin
             argument = bound.get(name)
             if argument is not None:
                 types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
-                came = _through(argument, how)
+                came = cut(_through(argument, how), levels)
                 if argument.is_keyed and how == FLOWS and (value.data is None or value.is_keyed):
-                    came = came._replace(entries=argument.entries, keyed=argument.keyed)  # the dict itself
+                    itself = cut(argument, levels)
+                    came = came._replace(entries=itself.entries, keyed=itself.keyed)  # the dict itself
                 elif argument.is_keyed and how == ITEM and any(d.startswith(f"{name}[") for d, _ in result.deps):
                     came = came._replace(data=None)  # under which key is said beside
                 if value.there and came.presence is not None:

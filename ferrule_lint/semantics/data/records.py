@@ -10,6 +10,8 @@ from ferrule_lint.semantics.domain.lattice import Value
 NAMESPACE = "types.SimpleNamespace"
 #: entries of a dict that are told apart
 MOST_ENTRIES = 16
+#: records in records that are: a state that is put into the next one (`state = step(state)`) has no end of them
+DEEPEST = 3
 
 
 def entries_of(named: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
@@ -17,3 +19,13 @@ def entries_of(named: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     if len(named) > MOST_ENTRIES or not any(v.tells or v.is_flag for v in named.values()):
         return ()
     return tuple(named.items())
+
+
+def cut(value: Value, levels: int = DEEPEST) -> Value:
+    """A value whose entries, and the entries of these, are told apart only so deep: further down lies what the whole
+    says of itself."""
+    if not value.entries:
+        return value
+    if levels <= 0:
+        return value._replace(entries=(), keyed=None)
+    return value._replace(entries=tuple([(key, cut(entry, levels - 1)) for key, entry in value.entries]))

@@ -112,10 +112,20 @@ def can_be_started(modules: Mapping[str, ModuleInfo], module: ModuleInfo, reads:
         return True
     if module.mentions_any(_BACKWARD) and any(last_name(call.func) in _BACKWARD for call in _in_rounds(module)):
         return True  # nobody imports what trains a model as it stands
+    if module.mentions_any(_COMMAND_LINE) and _reads_command_line(module):
+        return True
     init = f"{module.path.rpartition('/')[0]}/__init__.py".lstrip("/")
     if reads is not None:
         reads.ask("shape", init)
     return init not in modules and _works_at_once(module)
+
+
+def _reads_command_line(module: ModuleInfo) -> bool:
+    """Whether a file reads the command line as it stands, and does its work in rounds at its top level. Settings that
+    others import are read so, too, but no work is done there."""
+    values = (s.value for s in module.body if type(s) is f.Assign)
+    read = any(type(value) is f.Call and last_name(value.func) in _COMMAND_LINE for value in values)
+    return read and any(True for _ in _in_rounds(module))
 
 
 def _works_at_once(module: ModuleInfo) -> bool:
@@ -152,6 +162,7 @@ def _joins(analysis: Analysis, module: ModuleInfo) -> bool:
 _NAME = frozenset({"__name__"})
 _BACKWARD = frozenset({"backward"})
 _JOINS = frozenset({"init_process_group"})
+_COMMAND_LINE = frozenset({"parse_args", "parse_known_args"})
 
 
 def _starts(s: f.Stmt) -> bool:
