@@ -15,7 +15,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NOTHING, Deps, only, recast
+from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITEM, ITERATED, NOTHING, Deps, only, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 
@@ -151,6 +151,14 @@ def length_deps(value: Value) -> Deps:
     if value.in_order:
         return recast(deps, COUNTED, ITERATED)
     return deps
+
+
+def of_parts(values: list[Value]) -> list[Value]:
+    """Lists of which one is made (`sorted(names) + extra`): those in an order of their own keep it in there, whatever
+    that of the others is."""
+    return [
+        v._replace(deps=recast(v.deps, ITEM, FLOWS), length_deps=length_deps(v)) if v.in_order else v for v in values
+    ]
 
 
 def stored_order(frame: Frame, target: f.Subscript, place: str, base: Value, index: Value) -> Divergence | None:

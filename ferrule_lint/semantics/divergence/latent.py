@@ -252,7 +252,8 @@ def raise_or_pass_on(
                     code = "FER107" if latent.code == "FER101" and found.kind == "structure" else latent.code
                     frame.issues.append(CallIssue(code, pos, found, latent.event, message, latent))
             elif (value.deps or value.length_deps) and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
-                passed = frozenset((p, how if how != FLOWS else h) for p, h in value.deps)
+                # what rests on whether something was passed says no more than that, however it is read
+                passed = frozenset((p, h if how == FLOWS or h in (PRESENT, HELD) else how) for p, h in value.deps)
                 if how in (PRESENT, HELD):
                     passed = asked_for_by_callee(value.deps, how, value.part)
                 if how == ITERATED:

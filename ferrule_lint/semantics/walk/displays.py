@@ -23,7 +23,7 @@ _MOST_ITEMS = 64
 def sequence(frame: Frame, e: f.Sequence) -> Value:
     values = [frame.eval(v) for v in e.elements]
     if not values:
-        return Value(uniform=True, items=(), container=True, there=True, slots=NOTHING)
+        return Value(uniform=True, items=(), container=True, there=True, slots=NOTHING, in_order=True)
     joined = contained(join(values))
     items = tuple(values) if len(values) <= 12 and not any(type(v) is f.Starred for v in e.elements) else None
     if items is not None and not _few_items(values):

@@ -10,8 +10,16 @@ from typing import Any
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
-from ferrule_lint.semantics.data import filling, iteration, number_types, products, put_together, shares, yields
-from ferrule_lint.semantics.data.ordering import length_deps, of_operator, round_order
+from ferrule_lint.semantics.data import (
+    filling,
+    iteration,
+    number_types,
+    products,
+    put_together,
+    shares,
+    yields,
+)
+from ferrule_lint.semantics.data.ordering import length_deps, of_operator, of_parts, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
 from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, NO_DEPS, PRESENT, recast
@@ -161,6 +169,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
         return Value(uniform=all(v.uniform for v in values), divergence=rank)
     if e.kind == "MatMult" and len(values) == 2:
         values = products.operands(frame, e, values)
+    elif e.kind == "Add" and any(v.in_order for v in values):
+        values = of_parts(values)
     value = computed(values)._replace(unordered=of_operator(frame, e, values), there=e.kind != "Await")
     if e.kind in ("Add", "BitOr") and (slots := put_together.of_operator(e.kind, values)) is not None:
         value = value._replace(slots=slots)

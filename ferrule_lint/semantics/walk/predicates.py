@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, NOTHING, PICKED, asked_for
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, asked_for, only
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -368,7 +368,7 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
     value = Value(
         uniform=a.uniform and b.uniform,
         divergence=divergence,
-        deps=a.deps | frozenset(d for d in b.deps if d[1] == FLOWS),
+        deps=a.deps | only(b.deps, ITEM, FLOWS),  # whatever their order
     )
     return atom_of(frame, key, value), value
 
