@@ -30,6 +30,7 @@ from ferrule_lint.semantics.domain.targets import (
     MethodTarget,
     ModuleTarget,
     PartialTarget,
+    RecordTarget,
     SeveralTarget,
 )
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop
@@ -39,7 +40,7 @@ _RECORDS: dict[str, Any] = {
     for kind in (
         Apart, Atom, Attempt, CallTerm, Choice, ClassTarget, Connective, Divergence, Escape, Event, Exit,
         ExternalTarget, FunctionTarget, Known, Latent, Layout, LightResult, Loop, MethodTarget, ModuleTarget, Negation,
-        Number, PartialTarget, Partly, Reach, SeveralTarget, Step,
+        Number, PartialTarget, Partly, Reach, RecordTarget, SeveralTarget, Step,
     )
 }  # fmt: skip
 

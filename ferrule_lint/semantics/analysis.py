@@ -92,6 +92,8 @@ class Analysis:
         self.handed_on: Asked[dict[str, tuple[str, str]]] = Asked(reads, "handed on")
         #: whether functions take their ways by a parameter, by their id, its name and the calls in between
         self.told_apart: Memo[tuple[str, str, int], bool] = Memo(reads)
+        #: whether functions are handed what has been gathered, by their id, a parameter and how many steps are left
+        self.handed_gathered: Memo[tuple[str, str, int], bool] = Memo(reads)
         #: of which lists a function sums up the items and reduces the sum, by its id; see `parts`
         self.parts: Memo[str, dict[str, Part]] = Memo(reads)
         #: files that are programs of one process; see `programs`

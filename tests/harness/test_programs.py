@@ -68,7 +68,7 @@ needs_fsdp2 = pytest.mark.skipif(version() < FSDP2, reason="FSDP2 runs on the CP
 @needs_fsdp2
 def test_skipped_turn_is_named_behind_the_loop() -> None:
     """The ranks part visibly at the end of the loop, two steps after the `continue`."""
-    for name in ("fsdp2_skips_a_step", "ddp_skips_a_step"):
+    for name in ("fsdp2_skips_a_step", "ddp_skips_a_step", "thread_of_autograd_skips_a_step"):
         (program,) = (one for one in BUGS if one.name == name)
         divergence = perform(program).divergence
         assert divergence is not None and divergence.out_of_step is not None and divergence.parting is not None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,10 +38,14 @@ NOT_PLAYED: dict[tuple[str, str], str] = {
 
 
 #: likewise, on NCCL
-NOT_ON_NCCL = {
-    ("FER201", "gather_report"): "its bytes are on the CPU",
-    ("FER403", "interleave"): "NCCL does not refuse a list that is too short: the call returns",
-}
+NOT_ON_NCCL = {("FER201", "gather_report"): "its bytes are on the CPU"}
+#: those that run through on NCCL, whatever is in their ranks' place
+NO_HARM_ON_NCCL = dict.fromkeys(
+    [("FER403", "interleave"), ("fixes:keep_group/as_many_buffers", "fixes:keep_group/as_many_buffers")],
+    "NCCL does not refuse a list that is too short: the call returns",
+)
+#: those that hang within NCCL, which connects two ranks at their first call: it uses the CPU, so that only time tells
+HANGS_IN_NCCL = {("FER303", "rotate")}
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,7 @@ PLAYED = [case for case in CASES if case.scene is not None]
 def play(case: Case, spread: bool, ranks: int = 0) -> Result:
     scene = case.scene
     assert scene is not None
-    if LANE == "nccl":
-        for name in case.names:
-            if (case.where, name) in NOT_ON_NCCL:
-                pytest.skip(NOT_ON_NCCL[case.where, name])
+    skip_on_nccl(case, NOT_ON_NCCL)
     if scene.hash_seeds and spread:
         return run(act, args=(case.source, case.names, spread), hash_seeds=[1, 2], timeout=90, backend=LANE)
 
@@ -101,6 +103,12 @@ def play(case: Case, spread: bool, ranks: int = 0) -> Result:
         return on_lane(lambda: scene.play(load(case.source, "example"), spread))
 
     return run(body, ranks=ranks or scene.ranks, timeout=90, flow=False, backend=LANE)
+
+
+def skip_on_nccl(case: Case, why: Mapping[tuple[str, str], str]) -> None:
+    for name in case.names if LANE == "nccl" else ():
+        if (case.where, name) in why:
+            pytest.skip(why[case.where, name])
 
 
 def of_kind(kind: str, *, by_data: bool = False) -> list[object]:
@@ -132,6 +140,7 @@ def test_every_example_is_played() -> None:
 
 def check_harm(case: Case) -> None:
     """The ranks of a bad form part, or it does what its scene says instead."""
+    skip_on_nccl(case, NO_HARM_ON_NCCL)
     scene = case.scene
     assert scene is not None
     result = play(case, True)
@@ -142,7 +151,8 @@ def check_harm(case: Case) -> None:
         assert result.failed, "no rank was refused"
     else:
         assert result.divergence is not None, f"{result.endings} {result.outputs}"
-        assert result.divergence.kind not in ("raised", "timeout", "crashed"), result.report()
+        hangs = LANE == "nccl" and any((case.where, name) in HANGS_IN_NCCL for name in case.names)
+        assert result.divergence.kind not in ("raised", "crashed") + (() if hangs else ("timeout",)), result.report()
 
 
 @pytest.mark.parametrize("case", of_kind("bad"))

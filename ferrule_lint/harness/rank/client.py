@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from ferrule_lint.harness.events import Event, Site, to_wire
 from ferrule_lint.harness.rank.flow import Flow
-from ferrule_lint.harness.rank.sites import is_torch, stack_of
+from ferrule_lint.harness.rank.sites import BACKWARD, is_torch, stack_of
 from ferrule_lint.harness.rank.values import frames_of
 from ferrule_lint.harness.wire import GO, WireError, connect, frame, introduce, read_exactly, read_frame
 
@@ -137,7 +137,7 @@ def _state(stack: tuple[Site, ...]) -> str:
         if is_torch(site.path):
             if f"{os.sep}distributed{os.sep}" in site.path:
                 return "wait"
-            if site.function == "_engine_run_backward":
+            if site.function == BACKWARD:
                 return "backward"
     return "user"
 

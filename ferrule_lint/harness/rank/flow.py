@@ -13,7 +13,7 @@ from importlib import _bootstrap
 from types import CodeType, FrameType
 from typing import Any
 
-from ferrule_lint.harness.rank.sites import is_user
+from ferrule_lint.harness.rank.sites import BACKWARD, is_user
 
 #: lines kept between two operations; the oldest go first
 MOST_LINES = 2000
@@ -62,10 +62,18 @@ class Flow:
             sys.settrace(None)
 
     def cut(self, index: int) -> None:
-        """An operation is issued: what was run before it is a segment."""
-        if threading.get_ident() == self._thread:
+        """An operation is issued: what was run before it is a segment.
+
+        Of those that other threads issue this is known in a backward pass only: autograd's do on a GPU, and the traced
+        thread waits for them.
+        """
+        if threading.get_ident() == self._thread or self._runs_backward():
             self._segments.append((index, list(self._current)))
             self._current.clear()
+
+    def _runs_backward(self) -> bool:
+        frame = sys._current_frames().get(self._thread)
+        return frame is not None and frame.f_code.co_name == BACKWARD
 
     def export(self) -> list[Segment]:
         """The last segments, and what has been run since as segment -1."""

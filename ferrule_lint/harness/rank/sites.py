@@ -19,6 +19,8 @@ _LIBRARY, _THIRD_PARTY, _USER = range(3)
 _WRAPPERS = {"wrapper", "wrapped", "decorate_context", "_fn", "inner", "decorate", "wrapped_func", "__torch_dispatch__"}
 _FORWARD = {"_call_impl", "_wrapped_call_impl", "__call__"}
 _BLOCKING = {"send", "recv"}
+#: the function of torch.autograd.graph in which a thread waits for a backward pass
+BACKWARD = "_engine_run_backward"
 
 
 def _folders() -> tuple[tuple[str, ...], tuple[str, ...]]:

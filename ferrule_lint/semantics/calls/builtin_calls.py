@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import begun_loaders, filtered, iterators
+from ferrule_lint.semantics.calls import begun_loaders, filtered, iterators, record_makers
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import filters, grouping, iteration, picked, put_together, shares, side_by_side, sorts
@@ -447,6 +447,9 @@ _Handler = Callable[["Frame", "Arguments"], Value]
 _FUNCTIONS: dict[str, _Handler] = {
     "argparse.Namespace": _namespace,
     "types.SimpleNamespace": _namespace,
+    "collections.namedtuple": record_makers.named_tuple,
+    "dataclasses.replace": record_makers.made_of_another,
+    "copy.replace": record_makers.made_of_another,
     "len": _len,
     "range": _range,
     "itertools.islice": iterators.islice,

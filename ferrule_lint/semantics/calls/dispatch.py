@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import constructed, forwards, methods, modelled, passing_on
+from ferrule_lint.semantics.calls import constructed, forwards, methods, modelled, passing_on, record_makers
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
@@ -30,6 +30,7 @@ from ferrule_lint.semantics.domain.targets import (
     FunctionTarget,
     MethodTarget,
     PartialTarget,
+    RecordTarget,
     SeveralTarget,
 )
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
@@ -204,8 +205,13 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
             {**dict(target.keywords), **arguments.keywords},
         )
         return dispatch(frame, target.target, merged)
+    if type(target) is RecordTarget:
+        return record_makers.made(target, arguments)
     if type(target) is SeveralTarget:
         return _several(frame, target, arguments, function.divergence)
+    if type(target) is MethodTarget and target.name == "_replace":
+        record = record_makers.replaced(target.receiver, arguments)
+        return record or unknown_call(frame, arguments, target.receiver, name="_replace")
     if type(target) is MethodTarget and target.name in methods.COUNTS:
         return methods.size(frame, target, arguments)
     if type(target) is MethodTarget and target.receiver.external is not None:
@@ -304,21 +310,13 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
             bound = bind_arguments(method, instance, arguments.positional, arguments.keywords, arguments.expr)
             del bound[method.parameters[0].name]
             given = constructed.kept(frame, bound, arguments.expr.pos)
-    data = None
-    if not frame.analysis.is_module(info):
-        data = next((v.data for v in arguments.values if v.data), None)
-    entries = _fields_of_record(frame, info, arguments) if method is None and not frame.light else ()
-    return instance._replace(data=data, given=given, entries=entries)
-
-
-def _fields_of_record(frame: Frame, info: ClassInfo, arguments: Arguments) -> tuple[tuple[str, Value], ...]:
-    """What a data class or named tuple is made of, where that tells something."""
-    if arguments.is_open or not any(v.tells or v.is_flag for v in arguments.values):
-        return ()
-    mro = reversed(frame.analysis.names.mro(info))
-    names = [n for c in mro for n, statement in c.attributes.items() if statement.annotation is not None]
-    given = dict(zip(dict.fromkeys(names), arguments.positional, strict=False)) | arguments.keywords
-    return tuple((name, value) for name, value in given.items() if value.tells or value.is_flag)
+    if frame.analysis.is_module(info):
+        return instance._replace(given=given)
+    data = next((v.data for v in arguments.values if v.data), None)
+    instance = instance._replace(data=data, given=given)
+    return (
+        record_makers.with_fields(frame, info, instance, arguments) if method is None and not frame.light else instance
+    )
 
 
 def _several(frame: Frame, target: SeveralTarget, arguments: Arguments, divergence: Divergence | None) -> Value:

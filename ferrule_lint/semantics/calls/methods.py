@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, given, removed
+from ferrule_lint.semantics.walk import aliases, behind_exits, given, removed, updated
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -198,11 +198,15 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         _keyed(frame, f.Subscript(base, key, e.pos), arguments.positional[1])
         return UNKNOWN
     known = frame.read(place) or receiver
+    if last_name(e.func) == "update" and base is not None and updated.with_entries(frame, base, known, arguments):
+        return UNKNOWN
     added = join(arguments.values)
     whole = last_name(e.func) in ("extend", "update")
     of_rank = whole and added.length is not None and added.length.kind == "rank"
     # `found.extend([x for x in xs if x.ok])`; what sets and dicts are updated with are mostly keys
-    tested = last_name(e.func) == "extend" and any(filters.asks_each(frame, item) for item in e.args)
+    tested = last_name(e.func) == "extend" and any(
+        filters.asks_each(frame, item) or _is_list_of(item) for item in e.args
+    )
     if of_rank or (whole and (put_together.is_filled_here(known, added) or _brings_keys(e, known, added))):
         known = known._replace(length=worse(known.length, added.length))
     added = added._replace(
@@ -326,6 +330,11 @@ def _put_in(
                 guard = guard.at_most(Confidence.MEDIUM)  # made elsewhere
             merged = merged._replace(length=worse(merged.length, guard))
         frame.also_left(name, merged)
+
+
+def _is_list_of(expr: f.Expr) -> bool:
+    """`x.tolist()`: as long as the tensor."""
+    return type(expr) is f.Call and last_name(expr.func) == "tolist"
 
 
 def _brings_keys(e: f.Call, known: Value, added: Value) -> bool:

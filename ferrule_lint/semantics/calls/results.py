@@ -64,7 +64,9 @@ def result_of(
     if model.observes and receiver is not None:
         seen = observe(frame, receiver, e.pos, render(e))
         seen = seen._replace(uniform=receiver.uniform and seen.divergence is None, emptiness=None)
-        return seen._replace(length=receiver.shape) if model.name.endswith("tolist") else seen
+        if model.name.endswith("tolist"):
+            return seen._replace(length=receiver.shape)
+        return _of_the_same_size(seen, receiver) if model.name.endswith(".numpy") else seen
     if model.observes:
         return observe(frame, computed(arguments.values), e.pos, render(e))
     if model.returns in ("true", "false"):
@@ -99,6 +101,13 @@ def result_of(
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+
+
+def _of_the_same_size(read: Value, tensor: Value) -> Value:
+    """An array, of the size of the tensor that it was read out of."""
+    return read._replace(
+        shape=tensor.shape, uneven_last=tensor.uneven_last, padded=tensor.padded, shape_deps=tensor.shape_deps
+    )
 
 
 def _looks_for(call: f.Call) -> bool:

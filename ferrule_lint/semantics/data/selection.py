@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
@@ -19,6 +20,10 @@ MASKS = frozenset(
     "bool logical_not logical_and logical_or logical_xor isfinite isnan isinf isin ne eq lt gt le ge not_equal "
     "greater less greater_equal less_equal bitwise_not".split()
 )
+
+
+#: the places of tokens within their sequences
+_POSITIONS = re.compile(r"(^|_)(positions?|pos(ition)?_?ids?)(_|$)")
 
 
 class Selected(NamedTuple):
@@ -41,6 +46,8 @@ def of_index(frame: Frame, e: f.Subscript, base: Value, index: Value) -> Selecte
         return Selected(index.shape, index.shape_deps)
     if index.shape_deps:
         return Selected(None, index.shape_deps)
+    if _begins_sequences(frame, expr):
+        return None
     if not _is_mask(expr, index):
         deps = only(index.deps, SELECTS, FLOWS) if type(expr) is f.Name else NO_DEPS
         return Selected(None, deps) if deps else None
@@ -75,6 +82,15 @@ def deals(frame: Frame, expr: f.Expr, index: Value) -> bool:
         return False
     numbered = [s for s in (made.left, *made.rights) if type(s) is f.Op and s.kind == "Mod"]
     return len(numbered) == 1 and frame.eval(numbered[0]).divergence is None
+
+
+def _begins_sequences(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a mask tells where positions begin anew, `position_ids == 0`: it keeps one item for each sequence that is
+    laid end to end, and of how many there are it says nothing."""
+    made = definition(frame, expr)
+    if type(made) is not f.Compare or made.ops != ("==",) or made.rights != (f.Const("0"),):
+        return False
+    return _POSITIONS.search(last_name(made.left)) is not None
 
 
 def _is_slice(expr: f.Expr) -> bool:

@@ -225,7 +225,9 @@ class Value(NamedTuple):
         found = next((value for known, value in self.entries if known == key), None)
         if found is not None and found.data is not None and (self.data is None or self.is_keyed):
             return found
-        return found if found and any(v.tells or v.target is not None for _, v in self.entries) else None
+        if found is None or found.module or found.types:
+            return found
+        return found if any(v.tells or v.target is not None for _, v in self.entries) else None
 
 
 def _replaced(self: Value, **changes: Any) -> Value:

@@ -58,9 +58,22 @@ class SeveralTarget(NamedTuple):
     targets: tuple[Value, ...]
 
 
+class RecordTarget(NamedTuple):
+    """`namedtuple("Out", "loss stop")`: makes records of these fields."""
+
+    fields: tuple[str, ...]
+
+
 #: stands for the function that a decorator is given, when it is asked under which condition that is run
 DECORATED = ExternalTarget("<decorated>")
 
 Target: TypeAlias = (
-    FunctionTarget | ClassTarget | ModuleTarget | ExternalTarget | MethodTarget | PartialTarget | SeveralTarget
+    FunctionTarget
+    | ClassTarget
+    | ModuleTarget
+    | ExternalTarget
+    | MethodTarget
+    | PartialTarget
+    | SeveralTarget
+    | RecordTarget
 )

@@ -13,7 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.parts import Words, part_of_lambda, speaks_of
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import called_name
+from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.project.reads import Asked, Memo, Numbers, Reads
 from ferrule_lint.semantics.project.traits import Traits
 
@@ -190,8 +190,8 @@ class ClassInfo:
 class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
-    __slots__ = ("_body", "_classes", "_functions", "_names", "_outer", "_rebound", "_said", "_shape", "_top", "_words",
-                 "bound", "called_for", "facts", "global_assigns", "in_one", "is_package", "meanings", "name",
+    __slots__ = ("_body", "_by_name", "_calls", "_classes", "_functions", "_names", "_outer", "_rebound", "_said",
+                 "_shape", "_top", "_words", "bound", "called_for", "facts", "global_assigns", "in_one", "is_package", "meanings", "name",
                  "outline", "parts", "path", "reads", "starred", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: Facts, reads: Reads, in_one: bool = False) -> None:
@@ -211,6 +211,9 @@ class ModuleInfo:
         self._classes: dict[str, ClassInfo] = {}
         self._functions: dict[str, FunctionInfo] = {}
         self._outer: frozenset[str] = frozenset()
+        #: the calls at the top level, and all calls by the names of what they call, once somebody has asked for them
+        self._calls: tuple[f.Call, ...] | None = None
+        self._by_name: tuple[Numbers, dict[str, list[tuple[FunctionInfo | None, f.Call]]]] | None = None
         #: what was known before its bodies were read; for questions to all files, since nobody notes who asks for it
         self.outline = outline(facts)
         #: imports and star imports, for questions to all files
@@ -373,9 +376,28 @@ class ModuleInfo:
 
     def calls(self) -> Iterator[tuple[FunctionInfo | None, tuple[f.Call, ...]]]:
         """The calls at the top level of the file (of no function), and those of each function."""
-        yield None, tuple([node for node in walk(self.body) if type(node) is f.Call])
+        body = self.body
+        if self._calls is None:
+            self._calls = tuple([node for node in walk(body) if type(node) is f.Call])
+        yield None, self._calls
         for function in self.functions.values():
             yield function, function.calls
+
+    def calls_named(self, name: str) -> list[tuple[FunctionInfo | None, f.Call]]:
+        """The calls of something with a name, or with one as its last, each with the function around it."""
+        if self._by_name is None:
+            before = self.reads.begin()
+            try:
+                found: dict[str, list[tuple[FunctionInfo | None, f.Call]]] = {}
+                for function, calls in self.calls():
+                    for call in calls:
+                        found.setdefault(last_name(call.func), []).append((function, call))
+                self._by_name = tuple(self.reads.read), found
+            finally:
+                self.reads.end(before)
+        read, known = self._by_name
+        self.reads.read.update(read)
+        return known.get(name, [])
 
     def _add_import(self, i: f.Import) -> None:
         if i.name is None:

@@ -36,6 +36,8 @@ class Names:
         self._packages: set[str] = set()
         #: method -> the files with a class that has one of this name
         self._with_method: dict[str, list[ModuleInfo]] = {}
+        #: identifier -> the files in which it stands, for those that somebody has asked for
+        self._mentioning: dict[str, list[ModuleInfo]] = {}
         for path in sorted(files):
             self._add(path, files[path])
 
@@ -67,7 +69,11 @@ class Names:
     def mentioning(self, name: str) -> list[ModuleInfo]:
         """The files in which an identifier stands."""
         self.reads.ask("mention", name)
-        return [module for module in self.modules.values() if name in module.outline.names]
+        found = self._mentioning.get(name)
+        if found is None:
+            found = [module for module in self.modules.values() if name in module.outline.names]
+            self._mentioning[name] = found
+        return found
 
     def only_method(self, name: str) -> FunctionInfo | None:
         """The method of a name that only one class of the project has."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 
@@ -64,12 +63,9 @@ def calls_of(analysis: Analysis, function: FunctionInfo) -> list[tuple[ModuleInf
     names, meant = analysis.names, _meant(function)
     found: list[tuple[ModuleInfo, FunctionInfo | None, f.Call]] = []
     for module in names.mentioning(meant.name):
-        for owner, calls in module.calls():
-            if owner is function:
-                continue
-            for call in calls:
-                if last_name(call.func) == meant.name and names.resolve(call.func, module) in (meant, None):
-                    found.append((module, owner, call))
+        for owner, call in module.calls_named(meant.name):
+            if owner is not function and names.resolve(call.func, module) in (meant, None):
+                found.append((module, owner, call))
     return found
 
 

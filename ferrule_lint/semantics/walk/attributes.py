@@ -77,13 +77,11 @@ def attribute(frame: Frame, e: f.Attr) -> Value:
             return _of_external(frame, e, target.dotted)
     if e.attr == "__class__" and len(base.types) == 1:
         return Value(uniform=True, target=ClassTarget(next(iter(base.types))))
-    if (
-        base.entries
-        and (base.types or base.external == NAMESPACE)
-        and (field := base.entry(e.attr)) is not None
-        and not field.is_flag
-    ):
-        return field
+    if (base.entries or base.is_keyed) and (base.types or base.external == NAMESPACE):
+        if (field := base.entry(e.attr)) is not None and not field.is_flag:
+            return field
+        if base.is_keyed:
+            base = base._replace(data=None)  # the local data is in fields that are known
     value = _place_in_group(frame, e, _of_instance(frame, e, base)) if base.types else None
     if value is not None:
         value = looked_up.of_field(frame, e, base, value)

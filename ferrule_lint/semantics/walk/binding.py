@@ -112,6 +112,11 @@ def _is_cut(expr: f.Expr) -> bool:
     return bool(place_name(expr.func.base)) and all(place_name(a) or type(a) is f.Const for a in expr.args)
 
 
+def _is_mask(expr: f.Expr) -> bool:
+    """`x > 0`: what holds of each item of a tensor."""
+    return type(expr) is f.Compare and bool(place_name(expr.left)) and all(type(r) is f.Const for r in expr.rights)
+
+
 def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     """What iterating a value yields."""
     expr = _plainly(expr)
@@ -127,7 +132,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         type(expr) is f.Call
         and last_name(expr.func) == "zip"
         and len(expr.args) > 1
-        and all(place_name(a) or _is_counter(a) or _is_cut(a) for a in expr.args)
+        and all(place_name(a) or _is_counter(a) or _is_cut(a) or _is_mask(a) for a in expr.args)
     ):
         return Value(
             items=tuple(
@@ -151,6 +156,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         reach=iterable.reach,
         there=called_name(expr) in ("range", "tolist"),
         part=True,
+        boolean=iterable.boolean,
     )
     is_loader = iterable.loader or loaders.is_loader(frame, expr)
     if is_loader and loaders.holds_several(frame, expr):

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import partly_used
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project import built_around
-from ferrule_lint.semantics.sources import absent_inputs, first_rank, own_state, rank_axes, rank_names
+from ferrule_lint.semantics.sources import absent_inputs, first_rank, handed_gathered, own_state, rank_axes, rank_names
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ClassInfo
@@ -94,7 +94,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         or matched
         or (not annotation and _is_first_input(frame, parameter))
     )
-    if local and not (in_module and _is_own_state(frame, name)):
+    if local and not (in_module and _is_own_state(frame, name)) and (batch or not _is_handed_gathered(frame, name)):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
         # what comes from the batch has its names; any other tensor in a module may be a state that ranks share
         told = batch or optional or matched or frame.models.convention("content", name) is not None
@@ -136,6 +136,11 @@ def _is_part(frame: Frame, parameter: f.Parameter) -> bool:
 def _is_own_state(frame: Frame, name: str) -> bool:
     function = frame.function
     return function is not None and own_state.is_own_state(frame.analysis, function, name)
+
+
+def _is_handed_gathered(frame: Frame, name: str) -> bool:
+    function = frame.function
+    return function is not None and handed_gathered.is_handed_gathered(frame.analysis, function, name)
 
 
 def _restores(frame: Frame) -> bool:

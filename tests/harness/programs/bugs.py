@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import threading
@@ -202,6 +203,32 @@ def fsdp2_skips_a_step():
 @bug("shape")
 def ddp_skips_a_step():
     _train(DistributedDataParallel(nn.Linear(8, 8)))
+
+
+def _engine_run_backward(issue):
+    """Stands for torch's function of this name, which waits for autograd's threads; on a GPU these issue operations."""
+    done = threading.Lock()
+    done.acquire()
+
+    def work():
+        try:
+            issue()
+        finally:
+            done.release()
+
+    _thread.start_new_thread(work, ())
+    done.acquire()
+
+
+@bug("shape")
+def thread_of_autograd_skips_a_step():
+    bucket = torch.ones(72)
+    for step in range(4):
+        x = torch.full((8,), float("nan") if dist.get_rank() == 1 and step == 1 else 1.0)
+        if torch.isnan(x.sum()):  # cause
+            continue
+        _engine_run_backward(lambda: dist.all_reduce(bucket))
+    dist.all_reduce(torch.ones(1))
 
 
 @bug("exited")

@@ -108,9 +108,10 @@ def checkpoint_saved_and_loaded():
 
 @healthy()
 def loader_with_workers():
-    data = [torch.full((2,), float(number)) for number in range(8)]
+    # a worker is a fork, which may not touch the GPU
+    data = [torch.full((2,), float(number), device="cpu") for number in range(8)]
     for batch in DataLoader(data, batch_size=4, num_workers=1):
-        dist.all_reduce(batch)
+        dist.all_reduce(batch.to(DEVICE))
 
 
 @healthy()
@@ -197,7 +198,7 @@ def uneven_inputs_that_are_joined():
     dist.barrier()
 
 
-@healthy(ranks=3)
+@healthy(ranks=3, backend="gloo")  # NCCL has to be told from whom
 def receive_from_anybody():
     if dist.get_rank() == 0:
         assert {dist.recv(torch.ones(1)) for _ in range(2)} == {1, 2}
