@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: methods that leave the dimensions of a tensor as they are
 _LEAVE = frozenset("to type type_as float half double bfloat16 int long bool contiguous detach clone cuda cpu".split())
+#: such methods behind each other
+_DEEPEST = 4
 #: what `transpose` or `permute` is given that turns a tensor of two dimensions on its side
 _TURNS = {("0", "1"), ("1", "0"), ("-1", "-2"), ("-2", "-1"), ("0", "-1"), ("-1", "0")}
 
@@ -37,7 +39,9 @@ def _summed(value: Value) -> Value:
 def _is_turned(frame: Frame, e: f.Expr) -> bool:
     """Whether the two dimensions of a matrix have changed places: `x.T`, `x.t()`, `x.transpose(0, 1)`."""
     e = definition(frame, e)
-    while type(e) is f.Call and type(e.func) is f.Attr and e.func.attr in _LEAVE:
+    for _ in range(_DEEPEST):  # `x = x.float()` in a loop is made of itself
+        if type(e) is not f.Call or type(e.func) is not f.Attr or e.func.attr not in _LEAVE:
+            break
         e = definition(frame, e.func.base)
     if type(e) is f.Attr:
         return e.attr in ("T", "mT")
