@@ -191,8 +191,8 @@ class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
     __slots__ = ("_body", "_by_name", "_calls", "_classes", "_functions", "_names", "_outer", "_rebound", "_said",
-                 "_shape", "_top", "_words", "bound", "called_for", "facts", "global_assigns", "in_one", "is_package", "meanings", "name",
-                 "outline", "parts", "path", "reads", "starred", "values")  # fmt: skip
+                 "_shape", "_top", "_words", "bound", "called_for", "facts", "global_assigns", "in_one", "is_package",
+                 "meanings", "name", "outline", "parts", "path", "reads", "starred", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: Facts, reads: Reads, in_one: bool = False) -> None:
         """`in_one`: whoever reads one of its functions has read all, as far as inputs go."""
