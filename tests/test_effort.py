@@ -13,7 +13,7 @@ from ferrule_lint.checks.run import check
 from ferrule_lint.engine import lint
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import with_outline
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
 from ferrule_lint.project.config import load_settings
@@ -75,6 +75,33 @@ def test_a_walk_yields_every_name_and_no_position() -> None:
     nodes = list(walk(extract(b"x = f(a.b[c], *d, e=g if h else {i: j for i in k})").body))
     assert {n.id for n in nodes if type(n) is f.Name} == set("xfacdghijk")
     assert not [n for n in nodes if type(n) is tuple and n and type(n[0]) is int]
+
+
+def test_nodes_of_a_kind_are_those_of_a_walk_in_its_order() -> None:
+    paths = sorted(Path(light_calls.__file__).parent.rglob("*.py"))[:6]
+    for body in [function.body for path in paths for function in extract(path.read_bytes()).functions]:
+        for kind in (f.Call, f.Name, f.Compare, f.Const):
+            assert [id(n) for n in nodes(body, kind)] == [id(n) for n in walk(body) if type(n) is kind]
+    assert nodes(None, f.Call) == []
+
+
+def test_what_a_statement_calls_is_not_gone_into_for_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysis = analysed(
+        "class A:\n    def __init__(self):\n        self.log()\n        self.x = self.rank()\n"
+        "    def log(self):\n        self.rank()\n    def rank(self):\n        return dist.get_rank()\n"
+    )
+    entered: list[str] = []
+    calls = light_calls.execute
+
+    def execute(frame: Frame, body: f.Body) -> None:
+        entered.append(frame.function.name if frame.function is not None else "")
+        calls(frame, body)
+
+    monkeypatch.setattr(light_calls, "execute", execute)
+    info = analysis.names.modules["a.py"].classes["A"]
+    value = analysis.holders.attribute(info, "x", FULL)
+    assert value is not None and value.divergence is not None
+    assert entered == ["rank"]
 
 
 def test_an_outline_is_made_once() -> None:

@@ -77,6 +77,8 @@ WORKED_OUT: dict[str, _Question] = {
     "sharding": lambda analysis, name: analysis.sharding.gather().lines(),
     "seeding": lambda analysis, name: analysis.seeding.evidence(),
     "signals": lambda analysis, name: sorted(analysis.signals.handlers()),
+    "calls of": options.said_of_calls,
+    "calls in": lambda analysis, path: _of_file(analysis, path, _calls_in),
     "heirs": lambda analysis, cls: [str(analysis.hierarchy.has_many_heirs(cls))],
     "calls that wrap": lambda analysis, path: gathering.calls_that_wrap(analysis, path),
     "feed in": lambda analysis, question: [str(analysis.threads.in_file(*question.split(" ", 1)))],
@@ -124,6 +126,14 @@ QUESTIONS = frozenset({*OF_ALL, *ASKED})
 def _of_file(analysis: Analysis, path: str, answer: Callable[[ModuleInfo], object]) -> list[str]:
     module = analysis.names.modules.get(path)
     return [] if module is None else [repr(answer(module))]
+
+
+def _calls_in(module: ModuleInfo) -> dict[str, list[str]]:
+    """Where a file calls what: the functions around the calls of each name."""
+    return {
+        name: [owner.id if owner is not None else "" for owner, _ in calls]
+        for name, calls in module.calls_by_name().items()
+    }
 
 
 def _handed_on(analysis: Analysis, function: str) -> list[str]:

@@ -26,6 +26,7 @@ from ferrule_lint.checks.moved import in_its_place
 from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.questions import ASKED, OF_ALL, OF_FILES, QUESTIONS, SAID, WORKED_OUT
 from ferrule_lint.checks.reread import reread
+from ferrule_lint.checks.settling import Settling
 from ferrule_lint.checks.written import written
 from ferrule_lint.facts import parts
 from ferrule_lint.semantics.analysis import Analysis
@@ -52,18 +53,13 @@ class Answers:
         self.results: tuple[FileResult, ...] = ()
         self._lent: Remembered | None = None
         edits = self._edits = Edits(analysis, (known.digests, digests), earlier, map(parts.read, known.asked))
-        #: the known inputs that do not say what they said, the questions that are worked out, those of them that say
-        #: what they said, and of these again those of which that was seen by asking
-        self._changed: set[int] = set()
-        self._questions: set[int] = set()
-        self._settled: set[int] = set()
-        self._asked: set[int] = set()
-        self._being_settled: set[int] = set()
+        #: which of the known inputs say what they said
+        self._settling = Settling(self._inputs, self._says_the_same)
         if known.columns and edits.paths:
             self._compare(edits)
         else:
-            self._questions = {n for n, given in enumerate(self._inputs) if given.kind in ASKED}
-            self._settled = self._questions
+            self._settling.questions = {n for n, given in enumerate(self._inputs) if given.kind in ASKED}
+            self._settling.settled = self._settling.questions
         if known.columns:
             self.reads.earlier = self.recall
 
@@ -71,6 +67,9 @@ class Answers:
         """A digest of what the answer to a question is."""
         if question not in self._said:
             kind, name = question
+            number = self.reads.known(question)
+            if number is not None and kind in SAID and self._stands(number, kind) and self._inputs[number].answer:
+                return self._inputs[number].answer
             self._said[question] = ""  # what says something of itself says nothing for certain
             with self.reads.apart(), self._analysis.light.apart():
                 if kind in SAID:
@@ -95,11 +94,11 @@ class Answers:
         known = self._inputs[number] if number is not None and number < len(self._inputs) else None
         if number is None or known is None or not known.text:
             return UNKNOWN_ANSWER
-        if number in self._asked or number in self._being_settled:
+        if number in self._settling.asked or self._settling.is_open(number):
             return UNKNOWN_ANSWER
         if question in self._being_read:
             return self._being_read[question]
-        if not self._hold([number]) or number in self._asked:
+        if not self._settling.hold([number]) or number in self._settling.asked:
             return UNKNOWN_ANSWER
         root = self._being_read[question] = Summary(None)
         try:
@@ -122,13 +121,13 @@ class Answers:
         """The functions of a file in which nothing was found, and nothing would be now; what each rests on."""
         known = self._files.get(path)
         found = by_function(known.nothing_in) if known is not None else {}
-        return {name: read for name, read in found.items() if self._hold(unpacked(read))}
+        return {name: read for name, read in found.items() if self._settling.hold(unpacked(read))}
 
     def _still_true(self, file: KnownFile) -> FileResult | None:
         """A result that would come out as it did, but for the places that it shows; else None."""
         read = unpacked(file.inputs)
-        lines = {number for number in self._changed.intersection(read) if self._inputs[number].kind == "file"}
-        if not self._hold([number for number in read if number not in lines]):
+        lines = {number for number in self._settling.changed.intersection(read) if self._inputs[number].kind == "file"}
+        if not self._settling.hold([number for number in read if number not in lines]):
             return None
         if not lines:
             return FileResult(
@@ -144,7 +143,7 @@ class Answers:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""
         done = {result.path for result in results}
         others = (file for file in self.known.files if file.path in self.digests and file.path not in done)
-        still = [file for file in others if self._hold(unpacked(file.inputs), ask=False)]
+        still = [file for file in others if self._settling.hold(unpacked(file.inputs), ask=False)]
         return self._kept([*map(as_kept, results), *still])
 
     def _kept(self, files: list[KnownFile]) -> Remembered:
@@ -167,7 +166,7 @@ class Answers:
         number = self.reads.number(_SHARDING)
         known = number < len(self._inputs) and self._inputs[number].kind == _SHARDING[0]
         # it may have to be gathered to see that it is the same
-        if kept is not None and known and self._hold([number]) and sharding.evidence is None:
+        if kept is not None and known and self._settling.hold([number]) and sharding.evidence is None:
             sharding.take_over(taken_over(kept))
 
     def gather(self) -> None:
@@ -208,29 +207,29 @@ class Answers:
 
     # ------------------------------------------------------------------ which inputs say what they said
     def _compare(self, edits: Edits) -> None:
+        settling = self._settling
         for number, given in enumerate(self._inputs):
             question = (given.kind, given.name)
             if given.kind in ASKED:
-                self._questions.add(number)
+                settling.questions.add(number)
             elif given.kind not in OF_FILES:
                 if not edits.leave(question):
-                    self._changed.add(number)
+                    settling.changed.add(number)
             elif not edits.leave_answer(question) and given.answer != self.of(question):
-                self._changed.add(number)
+                settling.changed.add(number)
         # what has read nothing can be seen by asking alone
-        for number in sorted(number for number in self._questions if not self._inputs[number].rests):
-            self._says_the_same(number, ask=True)
-        self._settled |= self._questions - self._concerned()
+        for number in sorted(number for number in settling.questions if not self._inputs[number].rests):
+            settling.hold([number])
+        settling.settled |= settling.questions - self._concerned(settling.changed)
 
-    def _concerned(self) -> set[int]:
-        """What rests on something that has changed, directly or not. All other questions say what they said, also those
-        that rest on each other, to which no order of asking does justice."""
-        concerned, words = set(self._changed), set(map(str, self._changed))
+    def _concerned(self, changed: set[int]) -> set[int]:
+        """What rests on something that has changed, directly or not. All other questions say what they said."""
+        concerned, words = set(changed), set(map(str, changed))
         again = True
         while again:
             backward: list[int] = []
             # most rest on what has a smaller number
-            for number in sorted(self._questions - concerned):
+            for number in sorted(self._settling.questions - concerned):
                 rests = self._inputs[number].rests.split()
                 if not words.isdisjoint(rests):
                     concerned.add(number)
@@ -243,31 +242,10 @@ class Answers:
             again = bool(late)
         return concerned
 
-    def _hold(self, numbers: Sequence[int], ask: bool = True) -> bool:
-        """Whether all of some known inputs say what they said. Without `ask`, no answer is worked out to see that."""
-        if not self._changed.isdisjoint(numbers):
-            return False
-        left = self._questions.intersection(numbers) - self._settled
-        return all(self._says_the_same(number, ask) for number in sorted(left))
-
-    def _says_the_same(self, number: int, ask: bool) -> bool:
-        """Whether the answer to a question that is worked out is the one that it was."""
-        if number in self._being_settled:
-            return False  # it rests on itself: who asks works out more than is needed
+    def _says_the_same(self, number: int) -> bool:
+        """Work out the answer to a question: whether it is the one that it was."""
         given = self._inputs[number]
-        self._being_settled.add(number)
-        try:
-            rests = [other for other in unpacked(given.rests) if other != number]
-            same = bool(rests) and self._hold(rests, ask)
-            if not same and not ask:
-                return False
-            if not same:
-                self._asked.add(number)
-                same = given.answer != "" and given.answer == self.of((given.kind, given.name))
-        finally:
-            self._being_settled.discard(number)
-        (self._settled if same else self._changed).add(number)
-        return same
+        return given.answer != "" and given.answer == self.of((given.kind, given.name))
 
     # ------------------------------------------------------------------ what is kept of inputs
     def _all_inputs(self, files: Iterable[KnownFile], tidy: bool) -> Iterator[KnownInput]:
@@ -276,7 +254,7 @@ class Answers:
         left, kept = set[int]().union(*(unpacked(file.inputs) for file in files)), set[int]()
         if not tidy:
             kept = {n for n, known in enumerate(self._inputs) if self._stands(n, known.kind)}
-            left = (left | (self._asked & self._settled)) - kept
+            left = (left | (self._settling.asked & self._settling.settled)) - kept
         found: dict[int, KnownInput] = {}
         while left:
             number = left.pop()
@@ -305,8 +283,8 @@ class Answers:
     def _stands(self, number: int, kind: str) -> bool:
         """Whether all that is known of an input is right as it is."""
         if kind in ASKED:
-            return number in self._settled and number not in self._asked
-        return number not in self._changed
+            return number in self._settling.settled and number not in self._settling.asked
+        return number not in self._settling.changed
 
 
 _SHARDING = ("sharding", "")

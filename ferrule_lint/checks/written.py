@@ -45,27 +45,31 @@ class Unsaid(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Something as JSON has it, its places as numbers, and these places: each a path, a line and a column."""
+    """Something as JSON, its places as numbers, and these places: each a path, a line and a column."""
 
-    said: Any
+    said: str
     places: tuple[Place, ...]
 
     def digest(self) -> str:
         """Of what it says, wherever it stands."""
         order = sorted(range(len(self.places)), key=self.places.__getitem__)
-        text = json.dumps([self.said, [path for path, *_ in self.places], order], separators=(",", ":"))
+        text = f"[{self.said},{_json([[path for path, *_ in self.places], order])}]"
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
     def text(self) -> str:
         """All of it, in one line."""
-        return json.dumps([self.said, self.places], separators=(",", ":"))
+        return f"[{self.said},{_json(self.places)}]"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def written(value: object, answer: Callable[[Input], str]) -> Written | None:
     """A value or summary, None if there is no text for it. `answer`: the digest of an answer, "" likewise."""
     writer = _Writer(answer)
     try:
-        return Written(writer.write(value), tuple(writer.places))
+        return Written(_json(writer.write(value)), tuple(writer.places))
     except (Unsaid, RecursionError):
         return None
 

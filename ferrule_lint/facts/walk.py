@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from ferrule_lint.facts import types as f
+
+_N = TypeVar("_N")
 
 #: what has a text and a position, and no parts
 _LEAVES = frozenset({f.Name, f.Const})
@@ -30,9 +32,25 @@ def walk(node: object) -> Iterator[object]:
             stack += [part for part in item if isinstance(part, tuple)]
 
 
+def nodes(node: object, kind: type[_N]) -> list[_N]:
+    """The nodes of one kind among what `walk` yields, in its order; a list, which takes less time."""
+    found: list[_N] = []
+    stack: list[Any] = [node] if isinstance(node, tuple) else []
+    while stack:
+        item = stack.pop()
+        at = type(item)
+        if at is kind:
+            found.append(item)
+        if at in _PLACED:
+            stack += [part for part in item[:-1] if isinstance(part, tuple)]
+        elif at not in _LEAVES:
+            stack += [part for part in item if isinstance(part, tuple)]
+    return found
+
+
 def stands_in(call: f.Call, body: f.Body) -> bool:
     """Whether a call, told by where it stands, is somewhere in a block."""
-    return any(type(node) is f.Call and node.pos == call.pos for node in walk(body))
+    return any(node.pos == call.pos for node in nodes(body, f.Call))
 
 
 def told_parts(test: f.Expr, outcome: bool) -> Iterator[tuple[f.Expr, bool]]:

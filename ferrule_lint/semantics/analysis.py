@@ -110,6 +110,8 @@ class Analysis:
         self.in_turn: Asked[bool] = Asked(reads, "in turn")
         #: attributes that hold nothing, since nobody gives what they are for, by class and name; see `options`
         self.options: Asked[bool] = Asked(reads, "option")
+        #: the calls of functions, by their ids; see `options`
+        self.calls_of: Asked[list[tuple[ModuleInfo, FunctionInfo | None, f.Call]]] = Asked(reads, "calls of")
         #: parameters of constructors for which somebody passes a module; see `built_around`
         self.built_around: Asked[bool] = Asked(reads, "built around")
         #: classes of the instances that callers pass to a constructor, by their ids; see `built_around`

@@ -69,6 +69,8 @@ def call_function(
     info = _receiver_class(analysis, function, receiver)
     if frame.light:
         set_by_calls.after_call(frame, function, info, call)
+        if frame.is_unused(call):
+            return UNKNOWN  # attribute layers ask for results only
         same = bound.get(returned.named_parameter(function))
         return same if same is not None else analysis.light.call(frame, function, info, bound, closure)
     context = _context(frame, function, bound, call)

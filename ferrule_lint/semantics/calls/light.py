@@ -145,7 +145,8 @@ class LightCalls:
         wrapped: frozenset[ClassInfo] = frozenset().union(*(wrapped_classes(frame, result, v) for v in given))
         if wrapped:
             return result._replace(types=result.types | wrapped)  # what is wrapped elsewhere is of another class
-        self._known[key] = LightResult(result, self._reach - frame.depth, self.reads_layer)
+        span = min(self._reach - frame.depth, DEEPEST_LIGHT_CALL)  # more says no more: see `_look_up`
+        self._known[key] = LightResult(result, span, self.reads_layer)
         return result
 
     def _tells_ranks_apart(self, annotation: f.Expr | None, info: ClassInfo) -> bool:

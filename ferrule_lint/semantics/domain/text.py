@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes, walk
 
 _DEEPEST = 10
 _SHOWN = 60
@@ -103,7 +103,7 @@ def words(node: object) -> Iterator[str]:
 
 def variables(node: object) -> set[str]:
     """The names in an expression or block, attributes apart: `a` and `c` of `a.b(c)`."""
-    return {part.id for part in walk(node) if type(part) is f.Name}
+    return {part.id for part in nodes(node, f.Name)}
 
 
 def position(expr: f.Expr | None) -> f.Pos | None:

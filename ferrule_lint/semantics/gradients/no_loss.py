@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.conditions import atoms
 from ferrule_lint.semantics.domain.text import dotted_name, last_name
 
@@ -50,9 +49,8 @@ def steps_an_optimizer(frame: Frame) -> bool:
     if function is None or not frame.module.mentions_any(_STEP):
         return False
     return any(
-        type(node) is f.Call
-        and type(node.func) is f.Attr
-        and node.func.attr == "step"
-        and _OPTIMIZER.search(last_name(node.func.base)) is not None
-        for node in walk(function.body)
+        type(call.func) is f.Attr
+        and call.func.attr == "step"
+        and _OPTIMIZER.search(last_name(call.func.base)) is not None
+        for call in function.calls
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.parts import Words, part_of_lambda, speaks_of
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.project.reads import Asked, Memo, Numbers, Reads
 from ferrule_lint.semantics.project.traits import Traits
@@ -133,7 +133,7 @@ class FunctionInfo:
         """Every call in the body, in no order: many questions are about calls only."""
         body = self.body
         if self._calls is None:
-            self._calls = tuple([node for node in walk(body) if type(node) is f.Call])
+            self._calls = tuple(nodes(body, f.Call))
         return self._calls
 
     def calls_on(self, name: str) -> Iterator[str]:
@@ -191,8 +191,8 @@ class ModuleInfo:
     """A file of the project. What it defines is read when somebody first asks for it: most files never are."""
 
     __slots__ = ("_body", "_by_name", "_calls", "_classes", "_functions", "_names", "_outer", "_rebound", "_said",
-                 "_shape", "_top", "_words", "bound", "called_for", "facts", "global_assigns", "in_one", "is_package", "meanings", "name",
-                 "outline", "parts", "path", "reads", "starred", "values")  # fmt: skip
+                 "_shape", "_top", "_words", "bound", "called_for", "facts", "global_assigns", "in_one", "is_package",
+                 "meanings", "name", "outline", "parts", "path", "reads", "starred", "values")  # fmt: skip
 
     def __init__(self, path: str, facts: Facts, reads: Reads, in_one: bool = False) -> None:
         """`in_one`: whoever reads one of its functions has read all, as far as inputs go."""
@@ -211,9 +211,8 @@ class ModuleInfo:
         self._classes: dict[str, ClassInfo] = {}
         self._functions: dict[str, FunctionInfo] = {}
         self._outer: frozenset[str] = frozenset()
-        #: the calls at the top level, and all calls by the names of what they call, once somebody has asked for them
+        #: the calls at the top level, once somebody has asked for them
         self._calls: tuple[f.Call, ...] | None = None
-        self._by_name: tuple[Numbers, dict[str, list[tuple[FunctionInfo | None, f.Call]]]] | None = None
         #: what was known before its bodies were read; for questions to all files, since nobody notes who asks for it
         self.outline = outline(facts)
         #: imports and star imports, for questions to all files
@@ -227,6 +226,7 @@ class ModuleInfo:
         #: values of the names that no assignment binds, once they have been asked for
         self.values: Memo[str, Value] = Memo(reads)
         self._rebound: Asked[dict[str, list[str]]] = Asked(reads, "rebound")
+        self._by_name: Asked[dict[str, list[tuple[FunctionInfo | None, f.Call]]]] = Asked(reads, "calls in")
         for imported in self.outline.imports:
             self._add_import(imported)
 
@@ -378,26 +378,28 @@ class ModuleInfo:
         """The calls at the top level of the file (of no function), and those of each function."""
         body = self.body
         if self._calls is None:
-            self._calls = tuple([node for node in walk(body) if type(node) is f.Call])
+            self._calls = tuple(nodes(body, f.Call))
         yield None, self._calls
         for function in self.functions.values():
             yield function, function.calls
 
     def calls_named(self, name: str) -> list[tuple[FunctionInfo | None, f.Call]]:
         """The calls of something with a name, or with one as its last, each with the function around it."""
-        if self._by_name is None:
-            before = self.reads.begin()
-            try:
-                found: dict[str, list[tuple[FunctionInfo | None, f.Call]]] = {}
-                for function, calls in self.calls():
-                    for call in calls:
-                        found.setdefault(last_name(call.func), []).append((function, call))
-                self._by_name = tuple(self.reads.read), found
-            finally:
-                self.reads.end(before)
-        read, known = self._by_name
-        self.reads.read.update(read)
-        return known.get(name, [])
+        found = self.calls_by_name().get(name, [])
+        for function, _ in found:
+            _ = self.body if function is None else function.body  # what they pass stands there
+        return found
+
+    def calls_by_name(self) -> dict[str, list[tuple[FunctionInfo | None, f.Call]]]:
+        """All calls by the last name of what they call: where there are such, and no more, is for others to rest on."""
+        return self._by_name.find(self.path, self._found_calls, {})
+
+    def _found_calls(self) -> dict[str, list[tuple[FunctionInfo | None, f.Call]]]:
+        found: dict[str, list[tuple[FunctionInfo | None, f.Call]]] = {}
+        for function, calls in self.calls():
+            for call in calls:
+                found.setdefault(last_name(call.func), []).append((function, call))
+        return found
 
     def _add_import(self, i: f.Import) -> None:
         if i.name is None:

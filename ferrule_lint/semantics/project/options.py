@@ -6,15 +6,19 @@ dropped under `if self.dropout is not None`. What is issued there counts all the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.parts import said
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
+
+#: a call with its file and the function around it
+_Site: TypeAlias = tuple[ModuleInfo, FunctionInfo | None, f.Call]
 
 _OFF = (f.Const("None"), f.Const("False"))
 
@@ -57,16 +61,33 @@ def _is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
     return own and type(value) is f.Name and is_left_out(analysis, method, value.id)
 
 
-def calls_of(analysis: Analysis, function: FunctionInfo) -> list[tuple[ModuleInfo, FunctionInfo | None, f.Call]]:
+def calls_of(analysis: Analysis, function: FunctionInfo) -> list[_Site]:
     """The calls of a function in the project, or of the class that it makes, those included that may be of it; each
     with its file and the function around it."""
+    return analysis.calls_of.find(function.id, lambda: _calls_of(analysis, function), [])
+
+
+def _calls_of(analysis: Analysis, function: FunctionInfo) -> list[_Site]:
     names, meant = analysis.names, _meant(function)
-    found: list[tuple[ModuleInfo, FunctionInfo | None, f.Call]] = []
+    found: list[_Site] = []
     for module in names.mentioning(meant.name):
         for owner, call in module.calls_named(meant.name):
             if owner is not function and names.resolve(call.func, module) in (meant, None):
                 found.append((module, owner, call))
     return found
+
+
+def said_of_calls(analysis: Analysis, function: str) -> list[str]:
+    """What the calls of the function with an id say."""
+    called = analysis.names.function_of_id(function)
+    by_file: dict[str, list[tuple[FunctionInfo | None, f.Call]]] = {}
+    for module, owner, call in calls_of(analysis, called) if called is not None else ():
+        by_file.setdefault(module.path, []).append((owner, call))
+    return [
+        repr((path, [owner and (owner.id, [p.name for p in owner.parameters]) for owner, _ in calls], said([*nodes])))
+        for path, calls in by_file.items()
+        for nodes in [[call for _, call in calls]]
+    ]
 
 
 def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f.Expr | None:

@@ -32,7 +32,7 @@ class Reads:
     """The inputs of what is being computed, by their numbers."""
 
     __slots__ = (
-        "_log", "_noted", "_numbers", "_open", "_same", "asked", "earlier", "inputs", "leans", "read", "rests",
+        "_leaning", "_noted", "_numbers", "_open", "_same", "asked", "earlier", "inputs", "leans", "read", "rests",
     )  # fmt: skip
 
     def __init__(self, inputs: Iterable[Input] = ()) -> None:
@@ -49,10 +49,10 @@ class Reads:
         self._numbers: dict[Input, int] = {given: number for number, given in enumerate(self.inputs)}
         #: equal ones are kept once: what was computed on the way to something has mostly read the same
         self._same: dict[Numbers, Numbers] = {}
-        #: what is being computed and has been asked for meanwhile -> where in the log that was
+        #: what is being computed and has been asked for meanwhile -> the mark that is read for it: a number below zero
         self._open: dict[object, int] = {}
-        #: what was remembered since: it rests on an answer that is not there yet
-        self._log: list[tuple[dict[Any, Numbers], object]] = []
+        #: what has such a mark among what was read for it, by the mark: it rests on an answer that is not there yet
+        self._leaning: dict[int, dict[tuple[int, object], dict[Any, Numbers]]] = {}
         #: what is computed while an answer is being worked out that it asks for
         self._noted: list[tuple[dict[Any, Numbers], object, dict[Any, Any], object]] | None = None
         #: the answers of an earlier run that are right still, `UNKNOWN_ANSWER` in place of all others
@@ -107,6 +107,7 @@ class Reads:
             yield
         finally:
             self.rests[question] = self._once(self.read.union(self.rests.get(question, ())))
+            self._note_leaning(self.read, self.rests, question)
             before.add(self.number(question))
             self.read = before
 
@@ -117,17 +118,24 @@ class Reads:
         if question is not None and self._noted is None:
             self.read.add(self.number(question))
         else:
-            self._open.setdefault(what, len(self._log))
+            self.read.add(self._open.setdefault(what, -self.leans))
 
     def settle(self, what: object) -> None:
-        """What was leant on has been computed, as far as it goes."""
-        start = self._open.pop(what, None)
-        if start is None:
+        """What was leant on has been computed, as far as it goes: who went on without it has read all that it has."""
+        mark = self._open.pop(what, None)
+        if mark is None:
             return
-        for table, key in self._log[start:]:
-            table[key] = self._once(self.read.union(table[key]))
-        if not self._open:
-            self._log.clear()
+        self.read.discard(mark)
+        for (_, key), table in self._leaning.pop(mark, {}).items():
+            if mark in table[key]:
+                table[key] = self._once(self.read.union(table[key]) - {mark})
+                self._note_leaning(self.read, table, key)
+
+    def _note_leaning(self, read: set[int], table: dict[Any, Numbers], key: object) -> None:
+        """Note that something was remembered for which `read` was read, if that is not all there yet."""
+        for mark in self._open.values():
+            if mark in read:
+                self._leaning.setdefault(mark, {})[id(table), key] = table
 
     @contextmanager
     def provisional(self, question: str) -> Iterator[None]:
@@ -148,8 +156,7 @@ class Reads:
         read[at] = self._once(self.read)
         if self._noted is not None:
             self._noted.append((read, at, table, key))
-        if self._open:
-            self._log.append((read, at))
+        self._note_leaning(self.read, read, at)
 
     def recall(self, question: Input) -> Any:
         """What an earlier run has answered, if it would be answered so now; else `UNKNOWN_ANSWER`. While answers are

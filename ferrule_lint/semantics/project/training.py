@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT
 from ferrule_lint.semantics.project.import_graph import closed
@@ -60,15 +60,17 @@ def only_infers(module: ModuleInfo, wrapping: frozenset[str]) -> bool:
 
 def _evaluates(module: ModuleInfo) -> bool:
     """Whether a function puts something into evaluation mode: `model.eval()`, `model.training = False`."""
-    return module.mentions_any(_EVALUATION) and any(
-        _leaves_training(node) for function in module.functions.values() for node in walk(function.body)
+    return module.mentions_any(_EVALUATION) and any(map(_leaves_training, module.functions.values()))
+
+
+def _leaves_training(function: FunctionInfo) -> bool:
+    return any(
+        type(call.func) is f.Attr and call.func.attr == "eval" and not call.args for call in function.calls
+    ) or any(
+        s.value == f.Const("False") and any(type(t) is f.Attr and t.attr == "training" for t in s.targets)
+        for s in statements(function.body)
+        if type(s) is f.Assign
     )
-
-
-def _leaves_training(node: object) -> bool:
-    if type(node) is f.Assign:
-        return node.value == f.Const("False") and any(type(t) is f.Attr and t.attr == "training" for t in node.targets)
-    return type(node) is f.Call and type(node.func) is f.Attr and node.func.attr == "eval" and not node.args
 
 
 _EVALUATION = frozenset({"eval", "training"})

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import nodes, statements
 from ferrule_lint.semantics.domain.text import called_name, place_name
 from ferrule_lint.semantics.project.fills import Fill, fills
 
@@ -75,7 +75,7 @@ class Traits:
 
     @cached_property
     def _compared(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-        compared = [node for node in walk(self._body) if type(node) is f.Compare and len(node.ops) == 1]
+        compared = [node for node in nodes(self._body, f.Compare) if len(node.ops) == 1]
         pairs = [
             (asked.id, with_)
             for node in compared

@@ -36,6 +36,9 @@ class WatchingFrame(Frame):
             self._under[id(expr)] = worse(self._under.get(id(expr)), self.path_divergence())
         return value
 
+    def is_unused(self, call: f.Call | None) -> bool:
+        return super().is_unused(call) and id(call) not in self._seen
+
     def came_by(self, expr: f.Expr) -> bool:
         return bool(self._seen.get(id(expr)))
 

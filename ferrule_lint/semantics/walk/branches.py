@@ -48,8 +48,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if known is not None:
         execute(frame, s.body if known else s.orelse)
         return
-    names_sizes = any(_ABOUT_SIZES.search(shown(x)) for x in (written, s.test))
-    about_sizes = (tested.agreed and names_sizes) or _is_number_test(s.test)
+    about_sizes = (tested.agreed and _names_sizes(written, s.test)) or _is_number_test(s.test)
     saved, versions, begun = dict(frame.env), dict(frame.versions), frame.clock
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     yielded = frame.yielded_length
@@ -110,6 +109,10 @@ def if_statement(frame: Frame, s: f.If) -> None:
     frame.env = _merge(frame, formula, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))
     if tested.agreed and s.body and type(s.body[-1]) is f.Raise:
         exchanged.settled(frame)
+
+
+def _names_sizes(*tests: f.Expr) -> bool:
+    return any(_ABOUT_SIZES.search(shown(test)) for test in tests)
 
 
 def _let_hold(frame: Frame, test: f.Expr, outcome: bool, other: f.Body) -> None:

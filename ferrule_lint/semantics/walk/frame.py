@@ -159,6 +159,7 @@ class Frame:
         "surely",
         "terms",
         "tests",
+        "unused",
         "versions",
         "waits",
         "wraps",
@@ -203,6 +204,8 @@ class Frame:
         self.tests: dict[int, Kept] = {}
         #: the test that was evaluated last, as an expression
         self.asked: tuple[f.Expr, Formula, Value] | None = None
+        #: the call that a statement consists of, while that is walked
+        self.unused: f.Expr | None = None
         #: variables that were assigned what another place holds
         self.aliases: dict[str, Alias] = {}
         #: places whose own size was compared with one that the ranks agreed on; see `sizing`
@@ -435,6 +438,10 @@ class Frame:
     # ------------------------------------------------------------------ shortcuts
     def eval(self, expr: f.Expr | None) -> Value:
         return UNKNOWN if expr is None else self._evaluators[type(expr)](self, expr)
+
+    def is_unused(self, call: f.Call | None) -> bool:
+        """Whether nobody asks what a call returns."""
+        return call is not None and call is self.unused
 
     def ask(self, expr: f.Expr) -> Value:
         """What an expression holds that has been evaluated before: what that does is not done once more."""

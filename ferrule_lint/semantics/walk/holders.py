@@ -26,6 +26,7 @@ from ferrule_lint.semantics.walk import given, own_names, passed_in, put_in_orde
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.parameter_values import parameter_value
+from ferrule_lint.semantics.walk.writers import Writers
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -46,6 +47,7 @@ class Holders:
         self._writes: Memo[tuple[str, int], dict[str, Value]] = Memo(reads, _question_of_method)
         self._stored: Asked[frozenset[str]] = Asked(reads, "stored")
         self._called: Asked[frozenset[str]] = Asked(reads, "called under tests")
+        self._writers: Memo[str, Writers] = Memo(reads)
         self._globals: Memo[tuple[str, str], Value] = Memo(reads, _question_of_variable)
         self._changed: Memo[str, frozenset[str]] = Memo(reads)
         self._set_later: Memo[str, frozenset[str]] = Memo(reads)
@@ -81,17 +83,12 @@ class Holders:
     def _found(self, info: ClassInfo, name: str, layer: int) -> Value | None:
         found: list[Value] = []
         for c in self._analysis.names.mro(info):
-            for method in c.methods.values():
-                if (
-                    name in self._stored_in(method)
-                    or name in self._set_by_own(method, c)
-                    or self._acts_on(method, name)
-                ):
-                    value = self._method_writes(method, c, layer).get(name)
-                    if value is not None and self._analysis.signals.handles(method):
-                        value = signals.set_by(value, method)
-                    if value is not None:
-                        found.append(value._replace(length_deps=constructed.held(value, method)))
+            for method in self._writers_of(c).of(name):
+                value = self._method_writes(method, c, layer).get(name)
+                if value is not None and self._analysis.signals.handles(method):
+                    value = signals.set_by(value, method)
+                if value is not None:
+                    found.append(value._replace(length_deps=constructed.held(value, method)))
         annotated = self._annotated(info, name)
         if annotated is not None:
             found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
@@ -178,10 +175,16 @@ class Holders:
         value = self.attribute(info, name, reading_layer)
         return value if value is not None and (value.divergence or value.presence or value.length) else None
 
-    def _acts_on(self, method: FunctionInfo, name: str) -> bool:
-        """Whether a method calls something under a test on the attribute that `name` is an attribute of."""
-        outer, _, inner = name.partition(".")
-        return bool(inner) and any(called.startswith(f"{outer}.") for called in self._called_in(method))
+    def _writers_of(self, info: ClassInfo) -> Writers:
+        """The methods of a class by what they may set."""
+
+        def found() -> Writers:
+            return Writers(
+                (method, self._stored_in(method) | self._set_by_own(method, info), self._called_in(method))
+                for method in info.methods.values()
+            )
+
+        return self._writers.find(info.id, found)
 
     def _stored_in(self, method: FunctionInfo) -> frozenset[str]:
         """Names of attributes that a method assigns on its first parameter, or fills in place; an attribute of one of

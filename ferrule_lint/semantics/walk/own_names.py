@@ -12,8 +12,9 @@ def called_under_tests(method: FunctionInfo) -> frozenset[str]:
     """The own methods that a method calls under a test, by statements of their own, and the methods of its attributes:
     `update` of `self.update()`, `meter.update` of `self.meter.update()`."""
     own = method.parameters[0].name if method.parameters and not method.is_static else ""
+    body = method.body  # whatever it says, there is something that the answer rests on
     found: set[str] = set()
-    for test in statements(method.body) if own else ():
+    for test in statements(body) if own else ():
         if type(test) is not f.If:
             continue
         for s in statements((*test.body, *test.orelse)):
@@ -28,7 +29,8 @@ def stored(method: FunctionInfo) -> frozenset[str]:
     """Names of attributes that a method assigns on its first parameter, or fills in place."""
     out: set[str] = set()
     self_name = method.parameters[0].name if method.parameters else ""
-    for item in walk(method.body) if self_name else ():
+    body = method.body  # as above
+    for item in walk(body) if self_name else ():
         targets: tuple[f.Expr, ...] = ()
         if type(item) is f.Assign:
             targets = item.targets

@@ -40,7 +40,9 @@ from ferrule_lint.semantics.walk.predicates import condition
 
 
 def _expr(frame: Frame, s: f.ExprStmt) -> None:
+    frame.unused = s.value
     frame.eval(s.value)
+    frame.unused = None
     if type(s.value) is f.Call and (status := process_ends.status_of(s.value)):
         frame.emit(Exit("raise" if status == "failure" else "return", s.line))
     if type(s.value) is f.Call and type(s.value.func) is f.Name and s.value.func.id == "reveal_uniformity":
