@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -16,7 +17,11 @@ from ferrule_lint.semantics.sources import absent_inputs
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
-
+#: where in a sequence a batch stands, by the name of what says so: ranks go through sequences that are cut alike
+_PLACE_IN_SEQUENCE = re.compile(
+    r"(\w+_)?step|stop(_\w+)?|(is_)?(first|last|final)(_(step|frame|chunk|segment|window|of_\w+))?|"
+    r"(is_)?(start|end)_of_(sequence|rollout|video|clip)"
+)
 #: what `x.shape` is an instance of
 SIZE = "torch.Size"
 
@@ -26,6 +31,8 @@ def field_of_batch(frame: Frame, value: Value, name: str, pos: f.Pos) -> Value:
     data = value.data
     if data is None:
         return value
+    if _PLACE_IN_SEQUENCE.fullmatch(name):
+        return value._replace(data=data.at_most(Confidence.LOW))
     if frame.models.convention("optional", name) is not None:
         note = f"`{name}` may be absent from the local batch"
         presence = data.then(frame.step("flow", pos, note))._replace(kind="structure")

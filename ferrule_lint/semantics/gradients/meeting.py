@@ -150,8 +150,13 @@ def returned(frame: Frame, result: Value) -> Value:
 
 
 def _is_evaluation(formula: Formula) -> bool:
-    """`not self.training`: there is no backward."""
-    return type(formula) is Negation and type(formula.operand) is Atom and formula.operand.key.endswith(".training")
+    """`not self.training`, `incremental_state is not None`: there is no backward."""
+    key = formula.operand.key if type(formula) is Negation and type(formula.operand) is Atom else ""
+    return key.endswith(".training") or _STEP_BY_STEP.fullmatch(key) is not None
+
+
+#: what is there where a model writes one token after another, by its name
+_STEP_BY_STEP = re.compile(r"(incremental_state|inference_(params|context)) is None")
 
 
 def over_returns(values: list[Value], returns: list[tuple[Value, tuple[Formula, ...]]]) -> Reach | None:

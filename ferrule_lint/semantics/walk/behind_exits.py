@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, worse
-from ferrule_lint.semantics.domain.trace import Choice, Term, has_exit
+from ferrule_lint.semantics.domain.trace import Choice, Term, Trace, every_event, has_exit
 from ferrule_lint.semantics.walk import given
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -45,8 +46,21 @@ def _is_own(frame: Frame, place: str) -> bool:
 @contextmanager
 def as_returned(frame: Frame) -> Iterator[None]:
     """Variables as a caller sees them who also hears of the ranks that have left before."""
-    known = {place: value for place in frame.fuller if (value := frame.env.get(place)) is not None and value.container}
+    fuller = () if _wait_for_others(frame) else frame.fuller
+    known = {place: value for place in fuller if (value := frame.env.get(place)) is not None and value.container}
     for place, value in known.items():
         frame.env[place] = value._replace(length=worse(value.length, frame.fuller[place]), uniform=False)
     yield
     frame.env.update(known)
+
+
+def _wait_for_others(frame: Frame) -> bool:
+    """Whether ranks have met behind the last way out: who is still in the function waits for those who have left, which
+    is what there is to say, and none comes to the caller with more."""
+    left = [i for i, term in enumerate(frame.terms) if type(term) is Choice and "return" in map(has_exit, _arms(term))]
+    behind = tuple(frame.terms[left[-1] + 1 :]) if left else ()
+    return any(not e.hidden and not e.p2p and e.confidence > Confidence.LOW for e in every_event(behind))
+
+
+def _arms(choice: Choice) -> tuple[Trace, Trace]:
+    return choice.body, choice.orelse

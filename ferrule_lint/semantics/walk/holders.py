@@ -82,13 +82,18 @@ class Holders:
 
     def _found(self, info: ClassInfo, name: str, layer: int) -> Value | None:
         found: list[Value] = []
+        anew = False
         for c in self._analysis.names.mro(info):
             for method in self._writers_of(c).of(name):
+                if anew and self._is_of_constructor(info, method):
+                    continue
                 value = self._method_writes(method, c, layer).get(name)
                 if value is not None and self._analysis.signals.handles(method):
                     value = signals.set_by(value, method)
                 if value is not None:
                     found.append(value._replace(length_deps=constructed.held(value, method)))
+            constructor = c.methods.get("__init__")
+            anew = anew or (constructor is not None and own_names.sets_anew(constructor, name))
         annotated = self._annotated(info, name)
         if annotated is not None:
             found = [join([v, annotated]) if not v.types else v for v in found] or [annotated]
@@ -96,6 +101,19 @@ class Holders:
         if result is not None and result.types and stands_for_workers(self._analysis.names, info, result.types):
             result = WORKERS
         return result
+
+    def _is_of_constructor(self, info: ClassInfo, method: FunctionInfo) -> bool:
+        """Whether a method is a constructor, or one that constructors of the class and its bases call and nothing else
+        there does."""
+        if method.name == "__init__":
+            return True
+        callers = [
+            m.name
+            for c in self._analysis.names.mro(info)
+            for m in c.methods.values()
+            if m.parameters and method.name in m.calls_on(m.parameters[0].name)
+        ]
+        return bool(callers) and set(callers) == {"__init__"}
 
     @staticmethod
     def _as_held(values: list[Value]) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
 
@@ -52,3 +52,16 @@ def stored(method: FunctionInfo) -> frozenset[str]:
             if type(base) is f.Attr and type(base.base) is f.Name and base.base.id == self_name:
                 out.add(base.attr)
     return frozenset(out)
+
+
+def sets_anew(constructor: FunctionInfo, name: str) -> bool:
+    """Whether a constructor, once it has called that of its base, gives an attribute another value in any case: what
+    the base has put there is gone. `self.model = wrap(self.model)` keeps it."""
+    own = constructor.parameters[0].name if constructor.parameters else ""
+    place, behind = f"{own}.{name}", False
+    for s in constructor.body:
+        if type(s) is f.ExprStmt and type(s.value) is f.Call and last_name(s.value.func) == "__init__":
+            behind = True
+        elif behind and type(s) is f.Assign and s.value is not None and place in map(place_name, s.targets):
+            return not any(type(node) is f.Attr and place_name(node) == place for node in walk(s.value))
+    return False
