@@ -25,7 +25,7 @@ else:
 Pos: TypeAlias = tuple[int, int, int, int]
 
 #: changes whenever the meaning or form of facts changes; part of every cache key
-FACTS_VERSION = 6
+FACTS_VERSION = 7
 
 
 class Name(Node):

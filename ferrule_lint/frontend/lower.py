@@ -36,6 +36,18 @@ def extract(source: bytes) -> f.FileFacts:
     )
 
 
+def _attribute_set(expr: f.Expr, line: int) -> f.Assign | None:
+    """`setattr(state, "stop", True)`, in other words."""
+    if type(expr) is not f.Call or type(expr.func) is not f.Name or expr.func.id != "setattr" or expr.keywords:
+        return None
+    if len(expr.args) != 3 or f.Starred in map(type, expr.args):
+        return None
+    holder, name, value = expr.args
+    if type(name) is not f.Const or name.text[:1] not in ("'", '"') or not name.text[1:-1].isidentifier():
+        return None
+    return f.Assign(line, (f.Attr(holder, name.text[1:-1], expr.pos),), value, None)
+
+
 class _Lowering(Expressions):
     def __init__(self, source: bytes) -> None:
         super().__init__(source)
@@ -63,7 +75,8 @@ class _Lowering(Expressions):
     def _expr_stmt(self, s: ast.Expr) -> f.Stmt | None:
         if type(s.value) is ast.Constant:
             return None
-        return f.ExprStmt(s.lineno, self.expr(s.value))
+        value = self.expr(s.value)
+        return _attribute_set(value, s.lineno) or f.ExprStmt(s.lineno, value)
 
     def _assign(self, s: ast.Assign) -> f.Stmt:
         return f.Assign(s.lineno, self.exprs(s.targets), self.expr(s.value), None)

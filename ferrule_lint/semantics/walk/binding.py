@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.assigned import given, is_bar
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, turned_rows
 from ferrule_lint.semantics.domain.trace import Loop
 from ferrule_lint.semantics.gradients import participation
@@ -127,6 +127,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in ("items", "values") and not expr.args:
         # the fields of a batch are no samples, which have lengths of their own
         field = element_of(frame, iterable, expr.func.base)._replace(length=None)
+        field = _of_lists(frame, expr.func.base, field)
         return Value(items=(UNKNOWN, field)) if expr.func.attr == "items" else field
     if (
         type(expr) is f.Call
@@ -179,6 +180,20 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         counted = frame.ask(rows)
         value = value._replace(length=counted.length, length_deps=counted.length_deps)
     return value
+
+
+def _of_lists(frame: Frame, walked: f.Expr, field: Value) -> Value:
+    """One of the lists in a dict that this function has filled entry by entry (`found["a"].append(x)`): any may be the
+    one of which ranks have more, or in which tensors are uneven."""
+    place = place_name(walked)
+    lists = [v for p, v in frame.env.items() if place and p.startswith(f"{place}[") and p.endswith("]") and v.container]
+    for held in lists:
+        field = field._replace(
+            length=worse(field.length, held.length), shape=worse(field.shape, held.shape),
+            uneven_last=field.uneven_last or held.uneven_last, length_deps=field.length_deps | held.length_deps,
+            shape_deps=field.shape_deps | held.shape_deps,
+        )  # fmt: skip
+    return field
 
 
 def as_key(item: Value) -> Value:

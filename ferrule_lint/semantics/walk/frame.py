@@ -344,6 +344,10 @@ class Frame:
         """From here on a place holds something else; the number of what it holds now."""
         self.clock += 1
         self.versions[place] = self.clock
+        holder, _, name = place.rpartition(".")
+        if holder and (record := self.env.get(holder)) is not None and record.entries:
+            # the field is not what the record was made with, in callees either
+            self.env[holder] = record._replace(entries=tuple([(k, v) for k, v in record.entries if k != name]))
         return self.clock
 
     def leave(self, place: str, value: Value) -> None:

@@ -102,7 +102,7 @@ def part_of(expr: f.Expr, rest: str) -> f.Expr:
 
 def _set(frame: Frame, target: f.Expr, now: Value, surely: bool) -> None:
     place = place_name(target)
-    known = frame.read(place)
+    known = frame.read(place) or _in_record(frame, place)
     now = now._replace(const=None)
     if not surely:
         if known is None and not _tells(now):
@@ -111,6 +111,13 @@ def _set(frame: Frame, target: f.Expr, now: Value, surely: bool) -> None:
     elif known is None and not _tells(now):
         return
     frame.write(place, now)
+
+
+def _in_record(frame: Frame, place: str) -> Value | None:
+    """What a field of an object holds that somebody has handed back with what is in it."""
+    holder, _, name = place.rpartition(".")
+    record = frame.read(holder) if holder else None
+    return record.entry(name) if record is not None and record.types else None
 
 
 def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call) -> None:

@@ -15,6 +15,7 @@ from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import of_parameters
+from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.joins import join2
@@ -131,7 +132,7 @@ def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
     agreed = {
         place.removeprefix(prefix): axes
         for place, axes in frame.made_uniform.items()
-        if frame.self_name and place.startswith(prefix) and place.count(".") == 1
+        if frame.self_name and place.startswith(prefix) and place.count(".") <= 2
     }
     for name in frame.self_writes.keys() - written.keys():
         value = frame.env.get(prefix + name, UNKNOWN)
@@ -160,17 +161,34 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
     if not owner or not (summary.self_writes or summary.self_uniform):
         return
     from ferrule_lint.semantics.calls.agreement import make_uniform
+    from ferrule_lint.semantics.walk.given import part_of
 
     for name, value in summary.self_writes.items():
         now = of_parameters(frame, value, summary, bound, call.pos)
         if not _tells(now):
             continue
         place = f"{owner}.{name}"
-        known = frame.read(place) or frame.eval(f.Attr(base, name, call.pos))
+        known = frame.read(place) or frame.eval(part_of(base, f".{name}"))
         merged = join2(known, now)._replace(const=None, items=None, uniform=False)
         frame.env[place] = merged
         frame.renew(place)
         if owner == frame.self_name:
             frame.also_left(name, merged)
+        elif frame.own_attribute(owner) and "." not in name:
+            frame.also_left(f"{frame.own_attribute(owner)}.{name}", merged)  # a stopper, a meter that it has
     for name, axes in summary.self_uniform.items():
-        make_uniform(frame, f.Attr(base, name, call.pos), axes)
+        make_uniform(frame, part_of(base, f".{name}"), axes)
+
+
+def handed_back(frame: Frame, expr: f.Expr | None, value: Value) -> Value:
+    """An object that a function has made, as it hands it back: with what its methods have left in it."""
+    if type(expr) is f.Sequence and value.items is not None and len(value.items) == len(expr.elements):
+        items = [handed_back(frame, e, v) for e, v in zip(expr.elements, value.items, strict=True)]
+        return value._replace(items=tuple(items))
+    if type(expr) is not f.Name or not value.types or value.module or expr.id in frame.given or frame.light:
+        return value
+    start = f"{expr.id}."
+    held = {p.removeprefix(start): v for p, v in frame.env.items() if p.startswith(start) and p.count(".") == 1}
+    left_there = {name: v for name, v in held.items() if "[" not in name and (v.divergence or v.data or v.presence)}
+    known = dict(value.entries) | left_there
+    return value._replace(entries=tuple(known.items())) if left_there and len(known) <= MOST_ENTRIES else value

@@ -29,6 +29,7 @@ from ferrule_lint.semantics.walk import (
     kept_tests,
     left_early,
     removed,
+    state,
     stored,
 )
 from ferrule_lint.semantics.walk.binding import bind
@@ -56,6 +57,9 @@ def _reveal(frame: Frame, line: int, call: f.Call) -> None:
 
 def _assign(frame: Frame, s: f.Assign) -> None:
     if s.value is None:
+        return
+    if (step := _step_of(s)) is not None:
+        _aug_assign(frame, step)
         return
     value = frame.eval(s.value)
     if s.annotation is not None and not value.types:
@@ -161,15 +165,29 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         bind(frame, s.target, joined)
 
 
+def _step_of(s: f.Assign) -> f.AugAssign | None:
+    """`self.skipped = self.skipped + 1`, in other words."""
+    target, value = s.targets[0], s.value
+    if type(target) is not f.Attr or len(s.targets) > 1 or type(value) is not f.Op or value.kind not in ("Add", "Sub"):
+        return None
+    place = place_name(target)
+    if not place or place_name(value.operands[0]) != place or type(value.operands[1]) is not f.Const:
+        return None
+    return f.AugAssign(s.line, target, value.kind, value.operands[1])
+
+
 def _is_step(s: f.AugAssign, old: Value, new: Value) -> bool:
     """`self.skipped += 1`: a counter, whatever it was before. What the ranks agree on is no count of their own."""
     number = new.const is not None and new.const.isdigit()
-    return number and s.op in ("Add", "Sub") and type(s.target) is f.Attr and not (old.agreed or old.deps or old.data)
+    if not number or s.op not in ("Add", "Sub") or type(s.target) is not f.Attr or old.agreed or old.data:
+        return False
+    return all(place == place_name(s.target) for place, _ in old.deps)  # a count as the caller has it is one
 
 
 def _return(frame: Frame, s: f.Return) -> None:
     with behind_exits.as_returned(frame):
         value = frame.eval(s.value) if s.value is not None else Value(uniform=True, const="None")
+    value = state.handed_back(frame, s.value, value)
     if frame.exchanged:
         value = exchanged.given_back(frame, value)
     if frame.gradients:
