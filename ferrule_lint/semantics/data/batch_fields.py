@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: where in a sequence a batch stands, by the name of what says so: ranks go through sequences that are cut alike
 _PLACE_IN_SEQUENCE = re.compile(
-    r"(\w+_)?step|stop(_\w+)?|is_(first|last|final)|(is_)?(first|last|final)_(step|frame|chunk|segment|window|of_\w+)|"
+    r"(\w+_)?step|stop(_\w+)?|is_(first|last|final)|(is_)?(first|last|final)_(step|frame|chunk|segment|window)|"
     r"(is_)?(start|end)_of_(sequence|rollout|video|clip)"
 )
 #: what `x.shape` is an instance of

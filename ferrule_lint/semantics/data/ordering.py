@@ -175,9 +175,9 @@ def stored_order(frame: Frame, target: f.Subscript, place: str, base: Value, ind
 _DICTS = frozenset("dict Dict defaultdict DefaultDict OrderedDict Counter Mapping MutableMapping".split())
 
 
-def is_dict(frame: Frame, expr: f.Expr) -> bool:
+def is_dict(frame: Frame, expr: f.Expr, made: bool = False) -> bool:
     """Whether a place is a dict by what is assigned to it, in this function or for an attribute in any method of the
-    class, or by its annotation. A tensor whose items are set has no keys."""
+    class, or by its annotation (not that if it has to be `made` there). A tensor whose items are set has no keys."""
     place, function = place_name(expr), frame.function
     if not place or function is None:
         return False
@@ -185,10 +185,9 @@ def is_dict(frame: Frame, expr: f.Expr) -> bool:
     if frame.self_name and frame.self_class is not None and place.startswith(frame.self_name + "."):
         bodies = tuple(method.body for method in frame.self_class.methods.values())
     annotations = [p.annotation for p in function.parameters if p.name == place]
-    made = [s for body in bodies for s in assigning(body, place)]
-    return any(_says_dict(a) for a in (*annotations, *(s.annotation for s in made))) or any(
-        _makes_dict(s.value) for s in made
-    )
+    found = [s for body in bodies for s in assigning(body, place)]
+    said = not made and any(_says_dict(a) for a in (*annotations, *(s.annotation for s in found)))
+    return said or any(_makes_dict(s.value) for s in found)
 
 
 def _makes_dict(expr: f.Expr | None) -> bool:
@@ -212,8 +211,10 @@ def _keyed_by_data(frame: Frame, target: f.Subscript, index: Value, place: str) 
 
 
 def _is_term(frame: Frame, key: f.Expr) -> bool:
-    """Whether a key is one of those of a dict of losses (`for name in loss:`), or of one of several (`for loss in
-    losses: for name in loss:`): the code has written them, one for each term."""
+    """Whether a key is one that a dict made here has (`for name in self.sums.keys()`), whatever is kept under it: in
+    which order that has got its keys is said of the rounds. Or it is one of those of a dict of losses (`for name in
+    loss:`), or of one of several (`for loss in losses: for name in loss:`): the code has written them, one for each
+    term."""
     if type(key) is not f.Name:
         return False
     for loop in frame.rounds:
@@ -221,7 +222,11 @@ def _is_term(frame: Frame, key: f.Expr) -> bool:
         view = type(walked) is f.Call and type(walked.func) is f.Attr and walked.func.attr in ("keys", "items")
         of = walked.func.base if view and type(walked) is f.Call and type(walked.func) is f.Attr else walked
         first = target.elements[0] if type(target) is f.Sequence and target.elements else target
-        if type(first) is f.Name and first.id == key.id and _holds_terms(frame, of):
+        if (
+            type(first) is f.Name
+            and first.id == key.id
+            and ((view and is_dict(frame, of, made=True)) or _holds_terms(frame, of))
+        ):
             return True
     return False
 
