@@ -73,12 +73,19 @@ def calls_of(analysis: Analysis, function: FunctionInfo) -> list[tuple[ModuleInf
     return found
 
 
+def of_instance(call: f.Call, function: FunctionInfo) -> bool:
+    """Whether a call that runs a method is one of the instance: `self.model(x)` runs a `forward`, `stop(x)` a `__call__`."""
+    return function.name in ("__call__", "forward") and last_name(call.func) != function.name
+
+
 def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f.Expr | None:
     """The expression that a call passes for a parameter, if it can be told; `receiver`: of a method, for `self`."""
     normal = [p.name for p in function.parameters if p.kind == "normal"]
     if receiver and normal and not function.is_static:
         if name == normal[0]:
-            return call.func.base if type(call.func) is f.Attr and function.name != "__call__" else None
+            if of_instance(call, function):
+                return call.func
+            return call.func.base if type(call.func) is f.Attr else None
         normal = normal[1:]
     for keyword, value in call.keywords:
         if keyword == name:
