@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.parts import said
 from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 
@@ -90,12 +91,19 @@ def said_of_calls(analysis: Analysis, function: str) -> list[str]:
     ]
 
 
+def of_instance(call: f.Call, function: FunctionInfo) -> bool:
+    """Whether a call that runs a method calls the instance: `self.model(x)` runs a `forward`, `stop(x)` a `__call__`."""
+    return function.name in ("__call__", "forward") and last_name(call.func) != function.name
+
+
 def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f.Expr | None:
     """The expression that a call passes for a parameter, if it can be told; `receiver`: of a method, for `self`."""
     normal = [p.name for p in function.parameters if p.kind == "normal"]
     if receiver and normal and not function.is_static:
         if name == normal[0]:
-            return call.func.base if type(call.func) is f.Attr and function.name != "__call__" else None
+            if of_instance(call, function):
+                return call.func
+            return call.func.base if type(call.func) is f.Attr else None
         normal = normal[1:]
     for keyword, value in call.keywords:
         if keyword == name:

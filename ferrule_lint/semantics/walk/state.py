@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project.options import of_instance
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -151,7 +152,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
     """At a call of a method: its instance's attributes as the method leaves them."""
     if call is None or frame.light:
         return
-    if summary.function is not None and summary.function.name == "__call__":
+    if summary.function is not None and of_instance(call, summary.function):
         base = call.func
     elif type(call.func) is f.Attr:
         base = call.func.base
