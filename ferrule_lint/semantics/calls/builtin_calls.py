@@ -117,8 +117,13 @@ def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
         values = arguments.positional[1:] if dotted == "typing.cast" else arguments.positional
         if dotted == "dict" and arguments.keywords:
             return _dict(arguments)
-        return _pass_on(values)
+        passed = _pass_on(values)
+        return passed._replace(counts=_NUMBERED) if dotted == "enumerate" else passed
     return None
+
+
+#: the first of what is walked side by side is a number, which has nothing to do with the other
+_NUMBERED = (True, False)
 
 
 #: the same in whatever order the items come

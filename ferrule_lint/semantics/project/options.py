@@ -92,7 +92,7 @@ def said_of_calls(analysis: Analysis, function: str) -> list[str]:
 
 
 def of_instance(call: f.Call, function: FunctionInfo) -> bool:
-    """Whether a call that runs a method calls the instance: `self.model(x)` runs a `forward`, `stop(x)` a `__call__`."""
+    """Whether a call of a method calls the instance: `self.model(x)` runs its `forward`, `stop(x)` its `__call__`."""
     return function.name in ("__call__", "forward") and last_name(call.func) != function.name
 
 

@@ -123,7 +123,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
     if iterable.loader or iterable.data is not None:
         expr = _counts(frame, expr)
     if type(expr) is f.Call and expr.args and last_name(expr.func) == "enumerate":
-        return Value(items=(UNKNOWN, element_of(frame, iterable, expr.args[0])))
+        return Value(items=(UNKNOWN, element_of(frame, iterable._replace(counts=()), expr.args[0])))
     if type(expr) is f.Call and type(expr.func) is f.Attr and expr.func.attr in ("items", "values") and not expr.args:
         # the fields of a batch are no samples, which have lengths of their own
         field = element_of(frame, iterable, expr.func.base)._replace(length=None)

@@ -15,6 +15,7 @@ from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.walk.binding import as_key, bind, element_of, loop_term
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.predicates import condition
+from ferrule_lint.semantics.walk.returned import counts
 
 
 def comprehension(frame: Frame, e: f.Comprehension) -> Value:
@@ -114,4 +115,5 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         multiple=first.multiple and len(iterables) == 1 and not conditions,
         there=True,
         reach=participation.of_items(values, iterables) if frame.gradients else None,
+        counts=counts(values) if len(values) == 1 else (),
     )

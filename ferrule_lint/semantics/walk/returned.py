@@ -40,7 +40,7 @@ def result_of(frame: Frame) -> Value:
         return Value(
             element_types=result.types, data=result.data, unordered=frame.yielded_order,
             length_deps=frame.yielded_deps, length=frame.yielded_length, deps=frozenset(
-                (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module, counts=_counts(values),
+                (p, "contained") for p, _ in result.deps) or NO_DEPS, module=result.module, counts=counts(values),
         )  # fmt: skip
     if function is not None and function.is_context_manager:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
@@ -56,7 +56,7 @@ def result_of(frame: Frame) -> Value:
     return _constants(returned, result)._replace(there=False)
 
 
-def _counts(yielded: Sequence[Value]) -> tuple[bool, ...]:
+def counts(yielded: Sequence[Value]) -> tuple[bool, ...]:
     """Of a generator that always yields as many things side by side, which of them hold nothing of the local data that
     others hold: `yield step, batch`."""
     together = [v.items for v in yielded if v.items]
