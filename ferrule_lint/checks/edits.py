@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 
-from ferrule_lint.checks.questions import OF_FILES, WHATEVER_NAME
+from ferrule_lint.checks.questions import OF_CLASSES, OF_FILES, WHATEVER_NAME
 from ferrule_lint.facts.outline import Facts
 from ferrule_lint.facts.parts import Point, Version, Words, speaks_of
 from ferrule_lint.semantics.analysis import Analysis
@@ -103,6 +103,8 @@ class Edits:
 
     def _answers_alike(self, question: Input, path: str) -> bool:
         kind, name = question
+        if kind in OF_CLASSES and self._has_the_classes(path):
+            return True
         key = (kind, "" if kind in WHATEVER_NAME else name, path)
         if key not in self._said:
             both = self._both(path)
@@ -112,6 +114,15 @@ class Edits:
                 with self._analysis.names.reads.apart():
                     old, new = (OF_FILES[kind](self._analysis, m, name) if m is not None else None for m in both)
                 self._said[key] = old == new or not (old or new)
+        return self._said[key]
+
+    def _has_the_classes(self, path: str) -> bool:
+        """Whether there are classes of the same names in a file as there were."""
+        key = ("", "", path)
+        if key not in self._said:
+            old, new = self._both(path) or (None, None)
+            names = [[cls for cls, _ in m.outline.classes] for m in (old, new) if m is not None]
+            self._said[key] = len(names) == 2 and names[0] == names[1]
         return self._said[key]
 
     def _both(self, path: str) -> tuple[ModuleInfo | None, ModuleInfo | None] | None:

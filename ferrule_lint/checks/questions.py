@@ -52,6 +52,8 @@ OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
 }
 #: those that say of a file what it says, whatever they are about
 WHATEVER_NAME = frozenset({"module", "base", "imports"})
+#: those that go by the names of the classes in a file, and by nothing else of it
+OF_CLASSES = frozenset({"called", "of a kind"})
 
 _Question = Callable[[Analysis, str], list[str]]
 #: questions to all files, which the outlines answer
