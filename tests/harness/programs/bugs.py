@@ -311,6 +311,7 @@ def exception_on_one_rank():
 
 @bug("crashed")
 def crash_of_one_rank():
+    dist.all_reduce(torch.ones(1))  # else the other may still be starting up, and fail in that
     if dist.get_rank() == 1:
         os.kill(os.getpid(), signal.SIGSEGV)
     dist.barrier()  # site
