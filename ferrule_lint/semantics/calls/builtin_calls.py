@@ -31,7 +31,7 @@ from ferrule_lint.semantics.domain.dependences import (
     recast,
 )
 from ferrule_lint.semantics.domain.joins import computed, join
-from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
+from ferrule_lint.semantics.domain.lattice import NUMBERED, UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render, turned_rows
 from ferrule_lint.semantics.sources import environment, parts
@@ -118,12 +118,8 @@ def call(frame: Frame, dotted: str, arguments: Arguments) -> Value | None:
         if dotted == "dict" and arguments.keywords:
             return _dict(arguments)
         passed = _pass_on(values)
-        return passed._replace(counts=_NUMBERED) if dotted == "enumerate" else passed
+        return passed._replace(counts=NUMBERED) if dotted == "enumerate" else passed
     return None
-
-
-#: the first of what is walked side by side is a number, which has nothing to do with the other
-_NUMBERED = (True, False)
 
 
 #: the same in whatever order the items come

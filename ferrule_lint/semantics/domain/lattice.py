@@ -79,6 +79,10 @@ class Divergence(NamedTuple):
         return self if self.confidence <= confidence else self._replace(confidence=confidence)
 
 
+#: `Value.counts` of what yields a number beside each item, which has nothing to do with the item
+NUMBERED = (True, False)
+
+
 class Value(NamedTuple):
     """What is known of a value."""
 

@@ -84,11 +84,11 @@ def said_of_calls(analysis: Analysis, function: str) -> list[str]:
     by_file: dict[str, list[tuple[FunctionInfo | None, f.Call]]] = {}
     for module, owner, call in calls_of(analysis, called) if called is not None else ():
         by_file.setdefault(module.path, []).append((owner, call))
-    return [
-        repr((path, [owner and (owner.id, [p.name for p in owner.parameters]) for owner, _ in calls], said([*nodes])))
-        for path, calls in by_file.items()
-        for nodes in [[call for _, call in calls]]
-    ]
+    lines: list[str] = []
+    for path, sites in by_file.items():
+        owners = [owner and (owner.id, [p.name for p in owner.parameters]) for owner, _ in sites]
+        lines.append(repr((path, owners, said([call for _, call in sites]))))
+    return lines
 
 
 def of_instance(call: f.Call, function: FunctionInfo) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.semantics.domain.text import last_name, variables
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.options import calls_of, passed
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources.admissions import SAME, reduction
-from ferrule_lint.semantics.sources.reducing import is_spoken_of
+from ferrule_lint.semantics.sources.reducing import called_in, is_spoken_of
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -42,7 +42,7 @@ def _look(analysis: Analysis, function: FunctionInfo, name: str, depth: int) -> 
     sites = []
     for module, owner, call in calls_of(analysis, function):
         # a method of the same name that the instance has by another class is not meant
-        helper = _helper(analysis, owner, call) if owner is not None else None
+        helper = called_in(analysis, owner, call) if owner is not None else None
         if not is_test(module.path) and helper in (None, function):
             sites.append((module, owner, call))
     if not 0 < len(sites) <= MOST_CALLS:
@@ -71,7 +71,7 @@ def _is_gathered(
         on_torch = type(value.func) is f.Attr and type(value.func.base) is f.Name and value.func.base.id == "torch"
         given = value.func.base if type(value.func) is f.Attr and not on_torch else next(iter(value.args), None)
         return given is not None and _is_gathered(analysis, owner, module, given, before, depth)
-    helper = _helper(analysis, owner, value)
+    helper = called_in(analysis, owner, value)
     return helper is not None and _hands_it_back(analysis, helper, depth - 1)
 
 
@@ -98,18 +98,7 @@ def _bound(s: f.Stmt) -> set[str]:
         targets = s.targets
     elif type(s) is f.For or type(s) is f.AugAssign:
         targets = (s.target,)
-    return {node.id for node in walk(targets) if type(node) is f.Name}
-
-
-def _helper(analysis: Analysis, owner: FunctionInfo, call: f.Call) -> FunctionInfo | None:
-    """The function of the project, or method of the same instance, that a call leads to."""
-    info = owner.module.classes.get(owner.owner or "")
-    func = call.func
-    entity: object = None
-    if info is not None and type(func) is f.Attr and type(func.base) is f.Name and func.base.id == "self":
-        entity = analysis.names.method(info, func.attr)
-    entity = entity or analysis.names.resolve(func, owner.module)
-    return entity if isinstance(entity, FunctionInfo) and not entity.is_generator else None
+    return variables(targets)
 
 
 def _hands_it_back(analysis: Analysis, helper: FunctionInfo, depth: int) -> bool:

@@ -31,18 +31,24 @@ def is_spoken_of(module: ModuleInfo) -> bool:
 
 def helper_of(analysis: Analysis, function: FunctionInfo, call: f.Call) -> FunctionInfo | None:
     """The function or method of the project that a call leads to: by such a name, or under any in the same file."""
-    func = call.func
-    if _NAMES.search(last_name(func)) is None and not function.module.mentions_any(WORDS):
+    if _NAMES.search(last_name(call.func)) is None and not function.module.mentions_any(WORDS):
         return None
+    called = called_in(analysis, function, call)
+    if called is None or called.is_property:
+        return None
+    return called if called.module is function.module or _NAMES.search(called.name) else None
+
+
+def called_in(analysis: Analysis, function: FunctionInfo, call: f.Call) -> FunctionInfo | None:
+    """The function of the project, or method of the same instance, that a call in a function leads to."""
+    func = call.func
     entity: object = None
     owner = function.module.classes.get(function.owner or "")
     if type(func) is f.Attr and type(func.base) is f.Name and owner is not None:
         own_name = function.parameters[0].name if function.parameters and not function.is_static else ""
         entity = analysis.names.method(owner, func.attr) if func.base.id == own_name else None
     entity = entity or analysis.names.resolve(func, function.module)
-    if not isinstance(entity, FunctionInfo) or entity.is_generator or entity.is_property:
-        return None
-    return entity if entity.module is function.module or _NAMES.search(entity.name) else None
+    return entity if isinstance(entity, FunctionInfo) and not entity.is_generator else None
 
 
 def argument(helper: FunctionInfo, call: f.Call, name: str) -> f.Expr | None:

@@ -13,7 +13,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, worse
-from ferrule_lint.semantics.domain.trace import Choice, Term, Trace, every_event, has_exit
+from ferrule_lint.semantics.domain.trace import Choice, Term, every_event, has_exit
 from ferrule_lint.semantics.walk import given
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -57,10 +57,10 @@ def as_returned(frame: Frame) -> Iterator[None]:
 def _wait_for_others(frame: Frame) -> bool:
     """Whether ranks have met behind the last way out: who is still in the function waits for those who have left, which
     is what there is to say, and none comes to the caller with more."""
-    left = [i for i, term in enumerate(frame.terms) if type(term) is Choice and "return" in map(has_exit, _arms(term))]
+    left = [i for i, term in enumerate(frame.terms) if type(term) is Choice and _returns(term)]
     behind = tuple(frame.terms[left[-1] + 1 :]) if left else ()
     return any(not e.hidden and not e.p2p and e.confidence > Confidence.LOW for e in every_event(behind))
 
 
-def _arms(choice: Choice) -> tuple[Trace, Trace]:
-    return choice.body, choice.orelse
+def _returns(choice: Choice) -> bool:
+    return "return" in (has_exit(choice.body), has_exit(choice.orelse))

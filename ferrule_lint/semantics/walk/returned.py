@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.axes import NO_AXES
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
-from ferrule_lint.semantics.domain.lattice import Value, worse
+from ferrule_lint.semantics.domain.lattice import NUMBERED, Value, worse
 from ferrule_lint.semantics.domain.trace import Event, every_term
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def result_of(frame: Frame) -> Value:
         result = result._replace(length=None, length_deps=NO_DEPS)  # shares that it hands out are mostly filled up
     result = _handed_out(frame, apart(frame.returns, result))
     if function is not None and function.traits.returns_numbers:
-        result = result._replace(counts=(True, False))
+        result = result._replace(counts=NUMBERED)
     if function is None or function.is_context_manager or not _comes_to_its_end(function.body):
         return result
     left = tuple(c for value, conditions in frame.returns if value.const != "None" for c in conditions)
