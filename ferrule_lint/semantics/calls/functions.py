@@ -113,7 +113,7 @@ def call_function(
     bound = constructed.bind(frame, summary, receiver, bound)
     asked = f.Call(read, (), (), pos) if read is not None else call
     bound = given.bind(frame, summary, asked, receiver is not None, bound)
-    exceptions.at_call(frame, summary, pos)
+    exceptions.at_call(frame, summary, bound, pos)
     host_work.in_callee(frame, summary, pos)
     latent.raise_or_pass_on(frame, summary, bound, pos, confidence, call)
     if not function.is_context_manager:  # what one does on leaving comes after the block

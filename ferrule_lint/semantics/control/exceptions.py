@@ -10,22 +10,22 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
-from ferrule_lint.findings import Confidence
+from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.control import called_again, end_of_data, failing, needed, process_ends, services
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, connect, divergence_of
-from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
-from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, Deps, read
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, every_term
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
@@ -60,12 +60,15 @@ _ITERATE = frozenset({"__next__", "__anext__"})
 
 
 class Escape(NamedTuple):
-    """An exception that leaves a function on some ranks. `info` is its class, if the project defines it."""
+    """An exception that leaves a function on some ranks, or does so if what it was passed (`deps`) differs between
+    them. `info` is its class, if the project defines it; `site` is where it is raised."""
 
     name: str
     info: ClassInfo | None
-    divergence: Divergence
+    divergence: Divergence | None
     depth: int
+    deps: Deps = NO_DEPS
+    site: Step | None = None
 
 
 @dataclass(slots=True)
@@ -204,10 +207,11 @@ def of_raise(frame: Frame, s: f.Raise) -> Exit:
     if _found_by_one(frame):
         return Exit("alone", s.line)
     divergence = frame.path_divergence()
+    raised = frame.step("flow", (s.line, 1, s.line, 1), f"raises `{name}` there")
     if divergence is not None:
-        pos = (s.line, 1, s.line, 1)
-        divergence = divergence.then(frame.step("flow", pos, f"raises `{name}` there"))
-        frame.escapes[(name, s.line)] = Escape(name, info, divergence, 0)
+        frame.escapes[(name, s.line)] = Escape(name, info, divergence.then(raised), 0)
+    elif deps := read(frame.path_deps()):
+        frame.escapes[(name, s.line)] = Escape(name, info, None, 0, deps, raised)
     if name in end_of_data.EXHAUSTED and frame.function is not None and frame.function.name in _ITERATE:
         return Exit("return", s.line)  # no failure: it is how an iterator says that it has come to its end
     return Exit("raise", s.line)
@@ -237,10 +241,15 @@ def handler_of(frame: Frame, name: str, info: ClassInfo | None) -> int:
     return 0
 
 
-def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
+def at_call(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> None:
     """After the events of a call: what its callee may raise, before it issues them or else with all of them issued."""
-    for escape in summary.escapes:
-        if escape.depth >= DEEPEST:
+    for told in summary.escapes:
+        if told.depth >= DEEPEST:
+            continue
+        escape = _passed(told, bound) if told.divergence is None else told
+        if escape.divergence is None:
+            if escape.deps:
+                frame.escapes.setdefault((escape.name, pos[0]), escape._replace(depth=escape.depth + 1))
             continue
         step = frame.step("call", pos, f"`{summary.display}` raises `{escape.name}`")
         divergence = escape.divergence.then(step)
@@ -260,6 +269,21 @@ def at_call(frame: Frame, summary: Summary, pos: f.Pos) -> None:
         frame.escapes[(escape.name, pos[0])] = escape._replace(divergence=divergence, depth=escape.depth + 1)
 
 
+def _passed(escape: Escape, bound: Mapping[str, Value]) -> Escape:
+    """The exception that a function raises by what it is passed, for the arguments of a call."""
+    from ferrule_lint.semantics.calls.instantiate import divergence_through
+
+    deps = NO_DEPS
+    for name, how in sorted(escape.deps):
+        value = bound.get(name)
+        divergence = divergence_through(value, how) if value is not None else None
+        if divergence is not None:
+            site = escape.site
+            return escape._replace(divergence=divergence.then(site) if site is not None else divergence)
+        deps |= frozenset((p, how) for p, known in value.deps if known in (FLOWS, ITEM)) if value is not None else deps
+    return escape._replace(deps=deps)
+
+
 def _ends_with_program(frame: Frame, summary: Summary, escape: Escape, pos: f.Pos) -> bool:
     """Whether work on the host fails in a call that trains, or does more than that work, and nothing calls it again: at
     the end of a program it is the program that ends. So it is with all processes that were started together."""
@@ -274,6 +298,7 @@ def _before_events(frame: Frame, summary: Summary, escape: Escape) -> int | None
     """The place of a call among the terms, where its callee raises before something that it issues."""
     if not frame.terms or type(frame.terms[-1]) is not CallTerm or frame.terms[-1].summary is not summary:
         return None
+    assert escape.divergence is not None
     raised = escape.divergence.why[-1]
     issued = (t for t in every_term(summary.trace) if type(t) is Event or (type(t) is CallTerm and t.summary.events))
     later = any(t.path == raised.path and t.pos[0] > raised.line for t in issued)
@@ -284,7 +309,7 @@ def _belongs_to_normal_operation(frame: Frame, escape: Escape, function: Functio
     """Whether an exception tells of the local batch and is survived: what validates raises to end the job. `function`:
     what is called, which a decorator may have called again."""
     divergence = escape.divergence
-    if divergence.kind not in ("data", "structure") or divergence.confidence == Confidence.LOW:
+    if divergence is None or divergence.kind not in ("data", "structure") or divergence.confidence == Confidence.LOW:
         return False
     if function is not None and called_again.is_for(function, frame.analysis.models, escape.name):
         return True
@@ -294,7 +319,8 @@ def _belongs_to_normal_operation(frame: Frame, escape: Escape, function: Functio
 def told_to_callers(frame: Frame, summary: Summary) -> Iterator[Escape]:
     """The exceptions that leave a function. What comes from a callee and skips events here is reported here."""
     reported = any(not e.hidden and e.confidence >= Confidence.MEDIUM for e in summary.events)
-    return (escape for escape in frame.escapes.values() if escape.depth == 0 or not reported)
+    found = (escape for escape in frame.escapes.values() if escape.depth == 0 or not reported)
+    return iter(sorted(found, key=lambda escape: escape.divergence is None))
 
 
 def emit(frame: Frame, divergence: Divergence, way: Exit, pos: f.Pos, text: str, at: int | None = None) -> Atom:
@@ -458,7 +484,7 @@ class Exceptions:
         for path, qualname in islice(self.handled(info.name)[1], 4):
             known = self._analysis.frame_of(modules[path].functions[qualname])
             found = known[1].escapes.values() if known is not None else ()
-            divergence = next((e.divergence for e in found if e.info is info and e.depth == 0), None)
+            divergence = next((e.divergence for e in found if e.info is info and e.depth == 0 and e.divergence), None)
             if divergence is not None:
                 return divergence
         return None

@@ -54,7 +54,9 @@ def at_call(frame: Frame, e: f.Call, before: int) -> None:
 def in_callee(frame: Frame, summary: Summary, pos: f.Pos) -> None:
     """A call of a function of the project that does such work itself, on whatever rank it is called."""
     function = summary.function
-    if frame.light or function is None or function.is_generator or summary.escapes or not _guarded(frame):
+    if frame.light or function is None or function.is_generator or not _guarded(frame):
+        return
+    if any(escape.divergence is not None for escape in summary.escapes):
         return
     if _works(frame, function, _DEEPEST):
         _failing(frame, pos, function.name, len(frame.terms))

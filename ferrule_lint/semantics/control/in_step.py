@@ -37,4 +37,6 @@ def _keeps_step(frame: Frame, given: f.Expr) -> bool:
     if not handlers or any(type(node) is f.Raise for handler in handlers for node in walk(handler.body)):
         return False
     known = frame.analysis.frame_of(function)
-    return known is not None and not known[1].escapes and any(not event.hidden for event in known[0].events)
+    if known is None or any(escape.divergence is not None for escape in known[1].escapes.values()):
+        return False
+    return any(not event.hidden for event in known[0].events)

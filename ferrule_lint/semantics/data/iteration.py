@@ -81,7 +81,7 @@ def _runs_dry(frame: Frame, info: ClassInfo) -> Divergence | None:
     method = frame.analysis.names.method(info, "__next__")
     known = frame.analysis.frame_of(method) if method is not None and not frame.light else None
     ends = [e.divergence for e in known[1].escapes.values() if e.name == "StopIteration"] if known is not None else []
-    return next((d.at_most(Confidence.MEDIUM) for d in ends if d.kind == "rank"), None)
+    return next((d.at_most(Confidence.MEDIUM) for d in ends if d is not None and d.kind == "rank"), None)
 
 
 def _never_ends(body: f.Body) -> bool:

@@ -38,8 +38,8 @@ _CUTS = frozenset(
 #: builtins whose result is a plain number
 _READS_OUT = frozenset("int float bool round len isinstance".split())
 _CUT_ATTRIBUTES = frozenset("shape dtype device ndim is_cuda requires_grad data".split())
-#: entries that hold places or numbers of items, which have no gradient
-_PLACES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices|num_[a-z]+|ids)$")
+#: entries and parameters that hold places or numbers of items, which have no gradient
+PLACES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices|num_[a-z]+|ids)$")
 #: modules that, by their names, have no parameters
 _STATELESS = re.compile(
     r"loss|crit|metric|dropout|pool|activation|(^|_)act(_|$|\d)|relu|gelu|silu|softmax|sigmoid|flatten|identity|sampler|"
@@ -186,7 +186,7 @@ def part(value: Value, key: str) -> Reach | None:
     reach = value.reach
     if reach is None:
         return None if key not in _CUT_ATTRIBUTES else DETACHED
-    if key in _CUT_ATTRIBUTES or _PLACES.search(key):
+    if key in _CUT_ATTRIBUTES or PLACES.search(key):
         return DETACHED
     if not any(not o.startswith("=") and "#" not in o for o in reach.outputs):
         return reach

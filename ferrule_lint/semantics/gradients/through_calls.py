@@ -12,7 +12,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, Partly, Reach, covered, reach_of
 from ferrule_lint.semantics.domain.trace import ITSELF
-from ferrule_lint.semantics.gradients.participation import is_input
+from ferrule_lint.semantics.gradients.participation import PLACES, is_input
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -86,7 +86,7 @@ def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
     if not output.startswith("="):
         return reach_of(output)
     argument = bound.get(output[1:])
-    if argument is None:
+    if argument is None or PLACES.search(output[1:]):
         return DETACHED
     if argument.reach is None and argument.module:
         return reach_of(output[1:])
