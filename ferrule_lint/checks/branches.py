@@ -56,15 +56,16 @@ def check(
     ruled_out: RuledOut,
     trusted: Collection[Step] = (),
     count: Callable[[str], None] = lambda what: None,
+    in_module: bool = True,
 ) -> Iterator[Finding]:
     """Findings of one function's trace: one for each divergent choice.
 
     `trusted`: weak sources that count here (file-system tests in a function that also writes under a rank guard).
-    `count` is told what a budget leaves out.
+    `count` is told what a budget leaves out; `in_module`: the function is a method of a module.
     """
     seen: dict[tuple[bool, frozenset[tuple[object, ...]]], Confidence] = {}
     found_at: dict[int, _Found] = {}
-    effort = Effort(count)
+    effort = Effort(count, by_number=not in_module)
     of_one = frozenset(reach.asked_by_one(root))
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":

@@ -101,6 +101,8 @@ class Comparison:
     lenient: bool
     #: hidden events are compared by whether they happen at all, not by how often
     by_presence: bool = False
+    #: but how often the function itself runs a model counts: it is no model with a stand-in for each of its towers
+    by_number: bool = False
     #: point-to-point calls are not compared: a stage that sends and one that receives differ by design
     collectives_only: bool = False
     #: the ranks differ in being members of some group: what they do inside a group is nobody else's business
@@ -163,8 +165,8 @@ class Comparison:
             if type(term) is Event:
                 if result is not RAISES and self.counts(term):
                     token = self._token("event", term.op, term.axes, "" if term.channel == ENDS else term.channel)
-                    again = self.by_presence and term.hidden and term.op != "backward" and token in result
-                    if not again:
+                    hidden = term.hidden and term.op != "backward"
+                    if not (hidden and self.by_presence and token in result and (self.inside or not self.by_number)):
                         result = (token, *result)
             elif type(term) is CallTerm:
                 if result is not RAISES and term.confidence >= self.least:

@@ -37,10 +37,12 @@ MOST_REPEATED = 2
 
 @dataclass(slots=True)
 class Effort:
-    """What the comparisons of one function may still cost, and who is told where that, or another budget, ends one."""
+    """What the comparisons of one function may still cost, and who is told where that, or another budget, ends one.
+    `by_number`: the function runs models, and is none: see `Comparison`."""
 
     count: Callable[[str], None] = lambda what: None
     left: int = MOST_EFFORT
+    by_number: bool = False
 
 
 def difference(
@@ -70,7 +72,7 @@ def difference(
     by_presence = divergence.kind in ("structure", "data")
     only = divergence.kind == "rank"
     question = Comparison(
-        axes, least, lenient, by_presence, only, divergence.member, surely,
+        axes, least, lenient, by_presence, effort.by_number, only, divergence.member, surely,
         divergence.group if axes == UNKNOWN_GROUP else "", divergence.kind == "host", divergence.kind == "rank",
     )  # fmt: skip
     if ends.meet(root):

@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.options import of_instance
+from ferrule_lint.semantics.walk import stored
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -158,8 +159,11 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
         base = call.func.base
     else:
         return
+    if not (summary.self_writes or summary.self_uniform):
+        return
     owner = place_name(base)
-    if not owner or not (summary.self_writes or summary.self_uniform):
+    if not owner:
+        _in_entry(frame, summary, call, base, bound)
         return
     from ferrule_lint.semantics.calls.agreement import make_uniform
     from ferrule_lint.semantics.walk.given import part_of
@@ -179,6 +183,20 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
             frame.also_left(f"{frame.own_attribute(owner)}.{name}", merged)  # a stopper, a meter that it has
     for name, axes in summary.self_uniform.items():
         make_uniform(frame, part_of(base, f".{name}"), axes)
+
+
+def _in_entry(frame: Frame, summary: Summary, call: f.Call, base: f.Expr, bound: Mapping[str, Value]) -> None:
+    """The same of an object that a dict holds under a written key: `meters["loss"].update(loss.item())`."""
+    if type(base) is not f.Subscript or type(base.index) is not f.Const or not place_name(base.base):
+        return
+    known = frame.ask(base)
+    held = dict(known.entries)
+    for name, value in summary.self_writes.items() if known.types else ():
+        now = of_parameters(frame, value, summary, bound, call.pos)
+        if _tells(now):
+            held[name] = join2(held.get(name, UNKNOWN), now)._replace(const=None, items=None, uniform=False)
+    if len(held) <= MOST_ENTRIES and held != dict(known.entries):
+        stored.store_item(frame, base, known._replace(entries=tuple(held.items())))
 
 
 def handed_back(frame: Frame, expr: f.Expr | None, value: Value) -> Value:
