@@ -53,6 +53,23 @@ def test_paths_in_several_projects(tmp_path: Path) -> None:
     assert found.read == ("one/a.py", "two/a.py")
 
 
+def test_a_project_is_walked_once_however_many_of_its_files_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path, {"a.py": "", "pkg/b.py": "", "pkg/c.py": ""})
+    walked: list[str] = []
+    real = os.scandir
+
+    def scandir(folder: str) -> object:
+        walked.append(os.path.relpath(folder, tmp_path))
+        return real(folder)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    found = discover([tmp_path / "a.py", tmp_path / "pkg" / "b.py", tmp_path / "pkg" / "c.py"], Settings())
+    assert found.report == found.read == ("a.py", "pkg/b.py", "pkg/c.py")
+    assert sorted(walked) == [".", "pkg"]
+
+
 def test_lone_script_reads_its_folder_but_not_everything_below(tmp_path: Path) -> None:
     for name in ("script.py", "helper.py", "package/__init__.py", "package/a.py", "other/b.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

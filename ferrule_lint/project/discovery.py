@@ -64,16 +64,14 @@ def discover(paths: Sequence[Path | str], settings: Settings, given_content: Col
     walker = _Walker(root, settings)
 
     around = _Found()
-    for folder, project in zip(folders, projects, strict=True):
-        if project is not None:
-            walker.walk(project, around)
-            continue
-        # the folder of a lone script may be /tmp or somebody's home: only it and the packages in it are read,
-        # and those of the folders up to the root
-        for above in (folder, *folder.parents):
-            if not above.is_relative_to(root):
-                break
-            walker.walk(above, around, packages_only=True)
+    for project in dict.fromkeys(project for project in projects if project is not None):
+        walker.walk(project, around)
+    # the folder of a lone script may be /tmp or somebody's home: only it and the packages in it are read, and those of
+    # the folders up to the root
+    alone = [folder for folder, project in zip(folders, projects, strict=True) if project is None]
+    above = (parent for folder in alone for parent in (folder, *folder.parents) if parent.is_relative_to(root))
+    for folder in dict.fromkeys(above):
+        walker.walk(folder, around, packages_only=True)
 
     reported = _Found()
     # its own, for the settings files of what is reported on: nobody minds the others

@@ -237,13 +237,14 @@ def filled(
     slots: frozenset[str] | None = None,
     of_numbers: bool = False,
     evened: bool = False,
+    of_object: bool = False,
 ) -> None:
     """Something is added to a container, by a method of its own or by a function that it is passed to. The length of
     what is added is why there is more of it on some ranks, its order the one in which it comes. `evened`: it is what
     the container lacked to a length that ranks agree on."""
 
     def by_name(name: str, held: Value) -> None:
-        _put_in(frame, name, held, added, pos, method, slots, of_numbers, evened)
+        _put_in(frame, name, held, added, pos, method, slots, of_numbers, evened, of_object)
 
     def by_other_name(other: f.Expr) -> None:
         by_name(place_name(other), frame.eval(other))
@@ -261,13 +262,14 @@ def _put_in(
     slots: frozenset[str] | None,
     of_numbers: bool,
     evened: bool,
+    of_object: bool,
 ) -> None:
     passed = given.stands_for_passed(frame, place)
     by_path, of_round = frame.path_divergence(), filters.of_round(frame, place, pos)
     divergence = by_path or of_round
     more = added.length
     grows = method in ("append", "extend") and not known.types
-    fills = grows and place.startswith(f"{frame.self_name}.")
+    fills = grows and (of_object or place.startswith(f"{frame.self_name}."))
     step = frame.step("flow", pos, f"`{place}` gets items on some ranks only")
     if divergence is None or divergence.kind == "rank" or slots is not None:
         divergence = frame.round_divergence()
@@ -296,6 +298,9 @@ def _put_in(
                 shape_deps=added.shape_deps,
             ),
         )  # fmt: skip
+    elif fills:
+        # for callers, who may do so in rounds of their own
+        frame.leave(f"{place}{given.ITEMS}", Value(data=data, deps=contained(added).deps))
     length = worse(known.length, more) if known.container or fills else known.length
     merged = known._replace(
         unordered=known.unordered or order if known.container else known.unordered,

@@ -76,12 +76,13 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, receiver: bo
             expr = passed(call, summary.function, receiver, root)
             if expr is not None and place_name(expr):
                 now = of_parameters(frame, value, summary, bound, call.pos)
-                _leave(frame, expr, place[len(root) :], now, place in summary.surely, call)
+                own = receiver and root == summary.function.parameters[0].name
+                _leave(frame, expr, place[len(root) :], now, place in summary.surely, call, own)
 
 
-def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call: f.Call) -> None:
+def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call: f.Call, own: bool) -> None:
     if rest.endswith(ITEMS):
-        _add(frame, part_of(expr, rest[: -len(ITEMS)]), now, call)
+        _add(frame, part_of(expr, rest[: -len(ITEMS)]), now, call, own)
         return
     target = part_of(expr, rest)
     if type(target) is not f.Subscript:
@@ -120,12 +121,12 @@ def _in_record(frame: Frame, place: str) -> Value | None:
     return record.entry(name) if record is not None and record.types else None
 
 
-def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call) -> None:
+def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call, own: bool) -> None:
     from ferrule_lint.semantics.calls import methods
 
     place = place_name(target)
     if _tells(added):
-        methods.filled(frame, place, frame.read(place) or frame.eval(target), added, call.pos)
+        methods.filled(frame, place, frame.read(place) or frame.eval(target), added, call.pos, of_object=own)
 
 
 def _tells(value: Value) -> bool:
