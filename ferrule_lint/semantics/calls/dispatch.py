@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import constructed, forwards, methods, modelled, passing_on, record_makers
+from ferrule_lint.semantics.calls import (
+    constructed,
+    fixed_flags,
+    forwards,
+    methods,
+    modelled,
+    passing_on,
+    record_makers,
+)
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
@@ -268,8 +276,9 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         local = not frame.light and abstract.works_locally(frame, target)
         result = abstract.result(frame, target, arguments) if local else None
         return result or (unknown_call(frame, arguments, None) if local else UNKNOWN)
+    made = fixed_flags.of_receiver(frame, target.receiver, e) if target.receiver is not None else None
     value = implemented or frame.analysis.call_function(
-        frame, function, target.receiver, arguments.positional, arguments.keywords, e.pos,
+        frame, function, made, arguments.positional, arguments.keywords, e.pos,
         call=e, closure=target.closure, raw=target.raw,
     )  # fmt: skip
     if target.receiver is not None and (shared := iteration.by_name(frame, function.name, target.receiver, arguments)):
@@ -310,6 +319,8 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
             bound = bind_arguments(method, instance, arguments.positional, arguments.keywords, arguments.expr)
             del bound[method.parameters[0].name]
             given = constructed.kept(frame, bound, arguments.expr.pos)
+            if not frame.analysis.is_module(info):
+                instance = instance._replace(fields=fixed_flags.of_call(frame.analysis, info, bound))
     if frame.analysis.is_module(info):
         return instance._replace(given=given)
     data = next((v.data for v in arguments.values if v.data), None)
