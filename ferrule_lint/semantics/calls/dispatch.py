@@ -271,6 +271,10 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     if (further := passing_on.call(frame, target, arguments)) is not None:
         return dispatch(frame, *further)
     implemented = abstract.call(frame, target, arguments)
+    if implemented is None and abstract.is_left_open(function) and abstract.is_any_callable(function):
+        value = unknown_call(frame, arguments, None)
+        made = frame.analysis.annotations.class_of(function.returns, function.module)
+        return value if made is None or value.types else value._replace(types=frozenset({made}))
     if implemented is None and abstract.is_left_open(function):
         # what is done elsewhere to what it is given is open: it may be reduced
         local = not frame.light and abstract.works_locally(frame, target)
@@ -359,6 +363,9 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
         if method is None:
             continue
         receiver = function._replace(types=frozenset({info}))
+        if abstract.is_left_open(method):
+            results.append(_project(frame, FunctionTarget(method, receiver), arguments))
+            continue
         result = frame.analysis.call_function(
             frame, method, receiver, arguments.positional, arguments.keywords, arguments.expr.pos, call=arguments.expr
         )
