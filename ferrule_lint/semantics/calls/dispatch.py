@@ -272,9 +272,9 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         return dispatch(frame, *further)
     implemented = abstract.call(frame, target, arguments)
     if implemented is None and abstract.is_left_open(function) and abstract.is_any_callable(function):
-        value = unknown_call(frame, arguments, None)
-        made = frame.analysis.annotations.class_of(function.returns, function.module)
-        return value if made is None or value.types else value._replace(types=frozenset({made}))
+        handed = unknown_call(frame, arguments, None)
+        returned = frame.analysis.annotations.class_of(function.returns, function.module)
+        return handed if returned is None or handed.types else handed._replace(types=frozenset({returned}))
     if implemented is None and abstract.is_left_open(function):
         # what is done elsewhere to what it is given is open: it may be reduced
         local = not frame.light and abstract.works_locally(frame, target)
