@@ -14,7 +14,7 @@ from ferrule_lint.checks.overrides import is_version_of_inherited
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
-from ferrule_lint.semantics.divergence import agreed_under, farewells, reach, sent_earlier, transfers
+from ferrule_lint.semantics.divergence import agreed_under, by_kind, farewells, reach, sent_earlier, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.first_time import lets_the_first_in
@@ -170,7 +170,7 @@ def _is_guess(root: Trace, choice: Choice, divergence: Divergence, found: Differ
         return True
     if divergence.kind == "rank":
         told = found.after_exit and farewells.is_said(root, choice, found.occurrences)
-        told = told or sent_earlier.pairs_later(root, choice, found)
+        told = told or sent_earlier.pairs_later(root, choice, found) or (found.after_exit and by_kind.may_agree(choice))
         return told or transfers.is_half(root, choice, found.occurrences)
     is_way_out = found.after_exit and choice.form != "exception"
     if is_way_out and by_name.is_guess(root, function, divergence, found.occurrences):

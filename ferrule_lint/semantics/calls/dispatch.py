@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import constructed, forwards, methods, modelled, passing_on, record_makers
+from ferrule_lint.semantics.calls import (
+    constructed,
+    fixed_flags,
+    forwards,
+    methods,
+    modelled,
+    passing_on,
+    record_makers,
+)
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.instantiate import bind_arguments
@@ -263,13 +271,18 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
     if (further := passing_on.call(frame, target, arguments)) is not None:
         return dispatch(frame, *further)
     implemented = abstract.call(frame, target, arguments)
+    if implemented is None and abstract.is_left_open(function) and abstract.is_any_callable(function):
+        handed = unknown_call(frame, arguments, None)
+        returned = frame.analysis.annotations.class_of(function.returns, function.module)
+        return handed if returned is None or handed.types else handed._replace(types=frozenset({returned}))
     if implemented is None and abstract.is_left_open(function):
         # what is done elsewhere to what it is given is open: it may be reduced
         local = not frame.light and abstract.works_locally(frame, target)
         result = abstract.result(frame, target, arguments) if local else None
         return result or (unknown_call(frame, arguments, None) if local else UNKNOWN)
+    made = fixed_flags.of_receiver(frame, target.receiver, e) if target.receiver is not None else None
     value = implemented or frame.analysis.call_function(
-        frame, function, target.receiver, arguments.positional, arguments.keywords, e.pos,
+        frame, function, made, arguments.positional, arguments.keywords, e.pos,
         call=e, closure=target.closure, raw=target.raw,
     )  # fmt: skip
     if target.receiver is not None and (shared := iteration.by_name(frame, function.name, target.receiver, arguments)):
@@ -310,6 +323,8 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
             bound = bind_arguments(method, instance, arguments.positional, arguments.keywords, arguments.expr)
             del bound[method.parameters[0].name]
             given = constructed.kept(frame, bound, arguments.expr.pos)
+            if not frame.analysis.is_module(info):
+                instance = instance._replace(fields=fixed_flags.of_call(frame.analysis, info, bound))
     if frame.analysis.is_module(info):
         return instance._replace(given=given)
     data = next((v.data for v in arguments.values if v.data), None)
@@ -348,6 +363,9 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
         if method is None:
             continue
         receiver = function._replace(types=frozenset({info}))
+        if abstract.is_left_open(method):
+            results.append(_project(frame, FunctionTarget(method, receiver), arguments))
+            continue
         result = frame.analysis.call_function(
             frame, method, receiver, arguments.positional, arguments.keywords, arguments.expr.pos, call=arguments.expr
         )

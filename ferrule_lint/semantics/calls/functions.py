@@ -84,6 +84,9 @@ def call_function(
     own = forwards.own_name(call, summary.events)
     if summary.events and evaluated.runs_evaluated(frame, call):
         summary = analysis.summaries.evaluated(summary)
+    guesses = any(e.assumed for e in summary.events)
+    if guesses and not all(e.assumed for e in summary.events) and forwards.in_inference(frame):
+        summary = analysis.summaries.guessed(summary)
     if summary.events and not _is_given_one_piece(frame, summary, call):
         best = max(e.confidence for e in summary.events)
         if all(e.assumed for e in summary.events) and forwards.in_inference(frame):

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, given, removed, updated
+from ferrule_lint.semantics.walk import aliases, behind_exits, filled_by_others, given, removed, updated
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -267,6 +267,8 @@ def _put_in(
     passed = given.stands_for_passed(frame, place)
     by_path, of_round = frame.path_divergence(), filters.of_round(frame, place, pos)
     divergence = by_path or of_round
+    if by_path is not None and by_path.kind == "rank" and method == "append":
+        filled_by_others.by_others(frame, place, pos)
     more = added.length
     grows = method in ("append", "extend") and not known.types
     fills = grows and (of_object or place.startswith(f"{frame.self_name}."))

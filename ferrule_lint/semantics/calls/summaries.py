@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.semantics.calls import by_class, decorators, forwards
 from ferrule_lint.semantics.control import exceptions
-from ferrule_lint.semantics.divergence import inference, latent
+from ferrule_lint.semantics.divergence import guessed, inference, latent
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Summary
@@ -227,6 +227,10 @@ class Summaries:
     def evaluated(self, summary: Summary) -> Summary:
         """What a call comes to that is handed a model in evaluation mode."""
         return inference.of_call(summary, self._events_of)
+
+    def guessed(self, summary: Summary) -> Summary:
+        """What a call comes to that is made by what only generates."""
+        return guessed.of_call(summary, self._events_of)
 
     def _events_of(self, trace: Trace) -> tuple[Event, ...]:
         return tuple(_events(trace, self._analysis.count))

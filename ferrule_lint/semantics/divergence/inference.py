@@ -95,6 +95,12 @@ def _called(summary: Summary, events_of: EventsOf, known: dict[int, Summary], de
         trace = in_evaluation(summary.trace, events_of, known, depth + 1)
         if trace is not summary.trace:
             known[id(summary)] = replace(
-                summary, trace=trace, events=events_of(trace), signatures={}, question=None, evaluated=None
+                summary,
+                trace=trace,
+                events=events_of(trace),
+                signatures={},
+                question=None,
+                evaluated=None,
+                guessed=None,
             )
     return known[id(summary)]

@@ -86,6 +86,8 @@ class Summary:
     signatures: dict[tuple[object, ...], tuple[object, ...]] = field(default_factory=dict)
     #: the same where modules are in evaluation mode, once that has been asked for; see `divergence.inference`
     evaluated: Summary | None = None
+    #: the same called from what only generates; see `divergence.guessed`
+    guessed: Summary | None = None
 
     @property
     def display(self) -> str:

@@ -46,6 +46,8 @@ _STATELESS = re.compile(
     r"matcher|assigner|rope|rotary|quant|transform|augment|normaliz|resize|accuracy|drop_path|upsample|interpolat",
     re.IGNORECASE,
 )
+#: what a constructor complains with
+_RAISED = re.compile(r"(Error|Exception|Warning)$")
 #: kinds of differences between ranks that reduce their gradients together
 KINDS = ("data", "structure", "host")
 #: what a library's layers call their parameters
@@ -159,7 +161,7 @@ def _names_in_constructor(info: ClassInfo) -> set[str]:
     found: set[str] = set()
     for call in method.calls:
         name = last_name(call.func)
-        if name in ("Parameter",) or (name[:1].isupper() and not _STATELESS.search(name)):
+        if name in ("Parameter",) or (name[:1].isupper() and not _STATELESS.search(name) and not _RAISED.search(name)):
             found.add("nn")
     return found
 

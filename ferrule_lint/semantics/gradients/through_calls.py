@@ -13,6 +13,8 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, Partly, Reach, covered, reach_of
 from ferrule_lint.semantics.domain.trace import ITSELF
 from ferrule_lint.semantics.gradients.participation import PLACES, is_input
+from ferrule_lint.semantics.groups.axes import names_group
+from ferrule_lint.semantics.project.entities import External, FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -31,7 +33,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
     outputs: set[str] = set()
     partly: set[Partly] = set()
     for output in reach.outputs:
-        passed = _passed(output, bound)
+        passed = _passed(frame, summary, output, bound)
         if not output.startswith("="):
             name, mark, part = output.partition("#")
             frame.forwards.append((name.rstrip("~"), pos, real))
@@ -47,7 +49,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
                 divergence = divergence or divergence_through(value, how)
                 deps |= frozenset((p, how) for p, _ in value.deps)
         if entry.output.startswith("="):
-            partly |= _passed(entry.output, bound).partly
+            partly |= _passed(frame, summary, entry.output, bound).partly
         if divergence is None and not deps:
             continue
         if divergence is not None and entry.at is not None and summary.function is not None:
@@ -58,7 +60,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
             if entry.divergence is None:
                 partly.add(entry._replace(divergence=divergence, deps=deps))
             continue
-        for output in _passed(entry.output, bound).outputs:
+        for output in _passed(frame, summary, entry.output, bound).outputs:
             partly.add(Partly(output, divergence, deps, None))
     return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
 
@@ -81,13 +83,35 @@ def _named(output: str, name: str) -> str:
     return name + output[len(ITSELF) :] if re.match(rf"{ITSELF}(~|#|$)", output) else output
 
 
-def _passed(output: str, bound: Mapping[str, Value]) -> Reach:
-    """What an output of a callee is to the caller: a module that is passed stands for its own output."""
+def _passed(frame: Frame, summary: Summary, output: str, bound: Mapping[str, Value]) -> Reach:
+    """What an output of a callee is to the caller: a module that is passed stands for its own output where it is run
+    there. What else a module has (`self.net.width`, `self.net.cp_group`) is none."""
     if not output.startswith("="):
         return reach_of(output)
-    argument = bound.get(output[1:])
-    if argument is None or PLACES.search(output[1:]):
+    name = output[1:]
+    argument = bound.get(name)
+    if argument is None or PLACES.search(name):
         return DETACHED
     if argument.reach is None and argument.module:
-        return reach_of(output[1:])
+        return reach_of(name) if _is_run(frame, summary.function, name) else DETACHED
     return argument.reach or DETACHED
+
+
+def _is_run(frame: Frame, function: FunctionInfo | None, name: str) -> bool:
+    """Whether a function calls its parameter, or a method of it, or hands it on to one of the project."""
+    if function is None:
+        return True
+    if names_group(name):
+        return False
+    for call in function.calls:
+        func = call.func
+        while type(func) is f.Attr or type(func) is f.Subscript:
+            func = func.base
+        if type(func) is f.Name and func.id == name:
+            return True
+        given = (*call.args, *(value for _, value in call.keywords))
+        if any(type(a) is f.Name and a.id == name for a in given):
+            callee = frame.analysis.names.resolve(call.func, function.module)
+            if not isinstance(callee, External):
+                return True
+    return False

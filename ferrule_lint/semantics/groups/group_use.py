@@ -25,6 +25,7 @@ from ferrule_lint.semantics.domain.dependences import PRESENT
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
+from ferrule_lint.semantics.groups import never_given
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.walk.frame import CallIssue
@@ -64,7 +65,7 @@ def collective(frame: Frame, model: CallModel, arguments: Arguments, event: Even
             _issue(frame, arguments.expr.pos, group, event, message)
             return
     name = next((n for n in _group_parameters(frame) if _is_meant(frame, n)), None)
-    if name is not None:
+    if name is not None and not _is_never_given(frame, name):
         message = f"`{event.op}` runs over all ranks, but this function was given `{name}`: pass it on"
         _issue(frame, arguments.expr.pos, name, event, message)
 
@@ -89,7 +90,7 @@ def forwarded(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], 
         default, value = parameter.default.text, bound.get(name)
         if value is None or value.const != default or any(k == name for k, _ in call.keywords):
             continue
-        if not _runs_over(frame, function, name) or not _is_meant(frame, name):
+        if not _runs_over(frame, function, name) or not _is_meant(frame, name) or _is_never_given(frame, name):
             continue
         event = _an_event(frame, function, default)
         if event is not None:
@@ -119,6 +120,11 @@ def _is_meant(frame: Frame, name: str) -> bool:
     if _runs_over(frame, frame.function, name):
         return True
     return not _is_read(frame.function.body, name) and not _is_given_up(frame.function, name)
+
+
+def _is_never_given(frame: Frame, name: str) -> bool:
+    """Whether every call in the project hands None on for the function's group."""
+    return frame.function is not None and never_given.is_always_none(frame.analysis, frame.function, name)
 
 
 def _is_read(body: f.Body, name: str) -> bool:

@@ -1,6 +1,7 @@
 """Groups that a function could be given, and that nobody in the project does: `def gather(data, dst=0, group=None)`.
 
-Then it works on all ranks, where a place in the group and a rank of the job are the same number.
+Then it works on all ranks, where a place in the group and a rank of the job are the same number. So it is where all
+calls hand on None, a parameter of their own that nobody gives either, or a variable of the file that is only ever None.
 """
 
 from __future__ import annotations
@@ -8,12 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes, walk
+from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project import options
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NONE = f.Const("None")
+#: functions that hand a parameter on to one another
+_DEEPEST = 3
 
 
 def is_left_out(frame: Frame, group: f.Expr) -> bool:
@@ -23,3 +31,68 @@ def is_left_out(frame: Frame, group: f.Expr) -> bool:
     if function is None or function.owner is not None or function.parent is not None or type(group) is not f.Name:
         return False
     return options.is_left_out(frame.analysis, function, group.id, (_NONE,))
+
+
+def is_always_none(
+    analysis: Analysis, function: FunctionInfo, name: str, depth: int = _DEEPEST, in_words: bool = True
+) -> bool:
+    """Whether all calls of a function outside of tests, and there are some, hand None on for a parameter; `in_words`:
+    who leaves it at its default may only not have come to it yet, so that one of them has to say so."""
+    place = next((i for i, p in enumerate(function.parameters) if p.name == name), None)
+    if place is None or function.parent is not None or depth <= 0:
+        return False
+    parameter = function.parameters[place]
+    at = place - (function.owner is not None and not function.is_static)
+    called = said = False
+    for module, caller, call in options.calls_of(analysis, function):
+        if is_test(module.path):
+            continue
+        if any(type(a) is f.Starred for a in call.args) or any(key is None for key, _ in call.keywords):
+            return False
+        value = next((v for k, v in call.keywords if k == name), None)
+        if value is None and parameter.kind == "normal" and at < len(call.args):
+            value = call.args[at]
+        if not _is_none(analysis, module, caller, parameter.default if value is None else value, depth):
+            return False
+        called, said = True, said or value is not None
+    return said if in_words else called
+
+
+def _is_none(
+    analysis: Analysis, module: ModuleInfo, caller: FunctionInfo | None, value: f.Expr | None, depth: int
+) -> bool:
+    if value == _NONE:
+        return True
+    if type(value) is not f.Name:
+        return False
+    if caller is not None:
+        if any(target == value.id for target in _bound_in(caller.body)):
+            return False
+        if any(p.name == value.id for p in caller.parameters):
+            return is_always_none(analysis, caller, value.id, depth - 1, in_words=False)
+    return _is_only_none(module, value.id)
+
+
+def _is_only_none(module: ModuleInfo, name: str) -> bool:
+    """Whether a variable of a file gets None at its top level, and nothing else anywhere in the file."""
+    assigned = [s.value for s in nodes(module.body, f.Assign) if any(place_name(t) == name for t in s.targets)]
+    if not assigned or name in module.imports or module.rebinders(name):
+        return False
+    return all(value == _NONE for value in assigned) and list(_bound_in(module.body)).count(name) == len(assigned)
+
+
+def _bound_in(body: f.Body) -> list[str]:
+    """The names that a body binds by assignments, loops and `with`."""
+    found: list[str] = []
+    for node in walk(body):
+        targets: tuple[f.Expr | None, ...] = ()
+        if type(node) is f.Assign:
+            targets = node.targets
+        elif type(node) is f.AugAssign or type(node) is f.For:
+            targets = (node.target,)
+        elif type(node) is f.With:
+            targets = tuple(target for _, target in node.items)
+        elif type(node) is f.Walrus:
+            found.append(node.name)
+        found += [n.id for target in targets for n in walk(target) if type(n) is f.Name]
+    return found

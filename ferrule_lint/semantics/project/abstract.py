@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.targets import FunctionTarget
-from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.domain.trace import Choice, Trace
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
@@ -89,7 +89,18 @@ def is_left_open(function: FunctionInfo) -> bool:
     traits = function.traits
     if function.owner is None or traits.returns or not traits.says_nothing:
         return False
-    return traits.raises or not function.decorator_names.isdisjoint(_LEFT_OPEN)
+    return traits.raises or not function.decorator_names.isdisjoint(_LEFT_OPEN) or _is_of_protocol(function)
+
+
+def is_any_callable(function: FunctionInfo) -> bool:
+    """Whether a method says what is called like a function, which any may be: the `__call__` of a protocol."""
+    return function.name == "__call__" and _is_of_protocol(function)
+
+
+def _is_of_protocol(function: FunctionInfo) -> bool:
+    owner = function.module.classes.get(function.owner or "")
+    bases = (base.base if type(base) is f.Subscript else base for base in owner.bases) if owner is not None else ()
+    return any(last_name(base) == "Protocol" for base in bases)
 
 
 _LEFT_OPEN = frozenset("abstractmethod abstractproperty abstractclassmethod abstractstaticmethod".split())

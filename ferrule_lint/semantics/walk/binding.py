@@ -19,7 +19,14 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of, wor
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, turned_rows
 from ferrule_lint.semantics.domain.trace import Loop
 from ferrule_lint.semantics.gradients import participation
-from ferrule_lint.semantics.sources import admissions, batch_names, loss_names, policy_kl, rank_names
+from ferrule_lint.semantics.sources import (
+    admissions,
+    batch_names,
+    finite_losses,
+    loss_names,
+    policy_kl,
+    rank_names,
+)
 from ferrule_lint.semantics.walk import stored
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -245,6 +252,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             value = admissions.of_target(frame, target, source, value)
             value = policy_kl.of_target(frame, target, source, loss_names.of_target(frame, target, source, value))
             value = number_types.of_name(target, source, batch_names.of_target(frame, target, source, value))
+        value = finite_losses.of_target(frame, target, value)
         frame.write(place, value, source is not None and value.const is None and _made_of(place, source))
 
 

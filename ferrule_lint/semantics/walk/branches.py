@@ -17,7 +17,16 @@ from ferrule_lint.semantics.domain.text import called_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, every_event, weakened
 from ferrule_lint.semantics.gradients import meeting, stage_values
 from ferrule_lint.semantics.project import options
-from ferrule_lint.semantics.walk import asserted, counters, first_use, given_rank, in_place, left_early, peers
+from ferrule_lint.semantics.walk import (
+    asserted,
+    counters,
+    filled_by_others,
+    first_use,
+    given_rank,
+    in_place,
+    left_early,
+    peers,
+)
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
@@ -296,6 +305,8 @@ def _merge(
             merged[place] = _set_in_one_arm(frame, formula, place, value)
             continue
         merged[place] = merge_arms(formula, value, other, before.get(place))
+        if place in frame.filled_alike:
+            merged[place] = filled_by_others.met(merged[place], value, other)
         if value.layout is not None and other.layout is not None:
             merged[place] = in_place.of_arms(formula, value, other, before.get(place), merged[place])
         if place in guarded and value.const is None:

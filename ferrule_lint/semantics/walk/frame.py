@@ -120,6 +120,7 @@ class Frame:
         "executors",
         "fallible",
         "files",
+        "filled_alike",
         "forwards",
         "fuller",
         "function",
@@ -243,6 +244,8 @@ class Frame:
         #: them than those have: see `behind_exits`
         self.gone: set[int] = set()
         self.fuller: dict[str, Divergence] = {}
+        #: dicts that all ranks fill alike, each under its own test: see `filled_by_others`
+        self.filled_alike: set[str] = set()
         #: the loops around, with the ways on which their rounds end early
         self.loops: list[Rounds] = []
         #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`

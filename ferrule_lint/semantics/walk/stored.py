@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, given, in_place
+from ferrule_lint.semantics.walk import aliases, behind_exits, filled_by_others, given, in_place
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -55,6 +55,8 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     key = target.index.text if type(target.index) is f.Const else None
     tensor = base.layout is not None
     divergence = frame.path_divergence()
+    if divergence is not None and divergence.kind == "rank" and filled_by_others.by_others(frame, place, target.pos):
+        divergence = None
     length, counted = base.length, NO_DEPS
     slots = None
     passed = not frame.light and given.stands_for_passed(frame, place)

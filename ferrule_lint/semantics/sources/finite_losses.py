@@ -1,0 +1,95 @@
+"""Losses that a function asks to be finite and trains on: `if total.isfinite(): scaler.scale(total).backward()`.
+
+A backward pass goes through what this rank has computed of its own batch, whoever computed it, and one batch in a
+thousand gives no number. So where nothing else is known of such a loss it is the rank's own. Names alone are not asked
+for: the function itself says that it may be no number, and that there is a gradient in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes, walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import DP
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import last_name, position
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import FunctionInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_ASKS = frozenset({"isnan", "isinf", "isfinite"})
+_TRAINS = frozenset({"backward", "manual_backward"})
+#: methods and functions that read a number out of a tensor, or hand it on as it is
+_HANDS_ON = frozenset("item detach cpu float double data mean sum abs max clone scale".split())
+#: what is called so may have been agreed on
+_SHARED = re.compile(r"reduce|gather|sync|broadcast|all_", re.IGNORECASE)
+
+
+def of_target(frame: Frame, target: f.Expr, value: Value) -> Value:
+    """A variable that is bound to something of which nothing is known."""
+    if type(target) is not f.Name or frame.light or frame.function is None or not _is_open(value):
+        return value
+    function = frame.function
+    names = frame.analysis.finite_losses.find(function.id, lambda: _found_in(function), frozenset())
+    if target.id not in names:
+        return value
+    note = f"`{target.id}` is asked to be finite and has a backward pass, so it is the rank's own loss"
+    return value._replace(data=frame.source(DP, "data", position(target), note, Confidence.MEDIUM))
+
+
+def _is_open(value: Value) -> bool:
+    known = (value.divergence, value.data, value.const, value.items, value.group, value.target, value.presence)
+    holds = value.uniform or value.agreed or value.types or value.container or value.module
+    return not holds and all(v is None for v in known)
+
+
+def _found_in(function: FunctionInfo) -> frozenset[str]:
+    asked: set[str] = set()
+    trained: set[str] = set()
+    for call in function.calls:
+        name = last_name(call.func)
+        if name in _ASKS:
+            asked |= set(_names(call.args[0] if call.args else _receiver(call)))
+        elif name in _TRAINS:
+            trained |= set(_names(call.args[0] if call.args else _receiver(call)))
+    if not asked or not trained:
+        return frozenset()
+    sources: dict[str, list[f.Expr | None]] = {}
+    for node in nodes(function.body, f.Assign):
+        for target in node.targets:
+            for n in walk(target):
+                if type(n) is f.Name:
+                    sources.setdefault(n.id, []).append(node.value)
+    for name in list(asked):  # `value = loss.item()`
+        asked |= {n for source in sources.get(name, ()) for n in _names(source)}
+    for walked in nodes(function.body, f.Generator):  # `any(isnan(l) for l in (one, other))`
+        if type(walked.target) is f.Name and walked.target.id in asked and type(walked.iterable) is f.Sequence:
+            asked |= {n for element in walked.iterable.elements for n in _names(element)}
+    own = {name for name in asked & trained if not any(map(_is_shared, sources.get(name, ())))}
+    return frozenset(own)
+
+
+def _receiver(call: f.Call) -> f.Expr | None:
+    return call.func.base if type(call.func) is f.Attr else None
+
+
+def _is_shared(source: f.Expr | None) -> bool:
+    return any(_SHARED.search(last_name(call.func)) for call in nodes(source, f.Call))
+
+
+def _names(expr: f.Expr | None) -> Iterator[str]:
+    """The variables that hold what an expression hands on: `loss` of `scaler.scale(loss)`, `loss / n`."""
+    if type(expr) is f.Name:
+        yield expr.id
+    elif type(expr) is f.Op and expr.kind in ("Div", "Mult", "Add", "USub"):
+        for operand in expr.operands:
+            yield from _names(operand)
+    elif type(expr) is f.Attr and expr.attr in _HANDS_ON:
+        yield from _names(expr.base)
+    elif type(expr) is f.Call and last_name(expr.func) in _HANDS_ON:
+        yield from _names(expr.args[0] if expr.args else _receiver(expr))
