@@ -10,6 +10,7 @@ from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.calls.forwards import in_inference
 from ferrule_lint.semantics.domain.axes import DP, overlap
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.reach import OWN
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.gradients import behind_wrapper, gradient_order, partly_used
