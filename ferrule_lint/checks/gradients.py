@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from ferrule_lint.checks.build import NAMES, span
@@ -9,9 +10,11 @@ from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.calls.forwards import in_inference
 from ferrule_lint.semantics.domain.axes import DP, overlap
+from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.reach import OWN
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.gradients import behind_wrapper, gradient_order, partly_used
+from ferrule_lint.semantics.gradients.through_calls import WITHOUT
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import only_run_around
@@ -157,12 +160,25 @@ def _is_guess(frame: Frame, used: partly_used.PartlyUsed, base: str, surely: boo
         return False
     if _is_shared_by_nobody(frame) or not _is_seen_without(frame, used):
         return True
-    nothing = divergence.empty or divergence.kind == "structure"
+    nothing = (divergence.empty and not _asks_for_targets(frame, divergence)) or divergence.kind == "structure"
     if nothing and frame.in_module and frame.self_class is not None and used.calls and base != OWN:
         return True  # a layer that looks for empty inputs itself expects them
     told = divergence.kind == "data" and not divergence.unnamed
     # who runs a stand-in knows that the gradients are shared
     return not told and not used.has_stand_in and not _wraps(frame)
+
+
+#: what a batch has to be learned from, by the names of parameters: there may be none of it in the batch of a rank
+_TARGETS = re.compile(r"(^|_)(targets?|labels?|gts?|ground_truths?|annotations?|boxes|bboxes)(_|$)")
+
+
+def _asks_for_targets(frame: Frame, divergence: Divergence) -> bool:
+    """Whether it is a parameter with what is to be learned that is looked at: images without an object in them, and no
+    input of a layer."""
+    if frame.function is None:
+        return False
+    names = [p.name for p in frame.function.parameters if _TARGETS.search(p.name)]
+    return any(f"`{name}`" in divergence.why[0].note for name in names)
 
 
 def _is_seen_without(frame: Frame, used: partly_used.PartlyUsed) -> bool:
@@ -173,7 +189,11 @@ def _is_seen_without(frame: Frame, used: partly_used.PartlyUsed) -> bool:
         return True
     if frame.function is not None and "loss" in frame.function.name.lower():
         return True
-    return any(step.role == "condition" and step.path == frame.module.path for step in used.divergence.why)
+    # a helper says so where it lies, with what it hands back in the place of a module's output
+    return any(
+        step.role == "condition" and (step.path == frame.module.path or step.note == WITHOUT)
+        for step in used.divergence.why
+    )
 
 
 def _is_shared_by_nobody(frame: Frame) -> bool:

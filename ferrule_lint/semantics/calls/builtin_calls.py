@@ -10,7 +10,17 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import begun_loaders, filtered, iterators, record_makers
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
-from ferrule_lint.semantics.data import filters, grouping, iteration, picked, put_together, shares, side_by_side, sorts
+from ferrule_lint.semantics.data import (
+    filters,
+    grouping,
+    iteration,
+    own_count,
+    picked,
+    put_together,
+    shares,
+    side_by_side,
+    sorts,
+)
 from ferrule_lint.semantics.data.module_outputs import parts_of_one_input
 from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
@@ -255,6 +265,8 @@ def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
     method = frame.analysis.names.method(next(iter(value.types)), "__len__")
     if method is None:
         return None
+    if (counted := own_count.of_field(method, value)) is not None:
+        return counted
     with frame.recording():
         result = frame.analysis.call_function(frame, method, value, (), {}, pos)
     if result.divergence is None and result.length is not None:

@@ -43,8 +43,11 @@ def size(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value:
             emptiness = batch_fields.emptiness_of(emptiness, index)
         # what a caller passes has no items at most in the first dimension: the others are the model's
         deps = empty_or_not(receiver) if index in ("", "0") else NO_DEPS
+        if target.name == "size" and index and receiver.shape_deps:
+            deps |= batch_fields.sized_by(receiver, index)
         return Value(emptiness=emptiness, uniform=receiver.uniform, deps=deps)
-    sizes = receiver._replace(external=batch_fields.SIZE, target=None)
+    later = batch_fields.is_uneven_later(receiver)
+    sizes = receiver._replace(external=batch_fields.SIZE, target=None, uneven_last=later, layout=None)
     if target.name == "size":
         if not index:
             return sizes

@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import collators
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.dependences import FLOWS
+from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, NO_DEPS, Deps
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.sources import absent_inputs
@@ -58,7 +58,21 @@ def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: st
     divergence = size.shape if (index == "0") is not size.uneven_last else None
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", pos, f"`{text}` differs"))
-    return Value(divergence=divergence, emptiness=emptiness_of(size.emptiness, index), deps=size.deps, there=True)
+    deps = size.deps | sized_by(size, index) if size.shape_deps else size.deps
+    return Value(divergence=divergence, emptiness=emptiness_of(size.emptiness, index), deps=deps, there=True)
+
+
+def is_uneven_later(tensor: Value) -> bool:
+    """Whether what differs is another dimension than the first, which has a size that is written: `zeros(4, n)`."""
+    sizes = tensor.layout.sizes if tensor.layout is not None else None
+    return tensor.uneven_last or bool(sizes and sizes[0])
+
+
+def sized_by(tensor: Value, index: str) -> Deps:
+    """The parameters whose number of items is the size of a dimension."""
+    if (index == "0") is is_uneven_later(tensor):
+        return NO_DEPS
+    return frozenset([d for d in tensor.shape_deps if d[1] == COUNTED]) or NO_DEPS
 
 
 def emptiness_of(emptiness: Divergence | None, index: str) -> Divergence | None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.batch_fields import is_uneven_later
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, OBSERVED, SELECTS, Deps, only
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown
@@ -71,6 +73,25 @@ def drops_padding(frame: Frame, e: f.Subscript, base: Value) -> bool:
     chosen = frame.eval(second)
     counted = type(first) is f.Call and last_name(first.func) in ("arange", "range")
     return counted and type(second) in (f.Name, f.Attr, f.Op) and not (chosen.boolean or _is_slice(second))
+
+
+def is_one_row(frame: Frame, e: f.Subscript, base: Value) -> bool:
+    """Whether an index chooses one place of the dimension in which a tensor is uneven, the first: `rows[i]`."""
+    if base.layout is None or is_uneven_later(base):
+        return False
+    first = e.index.elements[0] if type(e.index) is f.Sequence and e.index.elements else e.index
+    if type(first) is f.Name and any(_counts(r.statement, first.id) for r in frame.rounds):
+        return True
+    return type(first) in (f.Const, f.Name) and numbers(first, frame)
+
+
+def _counts(loop: f.For, name: str) -> bool:
+    """Whether a name is the number of a round: `for name in range(n)`, `for name, x in enumerate(xs)`."""
+    walked = last_name(loop.iterable.func) if type(loop.iterable) is f.Call else ""
+    target = loop.target
+    if walked == "enumerate" and type(target) is f.Sequence and target.elements:
+        target = target.elements[0]
+    return walked in ("range", "enumerate") and type(target) is f.Name and target.id == name
 
 
 def deals(frame: Frame, expr: f.Expr, index: Value) -> bool:

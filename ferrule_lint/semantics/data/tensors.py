@@ -171,7 +171,8 @@ def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
     filled = any(_is_rest(frame, a) for a in (*arguments.expr.args, *by_name))
     agreed = any(v.agreed or any(i.agreed for i in v.items or ()) for v in sizes)
     if divergence is None:
-        return Value(uniform=uniform, filled=filled, agreed=agreed)
+        by_count = frozenset([d for v in sizes for d in v.deps if d[1] == COUNTED]) or NO_DEPS
+        return Value(uniform=uniform, filled=filled, agreed=agreed, shape_deps=by_count)
     return Value(shape=_ragged(frame, arguments, divergence), filled=filled, agreed=agreed)
 
 

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
     from ferrule_lint.semantics.walk.frame import Frame
 
+#: what a place is for that hands back something without a gradient
+WITHOUT = "goes on without it here"
+
 
 def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Reach:
     """What a call's result reaches: parameters replaced by what the arguments reach.
@@ -53,7 +56,7 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
         if divergence is None and not deps:
             continue
         if divergence is not None and entry.at is not None and summary.function is not None:
-            place = Step("condition", summary.function.module.path, entry.at[0], entry.at[1], "goes on without it here")
+            place = Step("condition", summary.function.module.path, entry.at[0], entry.at[1], WITHOUT)
             divergence = divergence.then(place)
         divergence = divergence.then(step) if divergence is not None else None
         if not entry.output.startswith("="):
@@ -62,6 +65,8 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
             continue
         for output in _passed(frame, summary, entry.output, bound).outputs:
             partly.add(Partly(output, divergence, deps, None))
+            if output == entry.output[1:]:
+                frame.forwards.append((output, pos, True))  # the module itself is passed, and run there
     return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
 
 

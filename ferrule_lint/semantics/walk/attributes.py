@@ -225,7 +225,8 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     axes = frame.axes_in(e.attr) or base.group
     if base.divergence is not None and base.divergence.kind == "host" and base.data is None:
         return Value(divergence=base.divergence, target=method)
-    if base.data is not None or (base.emptiness is not None and e.attr == "shape"):
+    uneven = base.emptiness is not None or base.shape is not None or bool(base.shape_deps)
+    if base.data is not None or (uneven and e.attr == "shape"):
         return _of_data(frame, e, base, method)
     return Value(
         uniform=e.attr == "shape" and base.agreed and base.uniform,
@@ -264,7 +265,8 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
             target=method,
             emptiness=base.emptiness or (base.data if base.data is not None and not base.data.sized else None),
             shape=base.shape,
-            uneven_last=base.uneven_last,
+            shape_deps=base.shape_deps,
+            uneven_last=batch_fields.is_uneven_later(base),
             external=batch_fields.SIZE,
             there=True,
         )

@@ -87,6 +87,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(shape=selected.shape, shape_deps=selected.shape_deps, uneven_last=False)
     elif (cut := cutting.of_slice(frame, e, base)) is not None:
         value = value._replace(shape=cut[0], uneven_last=cut[1])
+    elif (value.shape is not None or value.shape_deps) and selection.is_one_row(frame, e, base):
+        value = value._replace(shape=None, shape_deps=NO_DEPS)
     elif value.shape is not None and not base.uneven_last and shares.cut_as_agreed(frame, e.index):
         value = value._replace(shape=None)
     elif value.shape is not None and selection.drops_padding(frame, e, base):
