@@ -205,7 +205,7 @@ def test_a_file_of_a_hundred_thousand_lines() -> None:
     ids=["choices", "contexts", "recursive", "atoms", "latents", "events"],
 )
 def test_what_is_given_up_is_counted(source: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(difference.Effort.__init__, "__defaults__", (lambda what: None, 10_000))
+    monkeypatch.setattr(difference.Effort.__init__, "__defaults__", (lambda what: None, 10_000, False))
     result = check({"a.py": extract(source.encode())}, ["a.py"], load_models())
     assert not result.errors
     assert result.statistics.get(what, 0) > 0, result.statistics

@@ -56,16 +56,16 @@ def check(
     ruled_out: RuledOut,
     trusted: Collection[Step] = (),
     count: Callable[[str], None] = lambda what: None,
-    in_module: bool = True,
+    by_number: bool = False,
 ) -> Iterator[Finding]:
     """Findings of one function's trace: one for each divergent choice.
 
     `trusted`: weak sources that count here (file-system tests in a function that also writes under a rank guard).
-    `count` is told what a budget leaves out; `in_module`: the function is a method of a module.
+    `count` is told what a budget leaves out; `by_number`: it runs whole models.
     """
     seen: dict[tuple[bool, frozenset[tuple[object, ...]]], Confidence] = {}
     found_at: dict[int, _Found] = {}
-    effort = Effort(count, by_number=not in_module)
+    effort = Effort(count, by_number=by_number)
     of_one = frozenset(reach.asked_by_one(root))
     for choice in choices_and_loops(root):
         if type(choice) is not Choice or choice.form == "except":

@@ -234,7 +234,8 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
     if trace:
         found += stages.check(trace, name, body, lambda settings: _is_for_all_stages(frame, settings))
         ruled_out = RuledOut(frame.analysis, frame.function)
-        found += branches.check(trace, name, ruled_out, frame.files.suspicious(), frame.analysis.count, frame.in_module)
+        trusted, by_number = frame.files.suspicious(), not frame.in_module
+        found += branches.check(trace, name, ruled_out, trusted, frame.analysis.count, by_number)
         found += loops.check(trace, name, ruled_out)
         found += order.check(trace, name, ruled_out)
         found += p2p.check(trace, name, body, lambda: _of_class(frame))

@@ -70,9 +70,11 @@ def difference(
     # a tower run for images and again for videos, or for each span of a sample, is balanced by one dummy run in
     # practice; that it runs matters
     by_presence = divergence.kind in ("structure", "data")
+    # a helper that runs the towers of a model it is given goes by which inputs are there, as the model itself does
+    by_number = effort.by_number and divergence.kind == "data"
     only = divergence.kind == "rank"
     question = Comparison(
-        axes, least, lenient, by_presence, effort.by_number, only, divergence.member, surely,
+        axes, least, lenient, by_presence, by_number, only, divergence.member, surely,
         divergence.group if axes == UNKNOWN_GROUP else "", divergence.kind == "host", divergence.kind == "rank",
     )  # fmt: skip
     if ends.meet(root):
