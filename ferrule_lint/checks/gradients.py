@@ -190,8 +190,9 @@ def _is_seen_without(frame: Frame, used: partly_used.PartlyUsed) -> bool:
     if frame.function is not None and "loss" in frame.function.name.lower():
         return True
     # a helper says so where it lies, with what it hands back in the place of a module's output
+    elsewhere = _asks_for_targets(frame, used.divergence)
     return any(
-        step.role == "condition" and (step.path == frame.module.path or step.note == WITHOUT)
+        step.role == "condition" and (step.path == frame.module.path or (elsewhere and step.note == WITHOUT))
         for step in used.divergence.why
     )
 
