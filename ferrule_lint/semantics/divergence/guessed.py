@@ -7,7 +7,6 @@ that is split over ranks) counts as before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.summary import Summary
@@ -31,15 +30,7 @@ def _called(summary: Summary, events_of: EventsOf, known: dict[int, Summary], de
         known[id(summary)] = summary  # a function that calls itself
         trace = _marked(summary.trace, events_of, known, depth + 1)
         if trace is not summary.trace:
-            known[id(summary)] = replace(
-                summary,
-                trace=trace,
-                events=events_of(trace),
-                signatures={},
-                question=None,
-                evaluated=None,
-                guessed=None,
-            )
+            known[id(summary)] = summary.with_trace(trace, events_of(trace))
     return known[id(summary)]
 
 

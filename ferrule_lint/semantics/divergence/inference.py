@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
@@ -94,13 +93,5 @@ def _called(summary: Summary, events_of: EventsOf, known: dict[int, Summary], de
             return summary
         trace = in_evaluation(summary.trace, events_of, known, depth + 1)
         if trace is not summary.trace:
-            known[id(summary)] = replace(
-                summary,
-                trace=trace,
-                events=events_of(trace),
-                signatures={},
-                question=None,
-                evaluated=None,
-                guessed=None,
-            )
+            known[id(summary)] = summary.with_trace(trace, events_of(trace))
     return known[id(summary)]

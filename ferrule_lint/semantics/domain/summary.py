@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts.types import Pos
@@ -88,6 +88,10 @@ class Summary:
     evaluated: Summary | None = None
     #: the same called from what only generates; see `divergence.guessed`
     guessed: Summary | None = None
+
+    def with_trace(self, trace: Trace, events: tuple[Event, ...]) -> Summary:
+        """The same function with other events: what was worked out from those that it had is worked out anew."""
+        return replace(self, trace=trace, events=events, signatures={}, question=None, evaluated=None, guessed=None)
 
     @property
     def display(self) -> str:

@@ -7,7 +7,7 @@ for the caller, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -168,13 +168,9 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
     from ferrule_lint.semantics.calls.agreement import make_uniform
     from ferrule_lint.semantics.walk.given import part_of
 
-    for name, value in summary.self_writes.items():
-        now = of_parameters(frame, value, summary, bound, call.pos)
-        if not _tells(now):
-            continue
+    for name, now in _told(frame, summary, call, bound):
         place = f"{owner}.{name}"
-        known = frame.read(place) or frame.eval(part_of(base, f".{name}"))
-        merged = join2(known, now)._replace(const=None, items=None, uniform=False)
+        merged = _with(frame.read(place) or frame.eval(part_of(base, f".{name}")), now)
         frame.env[place] = merged
         frame.renew(place)
         if owner == frame.self_name:
@@ -185,16 +181,27 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
         make_uniform(frame, part_of(base, f".{name}"), axes)
 
 
+def _told(frame: Frame, summary: Summary, call: f.Call, bound: Mapping[str, Value]) -> Iterator[tuple[str, Value]]:
+    """The attributes that a method leaves in its instance, for the arguments of a call."""
+    for name, value in summary.self_writes.items():
+        now = of_parameters(frame, value, summary, bound, call.pos)
+        if _tells(now):
+            yield name, now
+
+
+def _with(known: Value, now: Value) -> Value:
+    """What an attribute holds that a method may have set."""
+    return join2(known, now)._replace(const=None, items=None, uniform=False)
+
+
 def _in_entry(frame: Frame, summary: Summary, call: f.Call, base: f.Expr, bound: Mapping[str, Value]) -> None:
     """The same of an object that a dict holds under a written key: `meters["loss"].update(loss.item())`."""
     if type(base) is not f.Subscript or type(base.index) is not f.Const or not place_name(base.base):
         return
     known = frame.ask(base)
     held = dict(known.entries)
-    for name, value in summary.self_writes.items() if known.types else ():
-        now = of_parameters(frame, value, summary, bound, call.pos)
-        if _tells(now):
-            held[name] = join2(held.get(name, UNKNOWN), now)._replace(const=None, items=None, uniform=False)
+    for name, now in _told(frame, summary, call, bound) if known.types else ():
+        held[name] = _with(held.get(name, UNKNOWN), now)
     if len(held) <= MOST_ENTRIES and held != dict(known.entries):
         stored.store_item(frame, base, known._replace(entries=tuple(held.items())))
 
