@@ -275,3 +275,33 @@ def test_settings_of_the_given_path_count_not_of_the_current_folder(
     assert cli_main.run([str(other / "a.py")]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["files"] == 1
     assert Settings().output_format == "full"
+
+
+OF_ONE_RANK = """\
+import torch.distributed as dist
+
+
+def first(batch):
+    if batch.sum() > 3:
+        dist.barrier()
+
+
+class Trainer:
+    def step(self, batch):
+        if batch.sum() > 3:
+            return
+        dist.barrier()
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--no-cache"], ["--fix"]])
+def test_a_parameter_stands_where_the_text_of_its_line_begins(
+    options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text(OF_ONE_RANK)
+    for _ in range(2):  # the second time from the cache, or what is left after the fix of the first function
+        assert cli_main.run(["a.py", "--isolated", "--output-format", "json", *options]) == 1
+        finding = json.loads(capsys.readouterr().out)["findings"][-1]
+        source = (tmp_path / "a.py").read_text().splitlines()[finding["witness"][0]["line"] - 1]
+        assert source[finding["witness"][0]["column"] - 1 :] == "def step(self, batch):"

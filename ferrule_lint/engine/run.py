@@ -101,7 +101,7 @@ def fix(
     run.findings = result.findings
     result.dropped[:0] = run.dropped
     before = {path: run.read(path) for path in result.contents}
-    return Fixed(_report(run, results_of(run, settings), start), result, before)
+    return Fixed(_report(run, results_of(run, settings, result.contents), start), result, before)
 
 
 def _known_or_analyse(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ferrule_lint.engine.checking import recheck
+from ferrule_lint.engine.placing import placed
 from ferrule_lint.engine.state import Run
 from ferrule_lint.extraction import describe_crash
 from ferrule_lint.findings import Finding, LintError
@@ -13,6 +15,7 @@ from ferrule_lint.project.config import Settings
 from ferrule_lint.project.nearest import Nearest
 from ferrule_lint.project.results import Results
 from ferrule_lint.project.selection import SYNTAX_ERROR, UNUSED_SUPPRESSION
+from ferrule_lint.reporters.source import Sources
 
 if TYPE_CHECKING:
     from ferrule_lint.checks.known import Shown
@@ -111,8 +114,9 @@ def _offer(run: Run, settings: Settings) -> None:
     run.progress("fixing", 1, 1)
 
 
-def results_of(run: Run, settings: Settings) -> Results:
-    """What there is to show; of each fix, how safe the settings say it is."""
+def results_of(run: Run, settings: Settings, contents: Mapping[str, bytes] | None = None) -> Results:
+    """What there is to show; of each fix, how safe the settings say it is. `contents`: what the findings are in, where
+    that is not what was read."""
     from ferrule_lint.facts.outline import outline
     from ferrule_lint.project.selection import safety
 
@@ -124,9 +128,10 @@ def results_of(run: Run, settings: Settings) -> Results:
         for finding in run.findings
     ]
     reported = set(run.discovery.report)
+    sources = Sources(run.discovery.root, {**run.contents, **(contents or {})})
     return Results(
-        findings=tuple(sorted(findings, key=lambda finding: finding.sort_key)),
-        suppressed=tuple(sorted(run.suppressed, key=lambda finding: finding.sort_key)),
+        findings=tuple(sorted(placed(findings, sources), key=lambda finding: finding.sort_key)),
+        suppressed=tuple(sorted(placed(run.suppressed, sources), key=lambda finding: finding.sort_key)),
         lines=sum(outline(facts).lines for path, facts in run.facts.items() if path in reported),
         statistics=run.statistics,
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 #: not `str.splitlines`: to Python a form feed or U+2028 ends no line
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_TEXT = re.compile(r"\S(?:.*\S)?")
 
 
 def decode(source: bytes) -> str:
@@ -43,3 +44,8 @@ class Sources:
         if lines is None:
             lines = self._lines[path] = _LINE_END.split(decode(self.read(path)))
         return lines[number - 1] if 1 <= number <= len(lines) else None
+
+    def columns(self, path: str, number: int) -> tuple[int, int]:
+        """Where the text of a line begins and ends (exclusive), from 1: of a statement the line alone is known."""
+        text = _TEXT.search(self.line(path, number) or "")
+        return (1, 1) if text is None else (text.start() + 1, text.end() + 1)

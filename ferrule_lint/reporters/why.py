@@ -27,7 +27,7 @@ def lines(explanation: Explanation, sources: Sources, root: Path, cwd: Path) -> 
     yield []
     yield [("values", "bold")]
     for value in explanation.values:
-        yield from _value(value, root, cwd)
+        yield from _value(value, sources, root, cwd)
     if not explanation.values:
         yield [("  nothing on this line has a value", "dim")]
     yield []
@@ -40,10 +40,10 @@ def lines(explanation: Explanation, sources: Sources, root: Path, cwd: Path) -> 
         yield [("  none: nothing here issues a collective that the analysis can see", "dim")]
 
 
-def _value(value: KnownValue, root: Path, cwd: Path) -> Iterator[Line]:
+def _value(value: KnownValue, sources: Sources, root: Path, cwd: Path) -> Iterator[Line]:
     yield [("  ", ""), (f"{visible(value.text)}: ", "bold"), (value.level, _STYLE[value.level]), (_because(value), "")]
     for difference in value.differences:
-        yield from _difference(difference, root, cwd)
+        yield from _difference(difference, sources, root, cwd)
 
 
 def _because(value: KnownValue) -> str:
@@ -57,10 +57,11 @@ def _because(value: KnownValue) -> str:
     return ": nothing says whether ranks agree, so nothing is reported for it"
 
 
-def _difference(difference: Difference, root: Path, cwd: Path) -> Iterator[Line]:
+def _difference(difference: Difference, sources: Sources, root: Path, cwd: Path) -> Iterator[Line]:
     axes = ", ".join(difference.axes)
     text = f"{difference.facet} differs along {axes} ({difference.kind}, confidence {difference.confidence.label})"
     yield [(f"    {text}", "")]
     for number, step in enumerate(difference.why, 1):
-        place = f"{shown_path(step.path, root, cwd)}:{step.line}:{step.column}"
+        column = sources.columns(step.path, step.line)[0] if step.column == 1 else step.column
+        place = f"{shown_path(step.path, root, cwd)}:{step.line}:{column}"
         yield [(f"      {number}. {step.role}: {visible(step.note)}", ""), (f"  ({visible(place)})", "dim")]

@@ -10,6 +10,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import guesses, told_apart
 from ferrule_lint.semantics.data import picked
+from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.records import DEEPEST, cut, entries_of
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import (
@@ -28,6 +29,7 @@ from ferrule_lint.semantics.domain.dependences import (
     PRESENT,
     SELECTS,
     SIZED,
+    ZERO,
     asked_for,
     only,
     recast,
@@ -227,9 +229,10 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
     if how == EMPTY:
-        local = value.data is not None and not value.container and not value.data.sized
-        nothing = value.emptiness or (value.data if local else None)
+        nothing = _emptiness(value)
         return None if nothing is None else nothing._replace(empty=True)
+    if how == ZERO:
+        return value.emptiness and value.emptiness._replace(empty=True)
     if how == PICKED:
         return picked.through(value)
     if how == DEALT:
@@ -238,6 +241,17 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
+
+
+def _emptiness(value: Value) -> Divergence | None:
+    """Why something has no items on some ranks: it is known of it, or it is local data."""
+    local = value.data is not None and not value.container and not value.data.sized
+    return value.emptiness or (value.data if local else None)
+
+
+def _of_items(value: Value) -> Divergence | None:
+    """The divergence of something, if that can be one of how much it holds: a rank's number is one number."""
+    return value.divergence if value.divergence is not None and value.divergence.kind in ("data", "structure") else None
 
 
 def instantiate(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
@@ -392,6 +406,11 @@ def _through(argument: Value, how: str) -> Value:
         )  # fmt: skip
     if how == FLOWS:
         return argument.plain()
+    if how == ZERO:
+        return Value(
+            emptiness=argument.emptiness,
+            deps=only(argument.deps, EMPTY, EMPTY) | only(argument.deps, ZERO, FLOWS, ITEM),
+        )
     if how == PICKED:
         return Value(emptiness=picked.through(argument), deps=only(argument.deps, PICKED, FLOWS))
     if how == SIZED:
@@ -404,7 +423,11 @@ def _through(argument: Value, how: str) -> Value:
         )  # fmt: skip
     if how == EMPTY:  # a number has no sizes of its own
         return argument.plain()._replace(
+            emptiness=_emptiness(argument), data=None, divergence=rounds_of(argument) or _of_items(argument),
             unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, shape_deps=NO_DEPS,
             deps=recast(argument.deps, EMPTY, FLOWS, ITEM),
         )  # fmt: skip
+    if how == COUNTED and argument.data is not None and not argument.container:  # how many rows a tensor has
+        deps = recast(length_deps(argument), COUNTED, ITERATED)
+        return Value(divergence=rounds_of(argument) or _of_items(argument), emptiness=_emptiness(argument), deps=deps)
     return argument._replace(unordered=None)

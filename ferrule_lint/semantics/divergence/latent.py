@@ -41,8 +41,11 @@ from ferrule_lint.semantics.domain.dependences import (
     ITEM,
     ITERATED,
     NO_DEPS,
+    OBSERVED,
     PRESENT,
+    ZERO,
     asked_for_by_callee,
+    only,
     recast,
 )
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
@@ -254,6 +257,10 @@ def raise_or_pass_on(
             elif (value.deps or value.length_deps) and latent.depth < DEEPEST and len(frame.latents) < MOST_LATENTS:
                 # what rests on whether something was passed says no more than that, however it is read
                 passed = frozenset((p, h if how == FLOWS or h in (PRESENT, HELD) else how) for p, h in value.deps)
+                if how == OBSERVED:  # a number of which only zero matters is compared with another one
+                    passed -= recast(only(value.deps, EMPTY, EMPTY), OBSERVED, EMPTY)
+                elif how == ZERO:
+                    passed = only(value.deps, EMPTY, EMPTY) | only(value.deps, ZERO, FLOWS, ITEM)
                 if how in (PRESENT, HELD):
                     passed = asked_for_by_callee(value.deps, how, value.part)
                 if how == ITERATED:

@@ -13,6 +13,8 @@ COUNTED, ITEM = "counted", "item"
 SIZED = "sized"
 #: whether it, or what is in it, has any items
 EMPTY = "empty"
+#: it is a number that is told from zero, such as the size of something
+ZERO = "zero"
 #: it may be a mask or positions by which items are selected
 SELECTS = "selects"
 #: an entry of something is picked by it: whether it has any items

@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import batch_fields, loaders, looked_up
 from ferrule_lint.semantics.data.records import NAMESPACE
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
-from ferrule_lint.semantics.domain.dependences import CONTAINED, ITEM, NO_DEPS, NOTHING, Deps
+from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, NO_DEPS, NOTHING, Deps, only
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import (
@@ -228,6 +228,9 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
     uneven = base.emptiness is not None or base.shape is not None or bool(base.shape_deps)
     if base.data is not None or (uneven and e.attr == "shape"):
         return _of_data(frame, e, base, method)
+    if e.attr == "shape" and base.deps and not base.uniform:  # the sizes of what a caller passes
+        deps = only(base.deps, EMPTY, FLOWS, ITEM, EMPTY)
+        return Value(target=method, deps=deps, group=axes, external=batch_fields.SIZE, there=True)
     return Value(
         uniform=e.attr == "shape" and base.agreed and base.uniform,
         target=method,

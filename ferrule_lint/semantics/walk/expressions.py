@@ -191,7 +191,7 @@ def _op(frame: Frame, e: f.Op) -> Value:
                 value = filling.with_added(frame, value, added, place)
     if e.kind in ("Mult", "Sub") and shares.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
-    if e.kind == "Mod" and any(how == EMPTY for _, how in value.deps):
+    if e.kind in ("Mod", "FloorDiv", "Div") and any(how == EMPTY for _, how in value.deps):
         # that `len(x) % n` is zero says nothing of whether there is anything
         value = value._replace(deps=frozenset([d for d in value.deps if d[1] != EMPTY]) or NO_DEPS)
     if e.kind == "FloorDiv":

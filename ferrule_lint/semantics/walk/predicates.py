@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, asked_for, only
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, ZERO, asked_for, only
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -422,6 +422,8 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
             emptiness = value.emptiness.then(step)._replace(empty=True)
             return Value(divergence=emptiness.at_most(sure), deps=value.deps)
     joined = computed(values)
+    if nothing or mirrored:  # a number that is passed may be a size
+        joined = joined._replace(deps=joined.deps | only(joined.deps, ZERO, FLOWS, ITEM))
     if joined.divergence is None and joined.data is not None and (_is_text(left) or _is_text(right)):
         # a word in a batch names its format, most often
         value = observe(frame, joined, e.pos, shown(e))
