@@ -12,6 +12,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, 
 from ferrule_lint.semantics.domain.text import position, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
+from ferrule_lint.semantics.walk import each_of
 from ferrule_lint.semantics.walk.binding import as_key, bind, element_of, loop_term
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.predicates import condition
@@ -62,6 +63,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
             asks = e.elements + generator.conditions if generator.conditions else ()
             target = filters.item(generator.target, generator.iterable, asks)
             bind(frame, generator.target, element if target is not None else as_key(element))
+            each_of.recall(frame, generator.target, generator.iterable)
             for test in generator.conditions:
                 formula, value = condition(frame, test)
                 conditions.append(formula)
@@ -72,6 +74,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
                 filtered = filtered or filters.left_out(frame, asked, iterable, target, {}, position(test))
             if target is None:
                 bind(frame, generator.target, element)
+                each_of.recall(frame, generator.target, generator.iterable)
     formula = connect("and", conditions)
     frame.conditions.append(formula)
     with frame.recording() as body_terms:

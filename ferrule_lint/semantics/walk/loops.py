@@ -37,6 +37,7 @@ from ferrule_lint.semantics.walk import (
     by_hand,
     counters,
     divisible,
+    each_of,
     first_round,
     joined,
     kept_tests,
@@ -78,6 +79,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     def enter() -> None:
         value = element_of(frame, iterable, s.iterable)
         bind(frame, s.target, _batch_by_name(frame, s.target, value, is_numbered(frame, s.iterable)))
+        each_of.recall(frame, s.target, s.iterable)
 
     if iterable.length is not None and shares.counted_off(frame, s):
         iterable = iterable._replace(length=None)
@@ -86,7 +88,10 @@ def for_loop(frame: Frame, s: f.For) -> None:
     begun_loaders.begin(frame, s.iterable)
     frame.rounds.append(Round(s, iterable, len(frame.conditions)))
     agreed, filled = over_groups.reduced(s), filling.by_rounds(frame, s)
-    body = _rounds(frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed)
+    body = _rounds(
+        frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed,
+        each=lambda: each_of.left(frame, s.target, s.iterable),
+    )  # fmt: skip
     body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
     filling.after_rounds(frame, filled)
@@ -272,11 +277,13 @@ def _rounds(
     alike: Callable[[], bool],
     once: bool = False,
     agreed: frozenset[str] = frozenset(),
+    each: Callable[[], dict[str, Value]] = dict,
 ) -> Trace:
     """The loop body's trace in a state that any round may start from: a first pass finds what it changes.
 
     `once`: every rank runs one round at least, and to its end, so that nothing is left of what was before.
     `agreed`: what the ranks agree on in each round, and need not where there is none.
+    `each`: what a round leaves in the object that it is about, which is there where there is a round.
     `alike`: whether all ranks certainly run as many rounds. If not, what the loop changes is uniform within a round but
     not after the loop (temporal divergence, as in LLVM's uniformity analysis).
     """
@@ -308,6 +315,7 @@ def _rounds(
     left_early.join(frame, ways, "continue")
     meeting.after_round(frame.env, frame.skipped.pop())
     frame.loop_depth -= 1
+    of_each = each()
     after = dict(frame.env) if once else any_rounds(saved, frame.env)
     after.update(told)
     if not (alike() and all(_left_together(term) for term in choices_and_loops(tuple(terms)))):
@@ -320,6 +328,7 @@ def _rounds(
     kept_tests.forget(frame, versions)
     left_early.join(frame, ways, "break")
     left_early.after_loop(frame, rounds)
+    frame.env.update(of_each)
     return without_last(tuple(terms), "continue")
 
 

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.options import of_instance
-from ferrule_lint.semantics.walk import stored
+from ferrule_lint.semantics.walk import each_of, stored
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -153,6 +153,8 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
     """At a call of a method: its instance's attributes as the method leaves them."""
     if call is None or frame.light:
         return
+    if summary.trace:
+        each_of.forget(frame, call)
     if summary.function is not None and of_instance(call, summary.function):
         base = call.func
     elif type(call.func) is f.Attr:
