@@ -40,7 +40,7 @@ exclude = ["a"]
 extend-exclude = ["b/*.py"]
 force-exclude = true
 respect-gitignore = false
-sharded = ["*Block"]
+sharded = [".*Block"]
 models = ["models/mine.toml"]
 output-format = "concise"
 cache-dir = ".cache/ferrule"
@@ -65,7 +65,7 @@ FER101.min-confidence = "high"
         extend_exclude=("b/*.py",),
         force_exclude=True,
         respect_gitignore=False,
-        sharded=("*Block",),
+        sharded=(".*Block",),
         models=(tmp_path / "models/mine.toml",),
         output_format="concise",
         cache_dir=tmp_path / ".cache/ferrule",
@@ -115,6 +115,11 @@ def test_config_and_isolated(tmp_path: Path) -> None:
         ("force-exclude = 'yes'", "expected true or false"),
         ("sharded = 'always'", 'expected "auto", true, false or a list'),
         ("sharded = 1", 'expected "auto", true, false or a list'),
+        ("sharded = ['Block', '(']", '"sharded": "(" is no regular expression: missing )'),
+        (
+            "sharded = ['*Block']",
+            '"*Block" is no regular expression: nothing to repeat at position 0; any text is ".*"',
+        ),
         ("models = ['']", "expected a path"),
         ("output-format = 'jsn'", 'did you mean "json"?'),
         ("per-file-ignores = []", '"per-file-ignores": expected a table'),

@@ -74,8 +74,24 @@ def test_unsafe_fixes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_fix_only_does_not_report_what_is_left(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--fix-only") == 0
-    assert "FER103" not in capsys.readouterr().out
+    assert capsys.readouterr().out == "Fixed 1 problem in 4 files, 2 left.\n"
     assert (here / "safe.py").read_bytes() != SAFE
+    # also where nothing could be repaired
+    assert run("--fix-only", "never.py") == 0
+    assert capsys.readouterr().out == "Fixed 0 problems in 1 file, 1 left.\n"
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "grouped"])
+def test_unsafe_fixes_are_marked_and_counted_once_they_are_allowed(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    def marked(*args: str) -> tuple[int, str]:
+        assert run("--output-format", form, *args) == 1
+        *lines, last = capsys.readouterr().out.splitlines()
+        return sum("[*] `" in line for line in lines), last
+
+    assert marked() == (1, "[*] 1 fixable with --fix (1 more with --unsafe-fixes).")
+    assert marked("--unsafe-fixes") == (2, "[*] 2 fixable with --fix.")
 
 
 def test_exit_non_zero_on_fix(here: Path) -> None:

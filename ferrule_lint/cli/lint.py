@@ -114,10 +114,12 @@ def check(
         reason = options["add_suppressions"]
         written = [add_suppressions(one, own.root or Path.cwd(), reason) for one, own in reports]
         ctx.exit(0 if all(written) and not report.errors else 2)
+    unreported = 0
     if options["fix_only"]:
+        unreported = len(report.findings)
         report = replace(report, findings=())
     if not options["diff"]:
-        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
+        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet, unreported=unreported)
     if verbose:
         for one, own in reports:
             _details(one, own)

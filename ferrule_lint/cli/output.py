@@ -33,8 +33,10 @@ def output_options(function: _Function) -> _Function:
     return click.option("--output-format", type=click.Choice(FORMATS), help="[default: full]")(function)
 
 
-def write(report: Report, settings: Settings, file: Path | None, *, statistics: bool, quiet: bool) -> None:
-    """The report to `file` or to the standard output."""
+def write(
+    report: Report, settings: Settings, file: Path | None, *, statistics: bool, quiet: bool, unreported: int = 0
+) -> None:
+    """The report to `file` or to the standard output. `unreported` findings are left that it does not have."""
     from ferrule_lint.reporters import text
     from ferrule_lint.reporters.cells import at_top, by_cell
     from ferrule_lint.reporters.formats import DOCUMENTS, KNOWING_CELLS
@@ -43,7 +45,7 @@ def write(report: Report, settings: Settings, file: Path | None, *, statistics: 
     if settings.output_format in DOCUMENTS:
         content = _document(report, settings, statistics=statistics)
     else:
-        lines = list(_lines(report, settings, statistics=statistics, quiet=quiet))
+        lines = list(_lines(report, settings, statistics=statistics, quiet=quiet, unreported=unreported))
         if not lines and file is None:
             return
         colour = text.wants_colour(sys.stdout) if file is None else _forced()
@@ -71,15 +73,16 @@ def _document(report: Report, settings: Settings, *, statistics: bool) -> str:
     return formats.document(name, report, root, cwd)
 
 
-def _lines(report: Report, settings: Settings, *, statistics: bool, quiet: bool) -> list[Any]:
+def _lines(report: Report, settings: Settings, *, statistics: bool, quiet: bool, unreported: int) -> list[Any]:
     from ferrule_lint.reporters import concise, formats
     from ferrule_lint.reporters import statistics as counts
 
     root, cwd = settings.root or Path.cwd(), Path.cwd()
     if statistics:
         return [*counts.lines(report), *concise.error_lines(report, root, cwd)]
-    lines = list(formats.lines(settings.output_format, report, root, cwd))
-    return lines if quiet else [*lines, *concise.summary(report)]
+    unsafe = settings.unsafe_fixes
+    lines = list(formats.lines(settings.output_format, report, root, cwd, unsafe=unsafe))
+    return lines if quiet else [*lines, *concise.summary(report, unreported=unreported, unsafe=unsafe)]
 
 
 def _forced() -> bool:

@@ -89,8 +89,18 @@ def _sharded(value: Any) -> Sharded:
     if value == "auto":
         return "auto"
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
+        return tuple(map(_regular_expression, value))
     raise InvalidValue('expected "auto", true, false or a list of patterns of class names')
+
+
+def _regular_expression(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        # most often it is a pattern as for files, which other settings take
+        hint = '; any text is ".*"' if pattern.startswith("*") else ""
+        raise InvalidValue(f'"{pattern}" is no regular expression: {error}{hint}') from None
+    return pattern
 
 
 def _path(value: Any) -> Path:
