@@ -54,6 +54,24 @@ def test_missing_path_is_exit_code_2_even_with_exit_zero(here: Path, capsys: pyt
 
 
 @pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (["rule", "FER101"], "rule: no such file or folder; did you mean `ferrule-lint explain`?"),
+        (["--select", "FER102", "FER103"], "codes are separated by commas: `--select FER102,FER103`"),
+        (["train.py:2:5"], "`ferrule-lint why train.py:2` says what is known of a line"),
+        (["gone.py:2"], "gone.py:2: no such file or folder\n"),
+    ],
+)
+def test_paths_that_mean_something_else(
+    here: Path, capsys: pytest.CaptureFixture[str], args: list[str], hint: str
+) -> None:
+    assert cli_main.run(args) == 2
+    out = capsys.readouterr().out
+    assert hint in out
+    assert out.count("; ") <= 1
+
+
+@pytest.mark.parametrize(
     "args", [["check", "train.py"], ["-q", "check", "train.py"], ["--ignore", "FER2", "check", "train.py"]]
 )
 def test_check_may_be_named(here: Path, args: list[str]) -> None:
@@ -95,6 +113,17 @@ def test_unknown_code_is_an_error_with_a_suggestion(here: Path, capsys: pytest.C
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith('error: unknown rule code "FER10Z" in select; did you mean "FER10')
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("Collective-in-divergent-branch", '; did you mean "FER102"?'), ("E501", ""), ("FER999", "")],
+)
+def test_unknown_codes_that_mean_something_else(
+    here: Path, capsys: pytest.CaptureFixture[str], word: str, hint: str
+) -> None:
+    assert cli_main.run(["--select", word]) == 2
+    assert capsys.readouterr().err == f'error: unknown rule code "{word}" in select{hint}\n'
 
 
 def test_unknown_code_in_a_settings_file_has_its_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -156,11 +185,11 @@ def test_verbose_goes_to_the_standard_error(here: Path, capsys: pytest.CaptureFi
 
 
 def test_show_settings(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "ferrule.toml").write_text('sharded = ["*Block"]\n')
+    (here / "ferrule.toml").write_text('sharded = [".*Block"]\n')
     assert cli_main.run(["--show-settings", "--min-confidence", "high"]) == 0
     out = capsys.readouterr().out
     assert f"# settings file: {here / 'ferrule.toml'}" in out
-    assert 'sharded = ["*Block"]' in out
+    assert 'sharded = [".*Block"]' in out
     assert 'min-confidence = "high"' in out
 
 
@@ -230,6 +259,10 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
 def test_explain_unknown_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["explain", "FER1O2"]) == 2
     assert capsys.readouterr().err.startswith("error: there is no rule 'FER1O2', did you mean FER1")
+    assert cli_main.run(["explain", "fer20"]) == 2
+    assert capsys.readouterr().err == "error: there is no rule 'fer20'; these begin so: FER201, FER202\n"
+    assert cli_main.run(["explain", "syntax-errors"]) == 2
+    assert capsys.readouterr().err == "error: there is no rule 'syntax-errors', did you mean syntax-error?\n"
 
 
 def test_rules(capsys: pytest.CaptureFixture[str]) -> None:

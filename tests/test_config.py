@@ -261,9 +261,10 @@ def test_selection(settings: Settings, code: str, expected: bool) -> None:
 
 
 def test_check_codes() -> None:
-    check_codes(Settings(select=("FER1", "ALL"), ignore=("FER102",)), ["FER102"])
+    names = {"FER102": "collective-in-divergent-branch"}
+    check_codes(Settings(select=("FER1", "ALL"), ignore=("FER102",)), names)
     with pytest.raises(ConfigError, match='unknown rule code "FER2" in ignore'):
-        check_codes(Settings(ignore=("FER2",)), ["FER102"])
+        check_codes(Settings(ignore=("FER2",)), names)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +279,7 @@ def test_check_codes() -> None:
 def test_unknown_codes_in_tables_have_their_line(tmp_path: Path, text: str, line: int) -> None:
     project(tmp_path, {"ferrule.toml": text})
     with pytest.raises(ConfigError, match='unknown rule code "FER9') as caught:
-        check_codes(load_settings(tmp_path), ["FER102"])
+        check_codes(load_settings(tmp_path), {"FER102": "collective-in-divergent-branch"})
     assert caught.value.line == line
 
 

@@ -19,10 +19,11 @@ from ferrule_lint.cli.changes import change_options, only_concerned, read_change
 from ferrule_lint.cli.completion import complete_codes, complete_path
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.fixing import fix_options
-from ferrule_lint.cli.output import output_options, write
+from ferrule_lint.cli.hints import with_hints
+from ferrule_lint.cli.output import output_options, say_errors, write
 from ferrule_lint.cli.settings import settings_of
 from ferrule_lint.cli.stdin import from_stdin, stdin_option
-from ferrule_lint.cli.suppressions import add_suppressions, suppression_options, with_values
+from ferrule_lint.cli.suppressions import add_suppressions, check_suppressions, suppression_options, with_values
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
 
 
 def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """`--select FER1,FER201 --select FER3`: the codes, in capitals."""
-    return tuple(code.strip().upper() for value in values for code in value.split(",") if code.strip())
+    """`--select FER1,FER201 --select FER3`: the codes, in capitals; what has a hyphen is the name of a rule."""
+    words = (word.strip() for value in values for word in value.split(","))
+    return tuple(word if "-" in word else word.upper() for word in words if word)
 
 
 def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
@@ -89,9 +91,10 @@ def check(
 ) -> None:
     """Lint files and folders (the default command)."""
     paths, contents = from_stdin(paths, options["stdin_filename"])
-    if contents and options["add_suppressions"] is not None:
-        raise click.UsageError("--add-suppressions writes files, so it cannot be used with the standard input")
+    check_suppressions(options["add_suppressions"], paths, from_stdin=bool(contents), diff=options["diff"])
     check_options(options)
+    if contents and options["write_baseline"] and options["stdin_filename"] is None:
+        raise click.UsageError("--write-baseline needs to know which file the standard input is: --stdin-filename")
     # projects are runs by themselves, each with its own settings, cache and baseline
     projects = [(group, settings_of(group, options)) for group in _by_project(paths)]
     settings = replace(projects[0][1], root=_common_root([one.root or Path.cwd() for _, one in projects]))
@@ -109,9 +112,10 @@ def check(
     ]
     changed = any(has_changed for _, has_changed in outcomes)
     reports = [(report, own) for (report, _), (_, own) in zip(outcomes, projects, strict=True)]
-    report = _merged(reports, settings)
+    report = with_hints(_merged(reports, settings), paths)
     if options["add_suppressions"] is not None:
         reason = options["add_suppressions"]
+        say_errors(report, settings)
         written = [add_suppressions(one, own.root or Path.cwd(), reason) for one, own in reports]
         ctx.exit(0 if all(written) and not report.errors else 2)
     unreported = 0

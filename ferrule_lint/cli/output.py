@@ -58,8 +58,17 @@ def write(
     _save(file, content)
 
 
+def say_errors(report: Report, settings: Settings) -> None:
+    """What could not be checked, on the standard error: for runs that write no report."""
+    from ferrule_lint.reporters import concise, text
+
+    root, cwd = settings.root or Path.cwd(), Path.cwd()
+    if report.errors:
+        click.echo(text.plain(concise.error_lines(report, root, cwd)), err=True)
+
+
 def _document(report: Report, settings: Settings, *, statistics: bool) -> str:
-    from ferrule_lint.reporters import concise, formats, text
+    from ferrule_lint.reporters import formats
     from ferrule_lint.reporters import statistics as counts
 
     root, cwd = settings.root or Path.cwd(), Path.cwd()
@@ -68,8 +77,8 @@ def _document(report: Report, settings: Settings, *, statistics: bool) -> str:
         if name != "json":
             raise click.UsageError(f"--statistics can be written as {', '.join(formats.TEXTS)} and json, not {name}")
         return counts.render(report)
-    if name in formats.WITHOUT_ERRORS and report.errors:
-        click.echo(text.plain(concise.error_lines(report, root, cwd)), err=True)
+    if name in formats.WITHOUT_ERRORS:
+        say_errors(report, settings)
     return formats.document(name, report, root, cwd)
 
 

@@ -53,8 +53,8 @@ def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
 def summary(report: Report, *, unreported: int = 0, unsafe: bool = False) -> Iterator[Line]:
     """The last line: how much was found in how much.
 
-    `unreported` findings are left that nobody wants to see (`--fix-only`). `unsafe`: `--fix` would apply fixes that rest
-    on assumptions.
+    `unreported` findings are left that nobody wants to see (`--fix-only`). `unsafe`: `--fix` would apply fixes that
+    rest on assumptions.
     """
     files = _plural(report.files, "file")
     suppressed = _suppressed(report)

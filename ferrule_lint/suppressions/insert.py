@@ -13,7 +13,7 @@ from ferrule_lint.frontend.suppressions import Comment, LogicalLine, scan
 #: a comment that would make a line longer than this stands on a line of its own above
 LONGEST_LINE = 120
 
-_EXISTING = re.compile(r"#\s*ferrule:\s*ignore\[(?P<codes>[^\]#]*)\]")
+_EXISTING = re.compile(r"#\s*ferrule(?:-lint)?:\s*ignore\[(?P<codes>[^\]#]*)\]")
 _INDENT = re.compile(r"[ \t\f]*")
 
 
