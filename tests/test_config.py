@@ -220,6 +220,21 @@ def test_missing_config_file(tmp_path: Path) -> None:
         load_settings(tmp_path, config=tmp_path)
 
 
+@pytest.mark.parametrize("name", ["ferrule", "ferrule_lint"])
+def test_settings_in_a_table_of_another_name_are_a_mistake(tmp_path: Path, name: str) -> None:
+    project(tmp_path, {"pyproject.toml": f"[project]\nname = 'x'\n[tool.{name}]\nselect = ['FER1']\n"})
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path)
+    assert caught.value.line == 3
+    assert caught.value.message == f"[tool.{name}] is not read; write [tool.ferrule-lint]"
+    # a tool that is called so and has nothing to do with this one
+    project(tmp_path, {"pyproject.toml": f"[tool.{name}]\nspacing = 3\n"})
+    assert load_settings(tmp_path).source is None
+    # the right table counts, whatever else there is
+    project(tmp_path, {"pyproject.toml": f"[tool.ferrule-lint]\n[tool.{name}]\nselect = ['FER1']\n"})
+    assert load_settings(tmp_path).select == ("FER",)
+
+
 def test_bom_and_crlf(tmp_path: Path) -> None:
     project(tmp_path, {"ferrule.toml": b'\xef\xbb\xbfselect = ["FER1"]\r\nsharded = true\r\n'})
     assert load_settings(tmp_path).sharded is True

@@ -25,6 +25,8 @@ from ferrule_lint.project.values import (
 )
 
 TABLE = "tool.ferrule-lint"
+#: what the table is not called, though the settings file is `ferrule.toml` and the package `ferrule_lint`
+_OTHER_NAMES = ("ferrule", "ferrule_lint")
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache",
     ".ruff_cache", ".svn", ".tox", ".venv", ".venv-*", "__pycache__", "__pypackages__", "_build", "build", "buck-out",
@@ -196,7 +198,7 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
 
 def _speaks_of_us(path: Path) -> bool:
     try:
-        return TABLE.rpartition(".")[2].encode() in path.read_bytes()
+        return b"ferrule" in path.read_bytes()
     except OSError:
         return True
 
@@ -241,14 +243,24 @@ def _layers(path: Path, extended_by: tuple[Path, ...]) -> list[_Layer]:
             raise ConfigError(str(path), line_of(text, TABLE), f"no [{TABLE}] here: settings stand at the top level")
     else:
         tool = values.get("tool", {})
-        ours = tool.get("ferrule-lint") if isinstance(tool, dict) else None
+        tool = tool if isinstance(tool, dict) else {}
+        ours = tool.get("ferrule-lint")
         if ours is None:
+            _check_other_names(tool, path, text)
             return []
         if not isinstance(ours, dict):
             raise ConfigError(str(path), line_of(text, "tool", key="ferrule-lint"), f"[{TABLE}] has to be a table")
         values, table = ours, TABLE
     layer = _Layer(path, values, text, table)
     return [*(_extended(layer, extended_by) if EXTEND in values else ()), layer]
+
+
+def _check_other_names(tool: Mapping[str, Any], path: Path, text: str) -> None:
+    """ConfigError for our settings in a table that is called otherwise: without it they would just not count."""
+    for name in _OTHER_NAMES:
+        table = tool.get(name)
+        if isinstance(table, dict) and any(key.replace("_", "-") in (*KEYS, EXTEND) for key in table):
+            raise ConfigError(str(path), line_of(text, f"tool.{name}"), f"[tool.{name}] is not read; write [{TABLE}]")
 
 
 def _extended(layer: _Layer, extended_by: tuple[Path, ...]) -> list[_Layer]:
