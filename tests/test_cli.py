@@ -181,7 +181,11 @@ def test_verbose_goes_to_the_standard_error(here: Path, capsys: pytest.CaptureFi
     out, err = capsys.readouterr()
     json.loads(out)
     assert f"project root: {here}" in err
-    assert "functions: 3" in err
+    assert "linted: 2 files, 3 lines, in " in err
+    assert "read: 2 files of the project\n" in err
+    # budgets that nothing has come to are not spoken of
+    assert "cut off: functions (budget, 3 times)\n" in err
+    assert "budget_exceeded" not in err
 
 
 def test_show_settings(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,6 +49,18 @@ def test_nothing_is_changed_unless_asked(here: Path, capsys: pytest.CaptureFixtu
     assert (here / "safe.py").read_bytes() == SAFE
 
 
+def test_where_there_is_no_fix_it_says_where_to_read_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("never.py") == 1
+    told = "No fix is offered for it; `ferrule-lint explain FER103` says what usually helps.\n"
+    assert capsys.readouterr().out.endswith(told)
+    run()
+    assert capsys.readouterr().out.endswith(told.replace("for it", "for 1 of them"))
+    run("--output-format", "concise", "never.py")
+    assert "explain" not in capsys.readouterr().out
+    run("safe.py")
+    assert "explain" not in capsys.readouterr().out
+
+
 def test_fix(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--fix") == 1
     out, err = capsys.readouterr()
@@ -87,8 +99,8 @@ def test_unsafe_fixes_are_marked_and_counted_once_they_are_allowed(
 ) -> None:
     def marked(*args: str) -> tuple[int, str]:
         assert run("--output-format", form, *args) == 1
-        *lines, last = capsys.readouterr().out.splitlines()
-        return sum("[*] `" in line for line in lines), last
+        lines = capsys.readouterr().out.splitlines()
+        return sum("[*] `" in line for line in lines), next(line for line in lines if "fixable" in line)
 
     assert marked() == (1, "[*] 1 fixable with --fix (1 more with --unsafe-fixes).")
     assert marked("--unsafe-fixes") == (2, "[*] 2 fixable with --fix.")

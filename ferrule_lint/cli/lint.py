@@ -27,6 +27,16 @@ from ferrule_lint.cli.suppressions import add_suppressions, check_suppressions, 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+#: what a run counts besides the budgets that end something, which name themselves
+_SAID = {
+    "files_read": "read: {files} of the project",
+    "cache_hits": "cached: {files}",
+    "results_cached": "cached: the results, since nothing has changed",
+    "unreadable_elsewhere": "not readable, and not among those to lint: {files}",
+    "unparsable_elsewhere": "not Python, and not among those to lint: {files}",
+    "fixes_dropped": "fixes that did not hold, and are not offered: {number}",
+}
+
 if TYPE_CHECKING:
     from ferrule_lint.engine import Fixed, Progress
     from ferrule_lint.findings import Finding, Report
@@ -74,7 +84,9 @@ class _Check(click.Command):
 @click.option("--no-cache", is_flag=True, help="Neither use nor write the cache.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="FOLDER", help="Where the cache is kept.")
 @click.option("-q", "--quiet", is_flag=True, help="Findings and errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Say what was read, and how long it took.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Say what was read, how long it took, and where the analysis was cut off."
+)
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -269,6 +281,12 @@ def _processors() -> int:
 def _details(report: Report, settings: Settings) -> None:
     click.echo(f"project root: {settings.root}", err=True)
     click.echo(f"settings: {settings.source or 'defaults'}", err=True)
-    click.echo(f"{report.files} files, {report.lines} lines, {report.seconds:.2f} s", err=True)
+    click.echo(f"linted: {_files(report.files)}, {report.lines:,} lines, in {report.seconds:.2f} s", err=True)
     for name, number in sorted(report.statistics.items()):
-        click.echo(f"{name}: {number}", err=True)
+        if number:
+            said = _SAID.get(name, f"cut off: {name} (budget, {number} times)")
+            click.echo(said.format(files=_files(number), number=number), err=True)
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number:,} files"

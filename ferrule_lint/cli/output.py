@@ -91,7 +91,10 @@ def _lines(report: Report, settings: Settings, *, statistics: bool, quiet: bool,
         return [*counts.lines(report), *concise.error_lines(report, root, cwd)]
     unsafe = settings.unsafe_fixes
     lines = list(formats.lines(settings.output_format, report, root, cwd, unsafe=unsafe))
-    return lines if quiet else [*lines, *concise.summary(report, unreported=unreported, unsafe=unsafe)]
+    if quiet:
+        return lines
+    with_help = settings.output_format == "full"
+    return [*lines, *concise.summary(report, unreported=unreported, unsafe=unsafe, with_help=with_help)]
 
 
 def _forced() -> bool:

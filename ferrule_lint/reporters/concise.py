@@ -11,6 +11,9 @@ from ferrule_lint.reporters.paths import shown_path
 from ferrule_lint.reporters.text import Fragment, Line, visible
 from ferrule_lint.resources import rules_dir
 
+#: rules that say themselves what to do: a file that cannot be parsed, a comment that suppresses nothing
+_PLAIN = ("FER001", "FER002")
+
 
 def lines(report: Report, root: Path, cwd: Path, *, unsafe: bool = False) -> Iterator[Line]:
     """The report, line by line."""
@@ -50,11 +53,11 @@ def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
         yield [("error: ", "bold red"), (place, "bold"), (visible(error.message), "")]
 
 
-def summary(report: Report, *, unreported: int = 0, unsafe: bool = False) -> Iterator[Line]:
+def summary(report: Report, *, unreported: int = 0, unsafe: bool = False, with_help: bool = False) -> Iterator[Line]:
     """The last line: how much was found in how much.
 
     `unreported` findings are left that nobody wants to see (`--fix-only`). `unsafe`: `--fix` would apply fixes that
-    rest on assumptions.
+    rest on assumptions. `with_help`: say where to read on, for findings without a fix.
     """
     files = _plural(report.files, "file")
     suppressed = _suppressed(report)
@@ -64,6 +67,8 @@ def summary(report: Report, *, unreported: int = 0, unsafe: bool = False) -> Ite
         fixed = f", {report.fixed} fixed" if report.fixed else ""
         yield [(f"Found {_plural(len(report.findings), 'problem')} ({parts}) in {files}{suppressed}{fixed}.", "bold")]
         yield from _fixable(report, unsafe=unsafe)
+        if with_help:
+            yield from _help(report)
     elif report.fixed or unreported:
         left, style = (f"{unreported} left", "bold") if unreported else ("none left", "bold green")
         yield [(f"Fixed {_plural(report.fixed, 'problem')} in {files}{suppressed}, {left}.", style)]
@@ -87,6 +92,18 @@ def _fixable(report: Report, *, unsafe: bool) -> Iterator[Line]:
         yield [(f"[*] {helped} fixable with --fix.", "")]
     elif more:
         yield [(f"No fixes without assumptions; {more} with --fix --unsafe-fixes.", "")]
+
+
+def _help(report: Report) -> Iterator[Line]:
+    """Where a reader finds what helps where no fix is shown."""
+    codes = [finding.code for finding in report.findings if finding.fix is None and finding.code not in _PLAIN]
+    if not codes:
+        return
+    number = "it" if len(report.findings) == 1 else f"{len(codes)} of them"
+    kinds = sorted(set(codes))
+    which = kinds[0] if len(kinds) == 1 else "CODE"
+    listed = "" if len(kinds) == 1 else f" ({', '.join(kinds)})"
+    yield [(f"No fix is offered for {number}; `ferrule-lint explain {which}` says what usually helps{listed}.", "")]
 
 
 def _suppressed(report: Report) -> str:
