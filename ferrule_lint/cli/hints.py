@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ferrule_lint.findings import Report
+    from ferrule_lint.findings import LintError, Report
 
 #: words that other linters have for commands, and the ones here
 _COMMANDS = {
@@ -32,13 +32,12 @@ def with_hints(report: Report, paths: Sequence[str]) -> Report:
     # behind another tool's word for a command stands what that command would take
     words = [path for path in paths if path in _COMMANDS and not Path(path).exists()]
     hints = {Path(path).name: hint for path in words or paths if (hint := meant(path))}
-    errors = [
-        replace(error, message=f"{error.message}; {hint}")
-        if (hint := hints.get(Path(error.path).name)) and not error.line
-        else error
-        for error in report.errors
-    ]
-    return replace(report, errors=tuple(errors))
+
+    def hinted(error: LintError) -> LintError:
+        hint = "" if error.line else hints.get(Path(error.path).name, "")
+        return replace(error, message=f"{error.message}; {hint}") if hint else error
+
+    return replace(report, errors=tuple(map(hinted, report.errors)))
 
 
 def meant(path: str) -> str:
