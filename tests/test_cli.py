@@ -169,6 +169,9 @@ def test_statistics(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cli_main.run(["--statistics", "--output-format", "json"])
     counts = json.loads(capsys.readouterr().out)
     assert counts == [{"code": "FER102", "name": "collective-in-divergent-branch", "count": 1}]
+    # nothing to count is no empty page
+    assert cli_main.run(["--statistics", "clean.py"]) == 0
+    assert capsys.readouterr().out == "No problems found in 1 file.\n"
 
 
 def test_quiet_has_no_summary(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,7 +88,9 @@ def _lines(report: Report, settings: Settings, *, statistics: bool, quiet: bool,
 
     root, cwd = settings.root or Path.cwd(), Path.cwd()
     if statistics:
-        return [*counts.lines(report), *concise.error_lines(report, root, cwd)]
+        counted = [*counts.lines(report), *concise.error_lines(report, root, cwd)]
+        # an empty table says nothing of what has been looked at
+        return counted if quiet or report.findings else [*counted, *concise.summary(report, unreported=unreported)]
     unsafe = settings.unsafe_fixes
     lines = list(formats.lines(settings.output_format, report, root, cwd, unsafe=unsafe))
     if quiet:
