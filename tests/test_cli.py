@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from pipeline import at_text, fake_checks, nothing, project
 
+import ferrule_lint
 from ferrule_lint.cli import main as cli_main
 from ferrule_lint.findings import Confidence, LintError
 from ferrule_lint.project.config import Settings
@@ -293,6 +295,25 @@ def test_module_entry_point(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ferrule_lint", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("ferrule-lint ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_a_full_disk_is_no_bug(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = (\n")
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "ferrule_lint", "--no-cache", "a.py"]
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(ferrule_lint.__file__).parents[1])},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the report cannot be written: No space left on device\n")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_stream_that_cannot_show_a_character(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

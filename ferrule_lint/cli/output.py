@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -53,7 +54,12 @@ def write(
     if file is None:
         # click strips colours by its own rules; which apply was decided above
         if content or settings.output_format not in DOCUMENTS:
-            click.echo(content, color=True)
+            try:
+                click.echo(content, color=True)
+            except OSError as error:
+                if error.errno == errno.EPIPE:  # whoever reads it has seen enough, which click deals with
+                    raise
+                raise Failure(f"the report cannot be written: {error.strerror or error}") from None
         return
     _save(file, content)
 
