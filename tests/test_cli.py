@@ -243,7 +243,7 @@ def test_a_crash_in_the_analysis_is_reported_and_not_raised(
     assert "error: internal error (ZeroDivisionError: in a check" in out
     assert "please report it" in out
     # what was found before stands
-    assert "broken.py:1:1: FER001" in out
+    assert "broken.py:1:7: FER001" in out
 
 
 def test_a_crash_of_the_command_line_is_exit_code_2(

@@ -369,6 +369,23 @@ def test_add_suppressions_with_a_reason(tmp_path: Path, monkeypatch: pytest.Monk
     assert suppressed.suppression.reason == "one rank only"
 
 
+@pytest.mark.parametrize(
+    ("there", "written"),
+    [
+        ("# ferrule: ignore[FER103]", "# ferrule: ignore[FER103, FER102] one rank only"),
+        ("# ferrule-lint: ignore[FER103]", "# ferrule-lint: ignore[FER103, FER102] one rank only"),
+        ("# ferrule: ignore[FER103] judged", "# ferrule: ignore[FER103, FER102] judged"),
+    ],
+)
+def test_a_comment_that_is_extended_gets_the_reason_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str, written: str
+) -> None:
+    project(tmp_path, {"a.py": f"{BUG.rstrip()}  {there}\n"})
+    monkeypatch.chdir(tmp_path)
+    assert cli_main.run(["--add-suppressions=one rank only"]) == 0
+    assert (tmp_path / "a.py").read_text() == f"{BUG.rstrip()}  {written}\n"
+
+
 FORMS = {
     "a call over several lines": (
         "        dist.all_reduce(\n            x,\n        )\n",
