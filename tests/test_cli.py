@@ -134,6 +134,22 @@ def test_unknown_code_in_a_settings_file_has_its_line(here: Path, capsys: pytest
     assert capsys.readouterr().err.startswith(f'{here / "ferrule.toml"}:3: error: unknown rule code "FER9"')
 
 
+def test_excluded_on_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project(here, {"vendored/a.py": "x = 1\n", "tests/b.py": "x = 1\n", "sub/vendored/c.py": "x = 1\n"})
+    (here / "ferrule.toml").write_text('extend-exclude = ["/tests"]\n')
+
+    def files(*args: str) -> list[str]:
+        assert cli_main.run(["--show-files", *args]) == 0
+        return capsys.readouterr().out.split()
+
+    assert files() == ["clean.py", "sub/vendored/c.py", "train.py", "vendored/a.py"]
+    # beside what the settings exclude
+    assert files("--extend-exclude", "vendored, clean.py") == ["train.py"]
+    assert files("--extend-exclude", "/vendored", "--isolated") == [
+        "clean.py", "sub/vendored/c.py", "tests/b.py", "train.py",
+    ]  # fmt: skip
+
+
 def test_min_confidence(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     low = at_text("train.py", SOURCE, "dist.all_reduce(x)", confidence=Confidence.LOW)
     fake_checks(monkeypatch, lambda facts, report: [low])

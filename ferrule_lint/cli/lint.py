@@ -43,10 +43,14 @@ if TYPE_CHECKING:
     from ferrule_lint.project.config import Settings
 
 
+def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """What is between the commas of a list, or of several."""
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
 def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     """`--select FER1,FER201 --select FER3`: the codes, in capitals; what has a hyphen is the name of a rule."""
-    words = (word.strip() for value in values for word in value.split(","))
-    return tuple(word if "-" in word else word.upper() for word in words if word)
+    return tuple(word if "-" in word else word.upper() for word in _words(ctx, param, values))
 
 
 def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
@@ -80,6 +84,13 @@ class _Check(click.Command):
 @click.option("--show-settings", is_flag=True, help="Show the settings that would be used, and stop.")
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Use the settings in this TOML file.")
 @click.option("--isolated", is_flag=True, help="Read no settings file.")
+@click.option(
+    "--extend-exclude",
+    multiple=True,
+    metavar="PATTERNS",
+    callback=_words,
+    help="Do not look at these files and folders either: patterns as in .gitignore, with commas between.",
+)
 @click.option("--force-exclude", is_flag=True, help="Exclude files even if they are given by name.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor write the cache.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="FOLDER", help="Where the cache is kept.")

@@ -55,6 +55,7 @@ class Overrides:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    extend_exclude: tuple[str, ...] = ()
     min_confidence: Confidence | None = None
     output_format: str | None = None
     cache_dir: Path | None = None
@@ -75,9 +76,11 @@ class Overrides:
             settings,
             ignore=(*settings.ignore, *self.ignore),
             extend_select=(*settings.extend_select, *self.extend_select),
+            extend_exclude=(*settings.extend_exclude, *self.extend_exclude),
             overrides=self,
         )
-        plain = (name for one in fields(self) if (name := one.name) not in ("select", "ignore", "extend_select"))
+        lists = ("select", "ignore", "extend_select", "extend_exclude")
+        plain = (name for one in fields(self) if (name := one.name) not in lists)
         said = {name: value for name in plain if (value := getattr(self, name)) is not None}
         return replace(settings, **said)
 
