@@ -27,6 +27,8 @@ from ferrule_lint.cli.suppressions import add_suppressions, check_suppressions, 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+#: those of `project.presets`, which is not imported for `--help`
+PRESETS = ("hf", "lightning", "megatron", "serving")
 #: what a run counts besides the budgets that end something, which name themselves
 _SAID = {
     "files_read": "read: {files} of the project",
@@ -82,6 +84,11 @@ class _Check(click.Command):
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings that would be used, and stop.")
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    help="Defaults for a kind of project, in place of the settings' own preset.",
+)
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Use the settings in this TOML file.")
 @click.option("--isolated", is_flag=True, help="Read no settings file.")
 @click.option(

@@ -44,6 +44,7 @@ def _overrides(options: dict[str, Any]) -> Overrides:
         ignore=options["ignore"],
         extend_select=options["extend_select"],
         extend_exclude=options["extend_exclude"],
+        preset=options["preset"],
         min_confidence=Confidence.parse(options["min_confidence"]) if options["min_confidence"] else None,
         output_format=options["output_format"],
         cache_dir=options["cache_dir"].absolute() if options["cache_dir"] else None,

@@ -11,7 +11,7 @@ from typing import Any
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.locate import line_of
-from ferrule_lint.project.presets import preset_path
+from ferrule_lint.project.presets import preset_of, preset_path
 from ferrule_lint.project.values import (
     EXTEND,
     KEYS,
@@ -56,6 +56,8 @@ class Overrides:
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     extend_exclude: tuple[str, ...] = ()
+    #: in place of the one that a file names; what the file says itself comes before it all the same
+    preset: str | None = None
     min_confidence: Confidence | None = None
     output_format: str | None = None
     cache_dir: Path | None = None
@@ -66,6 +68,8 @@ class Overrides:
 
     def applied_to(self, settings: Settings) -> Settings:
         """The settings of a file with these instead of its own."""
+        if self.preset is not None:
+            settings = _with_preset(settings, self.preset)
         if self.select:
             settings = replace(settings, select=self.select, ignore=(), extend_select=())
         if self.min_confidence is not None:
@@ -79,8 +83,8 @@ class Overrides:
             extend_exclude=(*settings.extend_exclude, *self.extend_exclude),
             overrides=self,
         )
-        lists = ("select", "ignore", "extend_select", "extend_exclude")
-        plain = (name for one in fields(self) if (name := one.name) not in lists)
+        done = ("select", "ignore", "extend_select", "extend_exclude", "preset")
+        plain = (name for one in fields(self) if (name := one.name) not in done)
         said = {name: value for name in plain if (value := getattr(self, name)) is not None}
         return replace(settings, **said)
 
@@ -291,6 +295,24 @@ def _preset(layer: _Layer) -> Settings:
         raise ConfigError(str(layer.path), line, f'"{PRESET}": {error}') from None
     values, text = _read(path)
     return parse_settings(values, path, text, "")
+
+
+def _with_preset(settings: Settings, name: str) -> Settings:
+    """`settings` with the defaults of the preset `name` instead of those that they build on."""
+    path = preset_path(name)
+    values, text = _read(path)
+    chosen = parse_settings(values, path, text, "")
+    own = {key: origin for key, origin in settings.origins if preset_of(origin) is None}
+    defaults = [key for key, origin in settings.origins if preset_of(origin) is not None]
+    changes = {key: getattr(Settings(), key.replace("-", "_")) for key in defaults}
+    changes |= {key: getattr(chosen, key.replace("-", "_")) for key, _ in chosen.origins if key not in own}
+    origins = {**dict(chosen.origins), **own}
+    return replace(
+        settings,
+        preset=name,
+        origins=tuple(origins.items()),
+        **{key.replace("-", "_"): value for key, value in changes.items()},
+    )
 
 
 def settings_in(folder: Path) -> Settings | None:
