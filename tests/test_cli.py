@@ -292,8 +292,11 @@ def test_explain_unknown_code(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["rules"]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines]
     assert "FER102" in listed
+    assert lines[0].split("  ")[-1].strip() == "A file that cannot be parsed"
+    assert "  no fix  " in lines[0] and "  safe fix  " in lines[1]
     assert listed == sorted(listed)
     assert cli_main.run(["rules", "--output-format", "json"]) == 0
     rules = json.loads(capsys.readouterr().out)

@@ -82,4 +82,5 @@ def rules(output_format: str) -> None:
         return
     width = max((len(rule.name) for rule in listed), default=0)
     for rule in listed:
-        click.echo(f"{rule.code}  {rule.name:<{width}}  {rule.severity:<7}  {rule.fix:<6}  {rule.title}")
+        fix = "no fix" if rule.fix == "none" else f"{rule.fix} fix"
+        click.echo(f"{rule.code}  {rule.name:<{width}}  {rule.severity:<7}  {fix:<10}  {rule.title}")
