@@ -79,18 +79,18 @@ def test_fix(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_unsafe_fixes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--fix", "--unsafe-fixes", "safe.py", "unsafe.py") == 0
-    assert capsys.readouterr().out == "Fixed 2 problems in 2 files, none left.\n"
+    assert capsys.readouterr().out == "Fixed 2 problems, none left in 2 files.\n"
     assert b"_every_rank(scores.numel() == 0)" in (here / "unsafe.py").read_bytes()
     assert run("safe.py", "unsafe.py") == 0
 
 
 def test_fix_only_does_not_report_what_is_left(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--fix-only") == 0
-    assert capsys.readouterr().out == "Fixed 1 problem in 4 files, 2 left.\n"
+    assert capsys.readouterr().out == "Fixed 1 problem, 2 left in 4 files.\n"
     assert (here / "safe.py").read_bytes() != SAFE
     # also where nothing could be repaired
     assert run("--fix-only", "never.py") == 0
-    assert capsys.readouterr().out == "Fixed 0 problems in 1 file, 1 left.\n"
+    assert capsys.readouterr().out == "Fixed 0 problems, 1 left in 1 file.\n"
 
 
 @pytest.mark.parametrize("form", ["full", "concise", "grouped"])

@@ -71,7 +71,8 @@ def summary(report: Report, *, unreported: int = 0, unsafe: bool = False, with_h
             yield from _help(report)
     elif report.fixed or unreported:
         left, style = (f"{unreported} left", "bold") if unreported else ("none left", "bold green")
-        yield [(f"Fixed {_plural(report.fixed, 'problem')} in {files}{suppressed}, {left}.", style)]
+        # the files are those that were looked at, not those that have changed
+        yield [(f"Fixed {_plural(report.fixed, 'problem')}, {left} in {files}{suppressed}.", style)]
     elif report.errors:
         yield [(f"No problems found in {files}, but not all of it could be checked{suppressed}.", "bold")]
     elif not report.files:
