@@ -38,6 +38,7 @@ class Unparsable:
 
     line: int
     message: str
+    column: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def _extract(source: bytes, cache: FactsCache | None) -> FileFacts | Unparsable 
     try:
         facts = lower.extract(source)
     except SourceError as error:
-        return Unparsable(error.line, error.message)
+        return Unparsable(error.line, error.message, error.column)
     except Exception as error:
         return Crashed(describe_crash(error))
     if cache is not None:

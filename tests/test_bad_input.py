@@ -104,6 +104,23 @@ def test_what_cannot_be_parsed_is_a_finding(run: Run, content: bytes, line: int 
     assert cli_main.run(["bad.py"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("def f(:\n", "bad.py:1:7: FER001 [high] invalid syntax\n  |\n1 | def f(:\n  |       ^\n"),
+        (
+            "x = 'é'; y = = 1\n",
+            "bad.py:1:14: FER001 [high] invalid syntax\n  |\n1 | x = 'é'; y = = 1\n  |              ^\n",
+        ),
+        ("def f():\n    x = 1\n      y = 2\n", "bad.py:3:"),
+    ],
+)
+def test_a_mistake_has_its_column(run: Run, content: str, place: str, capsys: pytest.CaptureFixture[str]) -> None:
+    project(run.root, {"bad.py": content})
+    assert cli_main.run(["--no-cache"]) == 1
+    assert capsys.readouterr().out.startswith(place)
+
+
 def test_broken_files_that_are_only_read_are_silent(run: Run) -> None:
     project(run.root, {"sub/good.py": "x = 1\n", "broken.py": "def f(:\n"})
     (run.root / "dead.py").symlink_to("nowhere")

@@ -166,4 +166,25 @@ def test_outside_of_a_repository(
     assert "is not in a git repository" in capsys.readouterr().err
     git(tmp_path, "init", "-q")
     assert cli_main.run(["--changed"]) == 2
-    assert "there is no commit yet" in capsys.readouterr().err
+    assert capsys.readouterr().err == "error: there is no commit yet\n"
+
+
+def test_what_a_shallow_clone_lacks(
+    root: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (root / "more.py").write_text("x = 1\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-q", "-m", "more")
+    clone = tmp_path_factory.mktemp("shallow")
+    git(clone, "clone", "-q", "--depth", "1", root.as_uri(), ".")
+    monkeypatch.chdir(clone)
+    assert cli_main.run(["--no-cache", "--since", "HEAD~1"]) == 2
+    assert capsys.readouterr().err == (
+        "error: there is no revision 'HEAD~1' here; a shallow clone has the newest commits only\n"
+    )
+    monkeypatch.chdir(root)
+    assert cli_main.run(["--no-cache", "--since", "gone"]) == 2
+    assert capsys.readouterr().err == "error: there is no revision 'gone' here\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from pipeline import at_text, fake_checks, nothing, project
 
+import ferrule_lint
 from ferrule_lint.cli import main as cli_main
 from ferrule_lint.findings import Confidence, LintError
 from ferrule_lint.project.config import Settings
@@ -51,6 +53,24 @@ def test_missing_path_is_exit_code_2_even_with_exit_zero(here: Path, capsys: pyt
     assert "error: gone.py: no such file or folder" in out
     # the rest is linted all the same
     assert "FER102" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (["rule", "FER101"], "rule: no such file or folder; did you mean `ferrule-lint explain`?"),
+        (["--select", "FER102", "FER103"], "codes are separated by commas: `--select FER102,FER103`"),
+        (["train.py:2:5"], "`ferrule-lint why train.py:2` says what is known of a line"),
+        (["gone.py:2"], "gone.py:2: no such file or folder\n"),
+    ],
+)
+def test_paths_that_mean_something_else(
+    here: Path, capsys: pytest.CaptureFixture[str], args: list[str], hint: str
+) -> None:
+    assert cli_main.run(args) == 2
+    out = capsys.readouterr().out
+    assert hint in out
+    assert out.count("; ") <= 1
 
 
 @pytest.mark.parametrize(
@@ -97,10 +117,37 @@ def test_unknown_code_is_an_error_with_a_suggestion(here: Path, capsys: pytest.C
     assert err.startswith('error: unknown rule code "FER10Z" in select; did you mean "FER10')
 
 
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("Collective-in-divergent-branch", '; did you mean "FER102"?'), ("E501", ""), ("FER999", "")],
+)
+def test_unknown_codes_that_mean_something_else(
+    here: Path, capsys: pytest.CaptureFixture[str], word: str, hint: str
+) -> None:
+    assert cli_main.run(["--select", word]) == 2
+    assert capsys.readouterr().err == f'error: unknown rule code "{word}" in select{hint}\n'
+
+
 def test_unknown_code_in_a_settings_file_has_its_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "ferrule.toml").write_text('select = [\n  "FER102",\n  "FER9",\n]\n')
     assert cli_main.run([]) == 2
     assert capsys.readouterr().err.startswith(f'{here / "ferrule.toml"}:3: error: unknown rule code "FER9"')
+
+
+def test_excluded_on_the_command_line(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project(here, {"vendored/a.py": "x = 1\n", "tests/b.py": "x = 1\n", "sub/vendored/c.py": "x = 1\n"})
+    (here / "ferrule.toml").write_text('extend-exclude = ["/tests"]\n')
+
+    def files(*args: str) -> list[str]:
+        assert cli_main.run(["--show-files", *args]) == 0
+        return capsys.readouterr().out.split()
+
+    assert files() == ["clean.py", "sub/vendored/c.py", "train.py", "vendored/a.py"]
+    # beside what the settings exclude
+    assert files("--extend-exclude", "vendored, clean.py") == ["train.py"]
+    assert files("--extend-exclude", "/vendored", "--isolated") == [
+        "clean.py", "sub/vendored/c.py", "tests/b.py", "train.py",
+    ]  # fmt: skip
 
 
 def test_min_confidence(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +187,9 @@ def test_statistics(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cli_main.run(["--statistics", "--output-format", "json"])
     counts = json.loads(capsys.readouterr().out)
     assert counts == [{"code": "FER102", "name": "collective-in-divergent-branch", "count": 1}]
+    # nothing to count is no empty page
+    assert cli_main.run(["--statistics", "clean.py"]) == 0
+    assert capsys.readouterr().out == "No problems found in 1 file.\n"
 
 
 def test_quiet_has_no_summary(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,15 +202,19 @@ def test_verbose_goes_to_the_standard_error(here: Path, capsys: pytest.CaptureFi
     out, err = capsys.readouterr()
     json.loads(out)
     assert f"project root: {here}" in err
-    assert "functions: 3" in err
+    assert "linted: 2 files, 3 lines, in " in err
+    assert "read: 2 files of the project\n" in err
+    # budgets that nothing has come to are not spoken of
+    assert "cut off: functions (budget, 3 times)\n" in err
+    assert "budget_exceeded" not in err
 
 
 def test_show_settings(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (here / "ferrule.toml").write_text('sharded = ["*Block"]\n')
+    (here / "ferrule.toml").write_text('sharded = [".*Block"]\n')
     assert cli_main.run(["--show-settings", "--min-confidence", "high"]) == 0
     out = capsys.readouterr().out
     assert f"# settings file: {here / 'ferrule.toml'}" in out
-    assert 'sharded = ["*Block"]' in out
+    assert 'sharded = [".*Block"]' in out
     assert 'min-confidence = "high"' in out
 
 
@@ -205,7 +259,7 @@ def test_a_crash_in_the_analysis_is_reported_and_not_raised(
     assert "error: internal error (ZeroDivisionError: in a check" in out
     assert "please report it" in out
     # what was found before stands
-    assert "broken.py:1:1: FER001" in out
+    assert "broken.py:1:7: FER001" in out
 
 
 def test_a_crash_of_the_command_line_is_exit_code_2(
@@ -230,12 +284,19 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
 def test_explain_unknown_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["explain", "FER1O2"]) == 2
     assert capsys.readouterr().err.startswith("error: there is no rule 'FER1O2', did you mean FER1")
+    assert cli_main.run(["explain", "fer20"]) == 2
+    assert capsys.readouterr().err == "error: there is no rule 'fer20'; these begin so: FER201, FER202\n"
+    assert cli_main.run(["explain", "syntax-errors"]) == 2
+    assert capsys.readouterr().err == "error: there is no rule 'syntax-errors', did you mean syntax-error?\n"
 
 
 def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli_main.run(["rules"]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    lines = capsys.readouterr().out.splitlines()
+    listed = [line.split()[0] for line in lines]
     assert "FER102" in listed
+    assert lines[0].split("  ")[-1].strip() == "A file that cannot be parsed"
+    assert "  no fix  " in lines[0] and "  safe fix  " in lines[1]
     assert listed == sorted(listed)
     assert cli_main.run(["rules", "--output-format", "json"]) == 0
     rules = json.loads(capsys.readouterr().out)
@@ -253,6 +314,25 @@ def test_module_entry_point(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ferrule_lint", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("ferrule-lint ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_a_full_disk_is_no_bug(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = (\n")
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "ferrule_lint", "--no-cache", "a.py"]
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(ferrule_lint.__file__).parents[1])},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: the report cannot be written: No space left on device\n")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_stream_that_cannot_show_a_character(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,7 +40,7 @@ exclude = ["a"]
 extend-exclude = ["b/*.py"]
 force-exclude = true
 respect-gitignore = false
-sharded = ["*Block"]
+sharded = [".*Block"]
 models = ["models/mine.toml"]
 output-format = "concise"
 cache-dir = ".cache/ferrule"
@@ -65,7 +65,7 @@ FER101.min-confidence = "high"
         extend_exclude=("b/*.py",),
         force_exclude=True,
         respect_gitignore=False,
-        sharded=("*Block",),
+        sharded=(".*Block",),
         models=(tmp_path / "models/mine.toml",),
         output_format="concise",
         cache_dir=tmp_path / ".cache/ferrule",
@@ -115,6 +115,11 @@ def test_config_and_isolated(tmp_path: Path) -> None:
         ("force-exclude = 'yes'", "expected true or false"),
         ("sharded = 'always'", 'expected "auto", true, false or a list'),
         ("sharded = 1", 'expected "auto", true, false or a list'),
+        ("sharded = ['Block', '(']", '"sharded": "(" is no regular expression: missing )'),
+        (
+            "sharded = ['*Block']",
+            '"*Block" is no regular expression: nothing to repeat at position 0; any text is ".*"',
+        ),
         ("models = ['']", "expected a path"),
         ("output-format = 'jsn'", 'did you mean "json"?'),
         ("per-file-ignores = []", '"per-file-ignores": expected a table'),
@@ -215,6 +220,21 @@ def test_missing_config_file(tmp_path: Path) -> None:
         load_settings(tmp_path, config=tmp_path)
 
 
+@pytest.mark.parametrize("name", ["ferrule", "ferrule_lint"])
+def test_settings_in_a_table_of_another_name_are_a_mistake(tmp_path: Path, name: str) -> None:
+    project(tmp_path, {"pyproject.toml": f"[project]\nname = 'x'\n[tool.{name}]\nselect = ['FER1']\n"})
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path)
+    assert caught.value.line == 3
+    assert caught.value.message == f"[tool.{name}] is not read; write [tool.ferrule-lint]"
+    # a tool that is called so and has nothing to do with this one
+    project(tmp_path, {"pyproject.toml": f"[tool.{name}]\nspacing = 3\n"})
+    assert load_settings(tmp_path).source is None
+    # the right table counts, whatever else there is
+    project(tmp_path, {"pyproject.toml": f"[tool.ferrule-lint]\n[tool.{name}]\nselect = ['FER1']\n"})
+    assert load_settings(tmp_path).select == ("FER",)
+
+
 def test_bom_and_crlf(tmp_path: Path) -> None:
     project(tmp_path, {"ferrule.toml": b'\xef\xbb\xbfselect = ["FER1"]\r\nsharded = true\r\n'})
     assert load_settings(tmp_path).sharded is True
@@ -256,9 +276,10 @@ def test_selection(settings: Settings, code: str, expected: bool) -> None:
 
 
 def test_check_codes() -> None:
-    check_codes(Settings(select=("FER1", "ALL"), ignore=("FER102",)), ["FER102"])
+    names = {"FER102": "collective-in-divergent-branch"}
+    check_codes(Settings(select=("FER1", "ALL"), ignore=("FER102",)), names)
     with pytest.raises(ConfigError, match='unknown rule code "FER2" in ignore'):
-        check_codes(Settings(ignore=("FER2",)), ["FER102"])
+        check_codes(Settings(ignore=("FER2",)), names)
 
 
 @pytest.mark.parametrize(
@@ -273,7 +294,7 @@ def test_check_codes() -> None:
 def test_unknown_codes_in_tables_have_their_line(tmp_path: Path, text: str, line: int) -> None:
     project(tmp_path, {"ferrule.toml": text})
     with pytest.raises(ConfigError, match='unknown rule code "FER9') as caught:
-        check_codes(load_settings(tmp_path), ["FER102"])
+        check_codes(load_settings(tmp_path), {"FER102": "collective-in-divergent-branch"})
     assert caught.value.line == line
 
 

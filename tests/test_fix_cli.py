@@ -49,6 +49,18 @@ def test_nothing_is_changed_unless_asked(here: Path, capsys: pytest.CaptureFixtu
     assert (here / "safe.py").read_bytes() == SAFE
 
 
+def test_where_there_is_no_fix_it_says_where_to_read_on(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("never.py") == 1
+    told = "No fix is offered for it; `ferrule-lint explain FER103` says what usually helps.\n"
+    assert capsys.readouterr().out.endswith(told)
+    run()
+    assert capsys.readouterr().out.endswith(told.replace("for it", "for 1 of them"))
+    run("--output-format", "concise", "never.py")
+    assert "explain" not in capsys.readouterr().out
+    run("safe.py")
+    assert "explain" not in capsys.readouterr().out
+
+
 def test_fix(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--fix") == 1
     out, err = capsys.readouterr()
@@ -67,15 +79,31 @@ def test_fix(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_unsafe_fixes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--fix", "--unsafe-fixes", "safe.py", "unsafe.py") == 0
-    assert capsys.readouterr().out == "Fixed 2 problems in 2 files, none left.\n"
+    assert capsys.readouterr().out == "Fixed 2 problems, none left in 2 files.\n"
     assert b"_every_rank(scores.numel() == 0)" in (here / "unsafe.py").read_bytes()
     assert run("safe.py", "unsafe.py") == 0
 
 
 def test_fix_only_does_not_report_what_is_left(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--fix-only") == 0
-    assert "FER103" not in capsys.readouterr().out
+    assert capsys.readouterr().out == "Fixed 1 problem, 2 left in 4 files.\n"
     assert (here / "safe.py").read_bytes() != SAFE
+    # also where nothing could be repaired
+    assert run("--fix-only", "never.py") == 0
+    assert capsys.readouterr().out == "Fixed 0 problems, 1 left in 1 file.\n"
+
+
+@pytest.mark.parametrize("form", ["full", "concise", "grouped"])
+def test_unsafe_fixes_are_marked_and_counted_once_they_are_allowed(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    def marked(*args: str) -> tuple[int, str]:
+        assert run("--output-format", form, *args) == 1
+        lines = capsys.readouterr().out.splitlines()
+        return sum("[*] `" in line for line in lines), next(line for line in lines if "fixable" in line)
+
+    assert marked() == (1, "[*] 1 fixable with --fix (1 more with --unsafe-fixes).")
+    assert marked("--unsafe-fixes") == (2, "[*] 2 fixable with --fix.")
 
 
 def test_exit_non_zero_on_fix(here: Path) -> None:

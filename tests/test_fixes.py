@@ -13,7 +13,7 @@ import re
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -26,10 +26,11 @@ from pipeline import project
 from support import lint_project
 
 from ferrule_lint.engine import Fixed, fix
-from ferrule_lint.findings import Confidence, Safety
+from ferrule_lint.findings import Confidence, Edit, Finding, Fix, Safety, Span
 from ferrule_lint.fixes.helpers import ANY_RANK, EVERY_RANK, LARGEST
 from ferrule_lint.fixes.propose import FORMS
 from ferrule_lint.fixes.text import SourceText
+from ferrule_lint.fixes.verify import MOST_CHECKS, verified
 from ferrule_lint.project.config import load_settings
 from ferrule_lint.reporters.patch import unified
 from ferrule_lint.rulebook import Rule, load_rules
@@ -511,3 +512,43 @@ def test_edits_are_ranges_of_the_file_as_it_is(tmp_path: Path) -> None:
     (finding,) = lint_project(tmp_path).findings
     assert finding.fix is not None
     assert SourceText(GUARDED).edited(finding.fix.edits) == fixed(tmp_path, {"a.py": GUARDED}).repair.contents["a.py"]
+
+
+def test_a_bad_fix_among_many_is_looked_for_by_halves() -> None:
+    """Each line is a finding; what writes `not` for one leaves it there."""
+    source = "".join(f"bad{number}\n" for number in range(12))
+
+    def finding(number: int, text: str) -> Finding:
+        span = Span(number + 1, 1, number + 1, len(f"bad{number}") + 1)
+        fix = Fix("form", "", Safety.SAFE, (Edit(span, text),))
+        return Finding("FER102", "", "error", Confidence.HIGH, "", "a.py", span, fix=fix, anchor_text=f"bad{number}")
+
+    def offered(wrong: int) -> tuple[int, list[str]]:
+        findings = [finding(number, f"bad{number}  #" if number == wrong else "pass") for number in range(12)]
+        runs = []
+
+        def recheck(contents: Mapping[str, bytes]) -> list[Finding]:
+            runs.append(contents)
+            lines = contents["a.py"].decode().splitlines()
+            return [one for one, line in zip(findings, lines, strict=True) if line.startswith("bad")]
+
+        kept, dropped = verified(findings, lambda path: source.encode(), recheck)
+        assert len(runs) <= MOST_CHECKS
+        return sum(one.fix is not None for one in kept), [f"{one.finding.anchor_text}: {one.reason}" for one in dropped]
+
+    for wrong in range(12):
+        assert offered(wrong) == (11, [f"bad{wrong}: the finding would still be there"])
+    assert offered(-1) == (12, [])
+
+
+def test_a_comment_that_one_fix_takes_out_does_not_stop_the_others(tmp_path: Path) -> None:
+    functions = "".join(
+        f"\n\ndef save{number}(model, path):\n    if dist.get_rank() == 0:\n"
+        "        torch.save(model, path)\n        dist.barrier()\n"
+        for number in range(8)
+    )
+    unused = "import torch\nimport torch.distributed as dist\n\nWIDTH = 4  # ferrule: ignore[FER102]\n"
+    result = fixed(tmp_path, {"a.py": (unused + functions).encode()})
+    assert Counter(finding.code for finding in result.repair.applied) == {"FER002": 1, "FER102": 8}
+    assert not result.repair.dropped
+    assert b"ferrule" not in result.repair.contents["a.py"]

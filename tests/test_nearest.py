@@ -9,6 +9,8 @@ import pytest
 from pipeline import project
 
 from ferrule_lint.cli import main as cli_main
+from ferrule_lint.cli.lint import PRESETS
+from ferrule_lint.project.presets import preset_names
 
 BUG = "import torch.distributed as dist\n\n\ndef f(x):\n    if dist.get_rank() == 0:\n        dist.all_reduce(x)\n"
 #: a forward that only some ranks reach: a bug if the module is sharded, which nothing here says
@@ -271,6 +273,38 @@ def test_presets(
     project(tmp_path, files)
     monkeypatch.chdir(tmp_path)
     assert {code for _, code in found(capsys, ".", status=1 if expected else 0)} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "expected"),
+    [
+        ("", "hf", {"FER101"}),
+        ("", "megatron", set()),
+        # in place of the file's, and of one that the file extends
+        ('preset = "megatron"', "hf", {"FER101"}),
+        ('preset = "hf"', "megatron", set()),
+        ('extend = "hf.toml"', "megatron", set()),
+        # what the file says itself comes first all the same
+        ("sharded = false", "hf", set()),
+    ],
+)
+def test_preset_on_the_command_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    option: str,
+    expected: set[str],
+) -> None:
+    project(tmp_path, {"ferrule.toml": text, "net.py": FORWARD, "hf.toml": 'preset = "hf"\n'})
+    monkeypatch.chdir(tmp_path)
+    assert {code for _, code in found(capsys, ".", "--preset", option, status=1 if expected else 0)} == expected
+    assert cli_main.run(["--show-settings", "--preset", option]) == 0
+    assert f'preset = "{option}"\n' in capsys.readouterr().out
+
+
+def test_presets_that_can_be_named() -> None:
+    assert preset_names() == PRESETS
 
 
 @pytest.mark.parametrize("name", ["megatron", "serving"])

@@ -114,7 +114,7 @@ def test_a_clean_commit_and_one_without_python(scratch: Path) -> None:
 def test_all_files(scratch: Path) -> None:
     done = pre_commit(scratch, "--all-files")
     assert done.returncode == 1
-    assert done.stdout.count("FER102") == 1
+    assert done.stdout.count(": FER102 ") == 1
     assert "old.py:7:9: FER102" in done.stdout
 
 

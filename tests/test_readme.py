@@ -62,6 +62,25 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [t for t in targets if not (ROOT / page).parent.joinpath(t).exists()] == []
 
 
+#: pages for who works on the analysis, which grow with it
+LONG = ("architecture.md", "limits.md", "trophies.md")
+#: characters of a line of prose; tables and what is shown of a terminal are as long as they are
+WIDEST = 150
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("README.md", "CONTRIBUTING.md", "benchmarks/README.md"),
+        *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in LONG),
+    ],
+)
+def test_lines_can_be_read(page: str) -> None:
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    prose = [line for line in text.splitlines() if not line.lstrip().startswith("|")]
+    assert [line for line in prose if len(line) > WIDEST] == []
+
+
 @pytest.mark.parametrize("page", ["docs/architecture.md", "docs/limits.md"])
 def test_budgets_are_those_of_the_code(page: str) -> None:
     """Rows `| ... | `semantics.divergence.compare.BUDGET` | 6000 | ...`."""

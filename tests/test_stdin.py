@@ -111,7 +111,11 @@ def test_stubs_are_ignored(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("args", "message"),
-    [(["-", "pkg"], "checked alone"), (["-", "--add-suppressions"], "cannot be used with the standard input")],
+    [
+        (["-", "pkg"], "checked alone"),
+        (["-", "--add-suppressions"], "cannot be used with the standard input"),
+        (["-", "--write-baseline"], "--stdin-filename"),
+    ],
 )
 def test_contradictions(root: Path, args: list[str], message: str) -> None:
     done = run(root, MAIN, *args)

@@ -228,6 +228,15 @@ def test_not_suppressed(source: str, expected: list[str], tmp_path: Path) -> Non
         ("# noqa: FER102", "unused suppression: there is no FER102 here"),
         ("# noqa: FER192", "`FER192` is suppressed, but there is no such rule; did you mean FER102?"),
         ("# ferrule: ignore[F401]", "`F401` is suppressed, but there is no such rule"),
+        (
+            "# ferrule: ignore[FER1]",
+            "`FER1` is suppressed, but there is no such rule: a comment names each rule by its whole",
+        ),
+        (
+            "# ferrule: ignore[collective-in-divergent-branch]",
+            "`collective-in-divergent-branch` is suppressed, but there is no such rule; did you mean FER102?",
+        ),
+        ("# ferrule-lint: ignore[FER102]", "unused suppression: there is no FER102 here"),
         ("# ferrule: ignore", "it names no rule: write `# ferrule: ignore[FER101]`"),
         ("# ferrule: ignore FER102", "it names no rule"),
         ("# ferrule: ignore[]", "it names no rule"),
@@ -334,6 +343,22 @@ def test_add_suppressions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert capsys.readouterr().out.endswith("Suppressed 0 findings in 0 files.\n")
 
 
+def test_a_reason_that_is_taken_for_a_path_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project(tmp_path, {"a.py": BUG})
+    monkeypatch.chdir(tmp_path)
+    assert cli_main.run(["--add-suppressions", "one rank only", "a.py"]) == 2
+    assert "if it is the reason, write --add-suppressions='one rank only'" in capsys.readouterr().err
+    assert cli_main.run(["--add-suppressions", "--diff", "a.py"]) == 2
+    assert "--diff changes none" in capsys.readouterr().err
+    assert (tmp_path / "a.py").read_text() == BUG
+    # the reason is there, so this can be a path only: the rest is written, and what is missing is said
+    assert cli_main.run(["--add-suppressions=one rank only", "gone.py", "a.py"]) == 2
+    assert capsys.readouterr().err == "error: gone.py: no such file or folder\n"
+    assert (tmp_path / "a.py").read_text() == BUG.rstrip() + "  # ferrule: ignore[FER102] one rank only\n"
+
+
 def test_add_suppressions_with_a_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project(tmp_path, {"a.py": BUG})
     monkeypatch.chdir(tmp_path)
@@ -342,6 +367,23 @@ def test_add_suppressions_with_a_reason(tmp_path: Path, monkeypatch: pytest.Monk
     (suppressed,) = lint_source({"a.py": (tmp_path / "a.py").read_text()}, tmp_path).suppressed
     assert suppressed.suppression is not None
     assert suppressed.suppression.reason == "one rank only"
+
+
+@pytest.mark.parametrize(
+    ("there", "written"),
+    [
+        ("# ferrule: ignore[FER103]", "# ferrule: ignore[FER103, FER102] one rank only"),
+        ("# ferrule-lint: ignore[FER103]", "# ferrule-lint: ignore[FER103, FER102] one rank only"),
+        ("# ferrule: ignore[FER103] judged", "# ferrule: ignore[FER103, FER102] judged"),
+    ],
+)
+def test_a_comment_that_is_extended_gets_the_reason_it_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str, written: str
+) -> None:
+    project(tmp_path, {"a.py": f"{BUG.rstrip()}  {there}\n"})
+    monkeypatch.chdir(tmp_path)
+    assert cli_main.run(["--add-suppressions=one rank only"]) == 0
+    assert (tmp_path / "a.py").read_text() == f"{BUG.rstrip()}  {written}\n"
 
 
 FORMS = {

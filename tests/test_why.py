@@ -62,16 +62,19 @@ def why(capsys: pytest.CaptureFixture[str], place: str, *args: str, status: int 
     ("text", "expected"),
     [
         ("rank = dist", ["rank: divergent", "dist.get_rank(): divergent"]),
-        ("elif rank", ["rank: divergent", "rank == 0: divergent", "limit: unknown: as its callers decide by `limit`"]),
+        (
+            "elif rank",
+            ["rank: divergent", "rank == 0: divergent", "limit: unknown: it rests on what callers pass as `limit`"],
+        ),
         ("elif rank", ["LIMIT: uniform, the same on every rank"]),
-        ("if x is None", ["x is None: unknown: as its callers decide by `x`"]),
-        ("def step", ["x: divergent", "limit: unknown: as its callers decide by `limit`"]),
+        ("if x is None", ["x is None: unknown: it rests on what callers pass as `x`"]),
+        ("def step", ["x: divergent", "limit: unknown: it rests on what callers pass as `limit`"]),
         ("dist.all_reduce", ["x: divergent"]),
         ("            group=None", ["x: divergent"]),
         ("for batch", ["batch: divergent"]),
         ("sizes =", ["sizes: divergent", "batch['rows']: divergent"]),
         ("world =", ["world: uniform", "dist.get_world_size(): uniform"]),
-        ("unknown = limit.thing", ["unknown: unknown: as its callers decide by `limit`"]),
+        ("unknown = limit.thing", ["unknown: unknown: it rests on what callers pass as `limit`"]),
         ("while unknown", ["unknown: unknown"]),
         ("print(LIMIT", ["dist.get_rank(): divergent", "LIMIT: uniform"]),
     ],
@@ -122,6 +125,12 @@ def test_findings_and_what_becomes_of_them(
     assert "none in this line" in why(capsys, f"a.py:{line_of('world =')}")
 
 
+def test_what_the_baseline_has_is_not_reported(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli_main.run(["--write-baseline", "--no-cache", "--quiet"]) == 0
+    fate = why(capsys, f"a.py:{line_of('elif rank')}").rstrip()
+    assert fate.endswith("(not reported: it is in the baseline)")
+
+
 def test_a_guess_is_explained(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = (
         "import os\nimport torch.distributed as dist\n\n\ndef load(path, x):\n"
@@ -150,8 +159,9 @@ def test_findings_elsewhere_that_come_by_here(root: Path, capsys: pytest.Capture
     [
         ("a.py", "expected PATH:LINE"),
         ("a.py:0", "expected PATH:LINE"),
-        ("a.py:5", "a.py:5: error: no statement stands here"),
-        ("a.py:999", "no statement stands here"),
+        ("a.py:2", "a.py:2: error: there is nothing to say of this line"),
+        ("a.py:5", "a.py:5: error: there is nothing to say of this line"),
+        ("a.py:999", "there is nothing to say of this line"),
         ("gone.py:3", "gone.py: error: no such file or folder"),
         (".:3", "is not a Python file"),
         ("broken.py:1", "broken.py:1: error: cannot be parsed"),

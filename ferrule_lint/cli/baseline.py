@@ -35,6 +35,12 @@ def baseline_options(function: _Function) -> _Function:
     return function
 
 
+#: the options as they are if nobody has given any
+NOTHING_SAID: dict[str, Any] = {
+    "baseline": None, "no_baseline": False, "write_baseline": False, "prune_baseline": False,
+}  # fmt: skip
+
+
 def check_options(options: dict[str, Any]) -> None:
     """UsageError for options that contradict each other."""
     if options["no_baseline"] and (options["baseline"] or options["write_baseline"] or options["prune_baseline"]):

@@ -19,12 +19,25 @@ from ferrule_lint.cli.changes import change_options, only_concerned, read_change
 from ferrule_lint.cli.completion import complete_codes, complete_path
 from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.fixing import fix_options
-from ferrule_lint.cli.output import output_options, write
+from ferrule_lint.cli.hints import with_hints
+from ferrule_lint.cli.output import output_options, say_errors, write
 from ferrule_lint.cli.settings import settings_of
 from ferrule_lint.cli.stdin import from_stdin, stdin_option
-from ferrule_lint.cli.suppressions import add_suppressions, suppression_options, with_values
+from ferrule_lint.cli.suppressions import add_suppressions, check_suppressions, suppression_options, with_values
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+
+#: those of `project.presets`, which is not imported for `--help`
+PRESETS = ("hf", "lightning", "megatron", "serving")
+#: what a run counts besides the budgets that end something, which name themselves
+_SAID = {
+    "files_read": "read: {files} of the project",
+    "cache_hits": "cached: {files}",
+    "results_cached": "cached: the results, since nothing has changed",
+    "unreadable_elsewhere": "not readable, and not among those to lint: {files}",
+    "unparsable_elsewhere": "not Python, and not among those to lint: {files}",
+    "fixes_dropped": "fixes that did not hold, and are not offered: {number}",
+}
 
 if TYPE_CHECKING:
     from ferrule_lint.engine import Fixed, Progress
@@ -32,9 +45,14 @@ if TYPE_CHECKING:
     from ferrule_lint.project.config import Settings
 
 
+def _words(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """What is between the commas of a list, or of several."""
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
 def _codes(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """`--select FER1,FER201 --select FER3`: the codes, in capitals."""
-    return tuple(code.strip().upper() for value in values for code in value.split(",") if code.strip())
+    """`--select FER1,FER201 --select FER3`: the codes, in capitals; what has a hyphen is the name of a rule."""
+    return tuple(word if "-" in word else word.upper() for word in _words(ctx, param, values))
 
 
 def _code_option(name: str, text: str) -> Callable[[_Function], _Function]:
@@ -66,13 +84,27 @@ class _Check(click.Command):
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--show-files", is_flag=True, help="List the files that would be reported on, and stop.")
 @click.option("--show-settings", is_flag=True, help="Show the settings that would be used, and stop.")
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    help="Defaults for a kind of project, in place of the settings' own preset.",
+)
 @click.option("--config", type=click.Path(path_type=Path), metavar="FILE", help="Use the settings in this TOML file.")
 @click.option("--isolated", is_flag=True, help="Read no settings file.")
+@click.option(
+    "--extend-exclude",
+    multiple=True,
+    metavar="PATTERNS",
+    callback=_words,
+    help="Do not look at these files and folders either: patterns as in .gitignore, with commas between.",
+)
 @click.option("--force-exclude", is_flag=True, help="Exclude files even if they are given by name.")
 @click.option("--no-cache", is_flag=True, help="Neither use nor write the cache.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), metavar="FOLDER", help="Where the cache is kept.")
 @click.option("-q", "--quiet", is_flag=True, help="Findings and errors only.")
-@click.option("-v", "--verbose", is_flag=True, help="Say what was read, and how long it took.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Say what was read, how long it took, and where the analysis was cut off."
+)
 @click.pass_context
 def check(
     ctx: click.Context,
@@ -89,9 +121,10 @@ def check(
 ) -> None:
     """Lint files and folders (the default command)."""
     paths, contents = from_stdin(paths, options["stdin_filename"])
-    if contents and options["add_suppressions"] is not None:
-        raise click.UsageError("--add-suppressions writes files, so it cannot be used with the standard input")
+    check_suppressions(options["add_suppressions"], paths, from_stdin=bool(contents), diff=options["diff"])
     check_options(options)
+    if contents and options["write_baseline"] and options["stdin_filename"] is None:
+        raise click.UsageError("--write-baseline needs to know which file the standard input is: --stdin-filename")
     # projects are runs by themselves, each with its own settings, cache and baseline
     projects = [(group, settings_of(group, options)) for group in _by_project(paths)]
     settings = replace(projects[0][1], root=_common_root([one.root or Path.cwd() for _, one in projects]))
@@ -109,15 +142,18 @@ def check(
     ]
     changed = any(has_changed for _, has_changed in outcomes)
     reports = [(report, own) for (report, _), (_, own) in zip(outcomes, projects, strict=True)]
-    report = _merged(reports, settings)
+    report = with_hints(_merged(reports, settings), paths)
     if options["add_suppressions"] is not None:
         reason = options["add_suppressions"]
+        say_errors(report, settings)
         written = [add_suppressions(one, own.root or Path.cwd(), reason) for one, own in reports]
         ctx.exit(0 if all(written) and not report.errors else 2)
+    unreported = 0
     if options["fix_only"]:
+        unreported = len(report.findings)
         report = replace(report, findings=())
     if not options["diff"]:
-        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet)
+        write(report, settings, options["output_file"], statistics=statistics, quiet=quiet, unreported=unreported)
     if verbose:
         for one, own in reports:
             _details(one, own)
@@ -263,6 +299,12 @@ def _processors() -> int:
 def _details(report: Report, settings: Settings) -> None:
     click.echo(f"project root: {settings.root}", err=True)
     click.echo(f"settings: {settings.source or 'defaults'}", err=True)
-    click.echo(f"{report.files} files, {report.lines} lines, {report.seconds:.2f} s", err=True)
+    click.echo(f"linted: {_files(report.files)}, {report.lines:,} lines, in {report.seconds:.2f} s", err=True)
     for name, number in sorted(report.statistics.items()):
-        click.echo(f"{name}: {number}", err=True)
+        if number:
+            said = _SAID.get(name, f"cut off: {name} (budget, {number} times)")
+            click.echo(said.format(files=_files(number), number=number), err=True)
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number:,} files"

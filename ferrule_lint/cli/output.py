@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -33,8 +34,10 @@ def output_options(function: _Function) -> _Function:
     return click.option("--output-format", type=click.Choice(FORMATS), help="[default: full]")(function)
 
 
-def write(report: Report, settings: Settings, file: Path | None, *, statistics: bool, quiet: bool) -> None:
-    """The report to `file` or to the standard output."""
+def write(
+    report: Report, settings: Settings, file: Path | None, *, statistics: bool, quiet: bool, unreported: int = 0
+) -> None:
+    """The report to `file` or to the standard output. `unreported` findings are left that it does not have."""
     from ferrule_lint.reporters import text
     from ferrule_lint.reporters.cells import at_top, by_cell
     from ferrule_lint.reporters.formats import DOCUMENTS, KNOWING_CELLS
@@ -43,7 +46,7 @@ def write(report: Report, settings: Settings, file: Path | None, *, statistics: 
     if settings.output_format in DOCUMENTS:
         content = _document(report, settings, statistics=statistics)
     else:
-        lines = list(_lines(report, settings, statistics=statistics, quiet=quiet))
+        lines = list(_lines(report, settings, statistics=statistics, quiet=quiet, unreported=unreported))
         if not lines and file is None:
             return
         colour = text.wants_colour(sys.stdout) if file is None else _forced()
@@ -51,13 +54,27 @@ def write(report: Report, settings: Settings, file: Path | None, *, statistics: 
     if file is None:
         # click strips colours by its own rules; which apply was decided above
         if content or settings.output_format not in DOCUMENTS:
-            click.echo(content, color=True)
+            try:
+                click.echo(content, color=True)
+            except OSError as error:
+                if error.errno == errno.EPIPE:  # whoever reads it has seen enough, which click deals with
+                    raise
+                raise Failure(f"the report cannot be written: {error.strerror or error}") from None
         return
     _save(file, content)
 
 
+def say_errors(report: Report, settings: Settings) -> None:
+    """What could not be checked, on the standard error: for runs that write no report."""
+    from ferrule_lint.reporters import concise, text
+
+    root, cwd = settings.root or Path.cwd(), Path.cwd()
+    if report.errors:
+        click.echo(text.plain(concise.error_lines(report, root, cwd)), err=True)
+
+
 def _document(report: Report, settings: Settings, *, statistics: bool) -> str:
-    from ferrule_lint.reporters import concise, formats, text
+    from ferrule_lint.reporters import formats
     from ferrule_lint.reporters import statistics as counts
 
     root, cwd = settings.root or Path.cwd(), Path.cwd()
@@ -66,20 +83,26 @@ def _document(report: Report, settings: Settings, *, statistics: bool) -> str:
         if name != "json":
             raise click.UsageError(f"--statistics can be written as {', '.join(formats.TEXTS)} and json, not {name}")
         return counts.render(report)
-    if name in formats.WITHOUT_ERRORS and report.errors:
-        click.echo(text.plain(concise.error_lines(report, root, cwd)), err=True)
+    if name in formats.WITHOUT_ERRORS:
+        say_errors(report, settings)
     return formats.document(name, report, root, cwd)
 
 
-def _lines(report: Report, settings: Settings, *, statistics: bool, quiet: bool) -> list[Any]:
+def _lines(report: Report, settings: Settings, *, statistics: bool, quiet: bool, unreported: int) -> list[Any]:
     from ferrule_lint.reporters import concise, formats
     from ferrule_lint.reporters import statistics as counts
 
     root, cwd = settings.root or Path.cwd(), Path.cwd()
     if statistics:
-        return [*counts.lines(report), *concise.error_lines(report, root, cwd)]
-    lines = list(formats.lines(settings.output_format, report, root, cwd))
-    return lines if quiet else [*lines, *concise.summary(report)]
+        counted = [*counts.lines(report), *concise.error_lines(report, root, cwd)]
+        # an empty table says nothing of what has been looked at
+        return counted if quiet or report.findings else [*counted, *concise.summary(report, unreported=unreported)]
+    unsafe = settings.unsafe_fixes
+    lines = list(formats.lines(settings.output_format, report, root, cwd, unsafe=unsafe))
+    if quiet:
+        return lines
+    with_help = settings.output_format == "full"
+    return [*lines, *concise.summary(report, unreported=unreported, unsafe=unsafe, with_help=with_help)]
 
 
 def _forced() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -51,12 +50,23 @@ def explain(code: str) -> None:
 
 def _find(known: dict[str, Rule], word: str) -> Rule:
     """The rule with this code or name."""
-    by_name = {rule.name: rule for rule in known.values()}
-    rule = known.get(word.upper()) or by_name.get(word.lower())
+    from difflib import get_close_matches
+
+    from ferrule_lint.project.values import code_meant
+
+    names = {code: rule.name for code, rule in known.items()}
+    rule = known.get(word.upper())
     if rule is not None:
         return rule
-    near = difflib.get_close_matches(word.upper(), known, n=1) or difflib.get_close_matches(word.lower(), by_name, n=1)
-    hint = f", did you mean {near[0]}?" if near else "; `ferrule-lint rules` lists them"
+    meant = code_meant(word, names)
+    if meant and names[meant] == word.lower():
+        return known[meant]
+    family = [code for code in known if code.startswith(word.upper())]
+    near = [meant] if meant else get_close_matches(word.lower(), names.values(), n=1)
+    if family:
+        hint = f"; these begin so: {', '.join(family)}"
+    else:
+        hint = f", did you mean {near[0]}?" if near else "; `ferrule-lint rules` lists them"
     raise Failure(f"there is no rule {word!r}{hint}")
 
 
@@ -72,4 +82,5 @@ def rules(output_format: str) -> None:
         return
     width = max((len(rule.name) for rule in listed), default=0)
     for rule in listed:
-        click.echo(f"{rule.code}  {rule.name:<{width}}  {rule.severity:<7}  {rule.fix:<6}  {rule.title}")
+        fix = "no fix" if rule.fix == "none" else f"{rule.fix} fix"
+        click.echo(f"{rule.code}  {rule.name:<{width}}  {rule.severity:<7}  {fix:<10}  {rule.title}")

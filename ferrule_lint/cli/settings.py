@@ -28,7 +28,7 @@ def settings_of(paths: tuple[str, ...], options: dict[str, Any]) -> Settings:
         start = Path(paths[0]) if paths else Path.cwd()
         settings = load_settings(start, config=options["config"], isolated=options["isolated"])
         settings = replace(_overrides(options).applied_to(settings), root=root)
-        check_codes(settings, load_rules())
+        check_codes(settings, {code: rule.name for code, rule in load_rules().items()})
     except ConfigError as error:
         raise Failure(error.message, error.path, error.line) from None
     return settings
@@ -43,6 +43,8 @@ def _overrides(options: dict[str, Any]) -> Overrides:
         select=options["select"],
         ignore=options["ignore"],
         extend_select=options["extend_select"],
+        extend_exclude=options["extend_exclude"],
+        preset=options["preset"],
         min_confidence=Confidence.parse(options["min_confidence"]) if options["min_confidence"] else None,
         output_format=options["output_format"],
         cache_dir=options["cache_dir"].absolute() if options["cache_dir"] else None,

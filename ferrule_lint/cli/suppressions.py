@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,6 +33,22 @@ def with_values(args: Sequence[str]) -> list[str]:
     """`args` with an empty value for an option whose value may be left out: it is given behind `=` only."""
     options = args if "--" not in args else args[: args.index("--")]
     return [*(f"{arg}=" if arg == _ADD else arg for arg in options), *args[len(options) :]]
+
+
+def check_suppressions(reason: str | None, paths: Sequence[str], *, from_stdin: bool, diff: bool) -> None:
+    """UsageError where `--add-suppressions` cannot be meant as it is given; `reason` None: it is not given."""
+    if reason is None:
+        return
+    if from_stdin:
+        raise click.UsageError(f"{_ADD} writes files, so it cannot be used with the standard input")
+    if diff:
+        raise click.UsageError(f"{_ADD} writes files, and --diff changes none")
+    missing = [path for path in paths if not Path(path).exists()]
+    if missing and not reason:
+        # files would be written with the reason left out
+        raise click.UsageError(
+            f"there is no file or folder {missing[0]!r}; if it is the reason, write {_ADD}={shlex.quote(missing[0])}"
+        )
 
 
 def add_suppressions(report: Report, root: Path, reason: str) -> bool:

@@ -147,8 +147,9 @@ def show(result: Result, json_file: Path | None, *, events: bool) -> None:
     else:
         count = sum(len(log) for log in result.events)
         words = "; ".join(f"rank {one.rank} {one}" for one in result.failed[:4])
+        fine = "no divergence" if count else "nothing to compare: the program has not used torch.distributed"
         click.echo(
-            f"ferrule-lint: {words or 'no divergence'}; {result.world} ranks, {result.backend}, {result.mode}, "
+            f"ferrule-lint: {words or fine}; {result.world} ranks, {result.backend}, {result.mode}, "
             f"{count} operations, {result.seconds:.1f} s\n{remarks_text(result)}",
             err=True,
             nl=False,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ferrule_lint.cli.baseline import NOTHING_SAID, with_baseline
 from ferrule_lint.cli.failure import Failure
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def why(place: str, config: Path | None, isolated: bool, no_cache: bool, graph: 
     except CannotAnswer as error:
         raise Failure(error.message, path, error.line) from None
     if answer.explanation is None:
-        raise Failure("no statement stands here", path, line)
+        raise Failure("there is nothing to say of this line: no value and no collective stands here", path, line)
     shown = list(reporter.lines(answer.explanation, Sources(answer.root), answer.root, Path.cwd()))
     shown += [[], [("findings", "bold")], *findings]
     click.echo(text.render(shown, colour=text.wants_colour(sys.stdout)), color=True)
@@ -107,12 +108,16 @@ def _findings(path: str, line: int, settings: Settings, *, use_cache: bool) -> I
     everything = replace(settings, min_confidence=Confidence.LOW, select=("ALL",), ignore=(), per_file_ignores=())
     everything = replace(everything, rules=())
     report = engine.lint([settings.root or path], everything, use_cache=use_cache)
+    # as a run would: its default baseline counts, or the one that the settings name
+    report = with_baseline(report, settings, NOTHING_SAID, quiet=True)
     selection = Selection(settings)
     none = True
     for finding in _near(report, path, line, settings):
         none = False
         fate = "reported"
-        if finding.suppression is not None:
+        if finding.suppression is not None and finding.suppression.form == "baseline":
+            fate = "not reported: it is in the baseline"
+        elif finding.suppression is not None:
             fate = f"suppressed by the comment in line {finding.suppression.line}"
         elif not selection.looks_for(finding.code, finding.path):
             fate = "not reported: the rule is not selected here"

@@ -81,7 +81,7 @@ def selected(
         matched = match(
             findings,
             comments,
-            known=NAMES,
+            names=NAMES,
             looked_for=selection.looks_for,
             requires_reason=selection.requires_reason,
         )

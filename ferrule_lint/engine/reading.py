@@ -94,7 +94,7 @@ def read_all(run: Run, jobs: int) -> None:
             case Unreadable():
                 run.count("unreadable_elsewhere")
             case Unparsable() if path in reported:
-                run.findings.append(_syntax_error(path, outcome.line, outcome.message))
+                run.findings.append(_syntax_error(path, outcome.line, outcome.message, outcome.column))
             case Unparsable():
                 run.count("unparsable_elsewhere")
             case _:
@@ -106,8 +106,8 @@ def read_all(run: Run, jobs: int) -> None:
     run.progress("reading", len(paths), len(paths))
 
 
-def _syntax_error(path: str, line: int, message: str) -> Finding:
-    line = max(line, 1)
+def _syntax_error(path: str, line: int, message: str, column: int = 0) -> Finding:
+    line, column = max(line, 1), max(column, 1)
     return Finding(
         code=SYNTAX_ERROR,
         name="syntax-error",
@@ -115,6 +115,6 @@ def _syntax_error(path: str, line: int, message: str) -> Finding:
         confidence=Confidence.HIGH,
         message=message,
         path=path,
-        span=Span(line, 1, line, 1),
+        span=Span(line, column, line, column),
         anchor_text=message,
     )

@@ -35,7 +35,10 @@ class Dropped:
 def verified(
     findings: Sequence[Finding], read: Read, recheck: Recheck, most: int = MOST_CHECKS
 ) -> tuple[list[Finding], list[Dropped]]:
-    """`findings` with those of their fixes that hold; what was dropped. No more than `most` runs of the analysis."""
+    """`findings` with those of their fixes that hold; what was dropped. No more than `most` runs of the analysis.
+
+    All fixes of a file are tried at once. Where that fails, half of them are, until the bad one is alone.
+    """
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding.path, []).append(finding)
@@ -43,23 +46,31 @@ def verified(
     waiting = {path: fixes for path, fixes in waiting.items() if fixes}
     good: set[tuple[str, Fix]] = set()
     bad: dict[tuple[str, Fix], str] = {}
-    together_failed: set[str] = set()
+    #: by file, fixes of which one at least is bad beside those that are good, and what was said against them
+    suspects: dict[str, tuple[list[Fix], str]] = {}
     for _ in range(most):
         if not waiting:
             break
-        tried = {path: fixes[:1] if path in together_failed else together(fixes)[0] for path, fixes in waiting.items()}
+        tried = {
+            path: suspects[path][0][: len(suspects[path][0]) // 2] if path in suspects else together(fixes)[0]
+            for path, fixes in waiting.items()
+        }
         reasons = _try(by_path, tried, read, recheck)
         for path, fixes in tried.items():
             reason = reasons.get(path, "")
             if reason and len(fixes) > 1:
-                together_failed.add(path)
+                suspects[path] = fixes, reason
                 continue
-            for fix in fixes:
-                waiting[path].remove(fix)
-                if reason:
-                    bad[path, fix] = reason
-                else:
-                    good.add((path, fix))
+            among, against = suspects.pop(path, ([], ""))
+            if not reason:
+                good.update((path, fix) for fix in fixes)
+                among = [fix for fix in among if fix not in fixes]
+                if len(among) > 1:
+                    suspects[path] = among, against
+            # one that is left holds with none of the others, whatever it does alone
+            wrong = fixes if reason else among if len(among) == 1 else []
+            bad.update({(path, fix): reason or against for fix in wrong})
+            waiting[path] = [fix for fix in waiting[path] if fix not in wrong and (path, fix) not in good]
         waiting = {path: fixes for path, fixes in waiting.items() if fixes}
     for path, fixes in waiting.items():
         bad.update({(path, fix): "too many fixes in one file to check them all" for fix in fixes})
@@ -94,7 +105,8 @@ def _try(
         except (OSError, SyntaxError, ValueError, LookupError, tokenize.TokenError) as error:
             reasons[path] = f"its result is not a Python file ({type(error).__name__})"
             continue
-        if _comments(data) - _comments(result) and not all(fix.form in COMMENTS for fix in fixes):
+        meant = SourceText(data).edited(together(fix for fix in fixes if fix.form in COMMENTS)[1])
+        if _comments(meant) - _comments(result):
             reasons[path] = "it would lose a comment"
             continue
         contents[path] = result

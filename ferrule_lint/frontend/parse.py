@@ -21,17 +21,33 @@ def parse(source: bytes) -> ast.Module:
                 return _parse(older)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 pass
-        raise SourceError(error.lineno or 0, _reason(error.msg or "invalid syntax")) from None
+        line = error.lineno or 0
+        raise SourceError(line, _reason(error.msg or "invalid syntax"), _column(source, line)) from None
     except (ValueError, LookupError) as error:  # null bytes, an unknown coding line, bytes that are not the coding's
         raise SourceError(0, str(error)) from None
     except (RecursionError, MemoryError):
         raise SourceError(0, "nested too deeply to parse") from None
 
 
-def _parse(source: bytes) -> ast.Module:
+def _parse(source: bytes | str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # invalid escapes in the linted code are its owner's business
         return ast.parse(source)
+
+
+def _column(source: bytes, line: int) -> int:
+    """The column of a mistake in `line`, in characters, or 0. What the parser says of bytes counts bytes."""
+    from ferrule_lint.frontend.suppressions import decode
+
+    try:
+        _parse(decode(source))
+    except SyntaxError as error:
+        # before Python 3.12, a mistake in an f-string has a place within the string alone
+        if error.lineno == line and not (error.msg or "").startswith("f-string"):
+            return max(error.offset or 0, 0)
+    except (ValueError, LookupError, RecursionError, MemoryError):
+        pass
+    return 0
 
 
 def _reason(message: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ferrule_lint.facts.types import SuppressionComment
 
-#: words that may follow `# ferrule:`
+#: words that may follow `# ferrule:`, or the same with the tool's whole name
 WORDS = ("ignore", "ignore-file", "disable", "enable")
 #: ruff's word
 _ALIASES = {"file-ignore": "ignore-file"}
@@ -23,9 +23,9 @@ _ALIASES = {"file-ignore": "ignore-file"}
 #: of a range that goes on to the end of the file
 LAST_LINE = 2**31
 
-_PRESENT = re.compile(rb"#\s*ferrule:|(?i:noqa)\s*:[^\n\r]*FER[0-9]")
+_PRESENT = re.compile(rb"#\s*ferrule(?:-lint)?:|(?i:noqa)\s*:[^\n\r]*FER[0-9]")
 _DIRECTIVE = re.compile(
-    r"(?:^|(?<=\s))#\s*ferrule:\s*(?P<word>[A-Za-z][\w-]*)\s*(?P<codes>\[[^\]#]*\]?)?(?P<reason>[^#]*)"
+    r"(?:^|(?<=\s))#\s*ferrule(?:-lint)?:\s*(?P<word>[A-Za-z][\w-]*)\s*(?P<codes>\[[^\]#]*\]?)?(?P<reason>[^#]*)"
 )
 _NOQA = re.compile(
     r"#\s*(?P<noqa>noqa)\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)(?P<reason>[^#]*)", re.IGNORECASE
@@ -68,7 +68,7 @@ class _Directive:
 
 def suppression_comments(source: bytes, tree: ast.Module) -> tuple[SuppressionComment, ...]:
     """The suppression comments of a file that was parsed into `tree`, by line."""
-    if b"ferrule:" not in source and b"FER" not in source:
+    if b"ferrule" not in source and b"FER" not in source:
         return ()
     if not _PRESENT.search(source):
         return ()
@@ -124,7 +124,12 @@ def _directives(comment: Comment) -> Iterator[_Directive]:
 def _directive(match: re.Match[str], word: str, comment: Comment) -> _Directive:
     start = match.start("codes")
     codes = tuple(
-        (code[0].upper(), comment.column + start + code.start(), comment.column + start + code.end())
+        # what has a hyphen is the name of a rule, which FER002 shows as it is written
+        (
+            code[0] if "-" in code[0] else code[0].upper(),
+            comment.column + start + code.start(),
+            comment.column + start + code.end(),
+        )
         for code in _CODE.finditer(match["codes"] or "")
     )
     end = match.end("codes") if match["codes"] else match.end("word" if word != "noqa" else "noqa")

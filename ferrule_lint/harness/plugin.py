@@ -70,9 +70,19 @@ def _options(mark: pytest.Mark) -> dict[str, Any]:
     if mark.args:
         options["ranks"] = mark.args[0]
     if unknown := sorted(set(options) - _OPTIONS):
-        pytest.fail(f"ferrule has no option {', '.join(unknown)}", pytrace=False)
+        known = ", ".join(sorted(_OPTIONS))
+        pytest.fail(f"ferrule has no option {', '.join(unknown)}; there are {known}", pytrace=False)
+    _check_expected(options.get("expect"))
     options.setdefault("timeout", TIMEOUT)
     return options
+
+
+def _check_expected(expect: object) -> None:
+    from ferrule_lint.harness.divergence import KINDS
+
+    kinds = ("divergence", *KINDS)
+    if expect is not None and expect not in kinds:
+        pytest.fail(f"expect={expect!r}: expected one of {', '.join(kinds)}", pytrace=False)
 
 
 def _run(item: pytest.Function, options: dict[str, Any]) -> Result:
@@ -87,7 +97,9 @@ def _run(item: pytest.Function, options: dict[str, Any]) -> Result:
                 return run(node_of(item, folder), **{**options, "fresh": True})
         return run(body_of(item), describe=describer_of(item), **options)
     except HarnessError as error:
-        pytest.fail(str(error), pytrace=False)
+        reason = str(error)
+    # outside of the handler, or pytest shows the error a second time as what was being handled
+    pytest.fail(reason, pytrace=False)
 
 
 def _needs_fresh(options: dict[str, Any]) -> bool:

@@ -145,6 +145,6 @@ def _ways(parting: Parting, lead: str) -> list[str]:
     source = linecache.getline(parting.site.path, parting.site.line).strip()
     lines = [f"{lead} {place(parting.site)}", *([f"        {source}"] if source else [])]
     for rank, way in zip(parting.ranks, parting.next_lines, strict=True):
-        went = ", ".join(str(site.line) if site.path == parting.site.path else place(site) for site in way)
+        went = ", then ".join(str(site.line) if site.path == parting.site.path else place(site) for site in way)
         lines.append(f"    rank {rank} " + (f"went on to line {went}" if went else "went no further"))
     return lines

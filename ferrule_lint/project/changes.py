@@ -78,6 +78,13 @@ def concerned(report: Report, changes: Changes, before: Iterable[Finding]) -> Re
     return replace(report, findings=findings, statistics=statistics)
 
 
+def _is_shallow(root: Path) -> bool:
+    try:
+        return _git(root, "rev-parse", "--is-shallow-repository").strip() == b"true"
+    except ChangesError:
+        return False
+
+
 def _base(root: Path, revision: str | None) -> str:
     try:
         _git(root, "rev-parse", "--git-dir")
@@ -87,8 +94,10 @@ def _base(root: Path, revision: str | None) -> str:
     try:
         commit = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     except ChangesError:
-        hint = "there is no commit yet" if revision is None else f"there is no revision {revision!r} here"
-        raise ChangesError(f"{hint}; a shallow clone has only the newest") from None
+        if revision is None:
+            raise ChangesError("there is no commit yet") from None
+        hint = "; a shallow clone has the newest commits only" if _is_shallow(root) else ""
+        raise ChangesError(f"there is no revision {revision!r} here{hint}") from None
     base = commit.decode().strip()
     if revision is None:
         return base

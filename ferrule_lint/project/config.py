@@ -11,7 +11,7 @@ from typing import Any
 
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.locate import line_of
-from ferrule_lint.project.presets import preset_path
+from ferrule_lint.project.presets import preset_of, preset_path
 from ferrule_lint.project.values import (
     EXTEND,
     KEYS,
@@ -25,6 +25,8 @@ from ferrule_lint.project.values import (
 )
 
 TABLE = "tool.ferrule-lint"
+#: what the table is not called, though the settings file is `ferrule.toml` and the package `ferrule_lint`
+_OTHER_NAMES = ("ferrule", "ferrule_lint")
 DEFAULT_EXCLUDE = (
     ".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache",
     ".ruff_cache", ".svn", ".tox", ".venv", ".venv-*", "__pycache__", "__pypackages__", "_build", "build", "buck-out",
@@ -53,6 +55,9 @@ class Overrides:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
+    extend_exclude: tuple[str, ...] = ()
+    #: in place of the one that a file names; what the file says itself comes before it all the same
+    preset: str | None = None
     min_confidence: Confidence | None = None
     output_format: str | None = None
     cache_dir: Path | None = None
@@ -63,6 +68,8 @@ class Overrides:
 
     def applied_to(self, settings: Settings) -> Settings:
         """The settings of a file with these instead of its own."""
+        if self.preset is not None:
+            settings = _with_preset(settings, self.preset)
         if self.select:
             settings = replace(settings, select=self.select, ignore=(), extend_select=())
         if self.min_confidence is not None:
@@ -73,9 +80,11 @@ class Overrides:
             settings,
             ignore=(*settings.ignore, *self.ignore),
             extend_select=(*settings.extend_select, *self.extend_select),
+            extend_exclude=(*settings.extend_exclude, *self.extend_exclude),
             overrides=self,
         )
-        plain = (name for one in fields(self) if (name := one.name) not in ("select", "ignore", "extend_select"))
+        done = ("select", "ignore", "extend_select", "extend_exclude", "preset")
+        plain = (name for one in fields(self) if (name := one.name) not in done)
         said = {name: value for name in plain if (value := getattr(self, name)) is not None}
         return replace(settings, **said)
 
@@ -196,7 +205,7 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
 
 def _speaks_of_us(path: Path) -> bool:
     try:
-        return TABLE.rpartition(".")[2].encode() in path.read_bytes()
+        return b"ferrule" in path.read_bytes()
     except OSError:
         return True
 
@@ -241,14 +250,24 @@ def _layers(path: Path, extended_by: tuple[Path, ...]) -> list[_Layer]:
             raise ConfigError(str(path), line_of(text, TABLE), f"no [{TABLE}] here: settings stand at the top level")
     else:
         tool = values.get("tool", {})
-        ours = tool.get("ferrule-lint") if isinstance(tool, dict) else None
+        tool = tool if isinstance(tool, dict) else {}
+        ours = tool.get("ferrule-lint")
         if ours is None:
+            _check_other_names(tool, path, text)
             return []
         if not isinstance(ours, dict):
             raise ConfigError(str(path), line_of(text, "tool", key="ferrule-lint"), f"[{TABLE}] has to be a table")
         values, table = ours, TABLE
     layer = _Layer(path, values, text, table)
     return [*(_extended(layer, extended_by) if EXTEND in values else ()), layer]
+
+
+def _check_other_names(tool: Mapping[str, Any], path: Path, text: str) -> None:
+    """ConfigError for our settings in a table that is called otherwise: without it they would just not count."""
+    for name in _OTHER_NAMES:
+        table = tool.get(name)
+        if isinstance(table, dict) and any(key.replace("_", "-") in (*KEYS, EXTEND) for key in table):
+            raise ConfigError(str(path), line_of(text, f"tool.{name}"), f"[tool.{name}] is not read; write [{TABLE}]")
 
 
 def _extended(layer: _Layer, extended_by: tuple[Path, ...]) -> list[_Layer]:
@@ -276,6 +295,24 @@ def _preset(layer: _Layer) -> Settings:
         raise ConfigError(str(layer.path), line, f'"{PRESET}": {error}') from None
     values, text = _read(path)
     return parse_settings(values, path, text, "")
+
+
+def _with_preset(settings: Settings, name: str) -> Settings:
+    """`settings` with the defaults of the preset `name` instead of those that they build on."""
+    path = preset_path(name)
+    values, text = _read(path)
+    chosen = parse_settings(values, path, text, "")
+    own = {key: origin for key, origin in settings.origins if preset_of(origin) is None}
+    defaults = [key for key, origin in settings.origins if preset_of(origin) is not None]
+    changes = {key: getattr(Settings(), key.replace("-", "_")) for key in defaults}
+    changes |= {key: getattr(chosen, key.replace("-", "_")) for key, _ in chosen.origins if key not in own}
+    origins = {**dict(chosen.origins), **own}
+    return replace(
+        settings,
+        preset=name,
+        origins=tuple(origins.items()),
+        **{key.replace("-", "_"): value for key, value in changes.items()},
+    )
 
 
 def settings_in(folder: Path) -> Settings | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ferrule_lint.models.locate import line_of
 from ferrule_lint.project.config import TABLE, ConfigError, Settings, line_in
 from ferrule_lint.project.ignore import PatternSet
 from ferrule_lint.project.nearest import Nearest, Scope, scope_of
-from ferrule_lint.project.values import suggestion
+from ferrule_lint.project.values import code_meant
 
 #: a file that cannot be parsed was not checked: that is said whatever is selected, unless it is ignored by name
 SYNTAX_ERROR = "FER001"
@@ -112,29 +112,30 @@ def may_apply(settings: Settings, finding: Finding) -> bool:
     return safety(settings, finding) >= (Safety.UNSAFE if settings.unsafe_fixes else Safety.SAFE)
 
 
-def check_codes(settings: Settings, known: Collection[str]) -> None:
-    """ConfigError for a code in the settings that no rule has."""
-    codes = sorted(known)
+def check_codes(settings: Settings, names: Mapping[str, str]) -> None:
+    """ConfigError for a code in the settings that no rule has; `names` are those of all rules, by their codes."""
     for key in ("select", "ignore", "extend-select", "extend-safe-fixes", "extend-unsafe-fixes"):
         for prefix in getattr(settings, key.replace("-", "_")):
-            if not _is_known(prefix, codes):
-                raise _unknown(settings, key, prefix, codes)
+            if not _is_known(prefix, names):
+                raise _unknown(settings, key, prefix, names)
     for pattern, prefixes in settings.per_file_ignores:
         for prefix in prefixes:
-            if not _is_known(prefix, codes):
-                raise _unknown(settings, "per-file-ignores", prefix, codes, inner=pattern)
+            if not _is_known(prefix, names):
+                raise _unknown(settings, "per-file-ignores", prefix, names, inner=pattern)
     for code, _ in settings.rules:
-        if code not in codes:
-            raise _unknown(settings, "rules", code, codes, inner=code)
+        if code not in names:
+            raise _unknown(settings, "rules", code, names, inner=code)
 
 
 def _is_known(prefix: str, codes: Collection[str]) -> bool:
     return prefix == "ALL" or any(code.startswith(prefix) for code in codes)
 
 
-def _unknown(settings: Settings, key: str, prefix: str, codes: list[str], inner: str = "") -> ConfigError:
+def _unknown(settings: Settings, key: str, prefix: str, names: Mapping[str, str], inner: str = "") -> ConfigError:
     path, line = _place(settings, key, prefix, inner)
-    return ConfigError(path, line, f'unknown rule code "{prefix}" in {key}{suggestion(prefix, codes)}')
+    meant = code_meant(prefix, names)
+    hint = f'; did you mean "{meant}"?' if meant else ""
+    return ConfigError(path, line, f'unknown rule code "{prefix}" in {key}{hint}')
 
 
 def _place(settings: Settings, key: str, prefix: str, inner: str) -> tuple[str, int]:

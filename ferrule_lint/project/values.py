@@ -51,6 +51,16 @@ def suggestion(word: str, known: list[str] | tuple[str, ...]) -> str:
     return f'; did you mean "{near[0]}"?' if near else ""
 
 
+def code_meant(word: str, names: Mapping[str, str]) -> str:
+    """The code that is most likely meant by a word that is none, or "". `names` are those of the rules, by code."""
+    for code, name in names.items():
+        if name == word.lower():
+            return code
+    # nearer than `E501`, which is another tool's
+    near = difflib.get_close_matches(word.upper(), sorted(names), n=1, cutoff=0.81)
+    return near[0] if near else ""
+
+
 def _strings(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise InvalidValue("expected a list of strings")
@@ -89,8 +99,18 @@ def _sharded(value: Any) -> Sharded:
     if value == "auto":
         return "auto"
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
+        return tuple(map(_regular_expression, value))
     raise InvalidValue('expected "auto", true, false or a list of patterns of class names')
+
+
+def _regular_expression(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        # most often it is a pattern as for files, which other settings take
+        hint = '; any text is ".*"' if pattern.startswith("*") else ""
+        raise InvalidValue(f'"{pattern}" is no regular expression: {error}{hint}') from None
+    return pattern
 
 
 def _path(value: Any) -> Path:

@@ -11,24 +11,33 @@ from ferrule_lint.reporters.paths import shown_path
 from ferrule_lint.reporters.text import Fragment, Line, visible
 from ferrule_lint.resources import rules_dir
 
+#: rules that say themselves what to do: a file that cannot be parsed, a comment that suppresses nothing
+_PLAIN = ("FER001", "FER002")
 
-def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
+
+def lines(report: Report, root: Path, cwd: Path, *, unsafe: bool = False) -> Iterator[Line]:
     """The report, line by line."""
     for finding in report.findings:
-        yield head(finding, root, cwd)
+        yield head(finding, root, cwd, unsafe=unsafe)
     yield from error_lines(report, root, cwd)
 
 
-def head(finding: Finding, root: Path, cwd: Path) -> Line:
+def head(finding: Finding, root: Path, cwd: Path, *, unsafe: bool = False) -> Line:
     """`path:line:column: CODE [confidence] message`, with `[*]` where `--fix` helps."""
     return [
         (visible(shown_path(finding.path, root, cwd)), "bold"),
         (f":{finding.span.line}:{finding.span.column}: ", ""),
         code_fragment(finding.code),
         (f" [{finding.confidence.label}] ", ""),
-        *([("[*] ", "bold cyan")] if finding.fix is not None and finding.fix.safety == Safety.SAFE else []),
+        *fix_mark(finding, unsafe=unsafe),
         (visible(finding.message), ""),
     ]
+
+
+def fix_mark(finding: Finding, *, unsafe: bool) -> Line:
+    """`[*]` where `--fix` helps; `unsafe`: with fixes that rest on assumptions."""
+    least = Safety.UNSAFE if unsafe else Safety.SAFE
+    return [("[*] ", "bold cyan")] if finding.fix is not None and finding.fix.safety >= least else []
 
 
 def code_fragment(code: str) -> Fragment:
@@ -44,8 +53,12 @@ def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
         yield [("error: ", "bold red"), (place, "bold"), (visible(error.message), "")]
 
 
-def summary(report: Report) -> Iterator[Line]:
-    """The last line: how much was found in how much."""
+def summary(report: Report, *, unreported: int = 0, unsafe: bool = False, with_help: bool = False) -> Iterator[Line]:
+    """The last line: how much was found in how much.
+
+    `unreported` findings are left that nobody wants to see (`--fix-only`). `unsafe`: `--fix` would apply fixes that
+    rest on assumptions. `with_help`: say where to read on, for findings without a fix.
+    """
     files = _plural(report.files, "file")
     suppressed = _suppressed(report)
     if report.findings:
@@ -53,9 +66,13 @@ def summary(report: Report) -> Iterator[Line]:
         parts = ", ".join(_plural(number, severity) for severity, number in sorted(count.items()))
         fixed = f", {report.fixed} fixed" if report.fixed else ""
         yield [(f"Found {_plural(len(report.findings), 'problem')} ({parts}) in {files}{suppressed}{fixed}.", "bold")]
-        yield from _fixable(report)
-    elif report.fixed:
-        yield [(f"Fixed {_plural(report.fixed, 'problem')} in {files}{suppressed}, none left.", "bold green")]
+        yield from _fixable(report, unsafe=unsafe)
+        if with_help:
+            yield from _help(report)
+    elif report.fixed or unreported:
+        left, style = (f"{unreported} left", "bold") if unreported else ("none left", "bold green")
+        # the files are those that were looked at, not those that have changed
+        yield [(f"Fixed {_plural(report.fixed, 'problem')}, {left} in {files}{suppressed}.", style)]
     elif report.errors:
         yield [(f"No problems found in {files}, but not all of it could be checked{suppressed}.", "bold")]
     elif not report.files:
@@ -64,16 +81,30 @@ def summary(report: Report) -> Iterator[Line]:
         yield [(f"No problems found in {files}{suppressed}.", "bold green")]
 
 
-def _fixable(report: Report) -> Iterator[Line]:
+def _fixable(report: Report, *, unsafe: bool) -> Iterator[Line]:
     """How many of the findings a fix helps."""
     count = Counter(finding.fix.safety for finding in report.findings if finding.fix is not None)
-    safe, unsafe = count[Safety.SAFE], count[Safety.UNSAFE]
-    if safe and unsafe:
-        yield [(f"[*] {safe} fixable with --fix ({unsafe} more with --unsafe-fixes).", "")]
-    elif safe:
-        yield [(f"[*] {safe} fixable with --fix.", "")]
-    elif unsafe:
-        yield [(f"No fixes without assumptions; {unsafe} with --fix --unsafe-fixes.", "")]
+    helped, more = count[Safety.SAFE], count[Safety.UNSAFE]
+    if unsafe:
+        helped, more = helped + more, 0
+    if helped and more:
+        yield [(f"[*] {helped} fixable with --fix ({more} more with --unsafe-fixes).", "")]
+    elif helped:
+        yield [(f"[*] {helped} fixable with --fix.", "")]
+    elif more:
+        yield [(f"No fixes without assumptions; {more} with --fix --unsafe-fixes.", "")]
+
+
+def _help(report: Report) -> Iterator[Line]:
+    """Where a reader finds what helps where no fix is shown."""
+    codes = [finding.code for finding in report.findings if finding.fix is None and finding.code not in _PLAIN]
+    if not codes:
+        return
+    number = "it" if len(report.findings) == 1 else f"{len(codes)} of them"
+    kinds = sorted(set(codes))
+    which = kinds[0] if len(kinds) == 1 else "CODE"
+    listed = "" if len(kinds) == 1 else f" ({', '.join(kinds)})"
+    yield [(f"No fix is offered for {number}; `ferrule-lint explain {which}` says what usually helps{listed}.", "")]
 
 
 def _suppressed(report: Report) -> str:

@@ -22,9 +22,9 @@ WITHOUT_ERRORS = ("json-lines", "pylint")
 _PLAIN = ("json", "json-lines")
 
 
-def lines(name: str, report: Report, root: Path, cwd: Path) -> Iterable[Line]:
-    """The report in one of the formats for people."""
-    made: Iterable[Line] = import_module(f"ferrule_lint.reporters.{name}").lines(report, root, cwd)
+def lines(name: str, report: Report, root: Path, cwd: Path, *, unsafe: bool = False) -> Iterable[Line]:
+    """The report in one of the formats for people. `unsafe`: `--fix` would apply fixes that rest on assumptions."""
+    made: Iterable[Line] = import_module(f"ferrule_lint.reporters.{name}").lines(report, root, cwd, unsafe=unsafe)
     return made
 
 

@@ -21,12 +21,12 @@ MOST_FIX_LINES = 30
 _BAR = "bold blue"
 
 
-def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
+def lines(report: Report, root: Path, cwd: Path, *, unsafe: bool = False) -> Iterator[Line]:
     """The report, line by line."""
     sources = Sources(root, report.contents)
     shown: set[tuple[str, Fix]] = set()
     for finding in report.findings:
-        yield from finding_lines(finding, sources, root, cwd)
+        yield from finding_lines(finding, sources, root, cwd, unsafe=unsafe)
         if finding.fix is not None:
             # one fix can be for several findings
             again = (finding.path, finding.fix) in shown
@@ -36,9 +36,9 @@ def lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
     yield from error_lines(report, root, cwd)
 
 
-def finding_lines(finding: Finding, sources: Sources, root: Path, cwd: Path) -> Iterator[Line]:
+def finding_lines(finding: Finding, sources: Sources, root: Path, cwd: Path, *, unsafe: bool = False) -> Iterator[Line]:
     """One finding: what, where, and why."""
-    yield head(finding, root, cwd)
+    yield head(finding, root, cwd, unsafe=unsafe)
     gutter = _gutter(finding)
     yield from _frame(finding, sources, gutter)
     for number, step in enumerate(finding.witness, 1):

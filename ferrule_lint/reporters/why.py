@@ -53,7 +53,7 @@ def _because(value: KnownValue) -> str:
         return ""
     if value.parameters:
         names = ", ".join(f"`{name}`" for name in value.parameters)
-        return f": as its callers decide by {names}"
+        return f": it rests on what callers pass as {names}"
     return ": nothing says whether ranks agree, so nothing is reported for it"
 
 

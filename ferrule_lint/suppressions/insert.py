@@ -13,7 +13,7 @@ from ferrule_lint.frontend.suppressions import Comment, LogicalLine, scan
 #: a comment that would make a line longer than this stands on a line of its own above
 LONGEST_LINE = 120
 
-_EXISTING = re.compile(r"#\s*ferrule:\s*ignore\[(?P<codes>[^\]#]*)\]")
+_EXISTING = re.compile(r"#\s*ferrule(?:-lint)?:\s*ignore\[(?P<codes>[^\]#]*)\]")
 _INDENT = re.compile(r"[ \t\f]*")
 
 
@@ -58,7 +58,10 @@ def _write(physical: list[str], line: LogicalLine, comment_there: Comment | None
     if existing:
         present = [code.strip() for code in existing["codes"].split(",") if code.strip()]
         merged = ", ".join([*present, *sorted(codes - set(present))])
-        physical[line.last - 1] = body[: existing.start("codes")] + merged + body[existing.end("codes") :] + ending
+        rest = body[existing.end("codes") :]
+        # what somebody has written stands for all codes of the comment
+        rest += f" {reason}" if reason and rest == "]" else ""
+        physical[line.last - 1] = body[: existing.start("codes")] + merged + rest + ending
         return
     comment = f"# ferrule: ignore[{', '.join(sorted(codes))}]" + (f" {reason}" if reason else "")
     if len(body) + 2 + len(comment) <= LONGEST_LINE:

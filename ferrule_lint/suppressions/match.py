@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ferrule_lint.facts.types import SuppressionComment
 from ferrule_lint.findings import Confidence, Finding, Span, Suppression
 from ferrule_lint.project.selection import UNUSED_SUPPRESSION as UNUSED
+from ferrule_lint.project.values import code_meant
 
 NAME = "unused-suppression"
 
@@ -27,21 +27,21 @@ def match(
     findings: Iterable[Finding],
     comments: Comments,
     *,
-    known: Collection[str],
+    names: Mapping[str, str],
     looked_for: Callable[[str, str], bool],
     requires_reason: Callable[[str], bool],
 ) -> Matched:
     """Apply the `comments` of each path to `findings`, which are those before any choice by confidence.
 
-    `known` are the codes of all rules. A comment is unused only if `looked_for(code, path)`: a rule that was not
-    selected cannot have found what the comment is there for.
+    `names` are those of all rules, by their codes. A comment is unused only if `looked_for(code, path)`: a rule that
+    was not selected cannot have found what the comment is there for.
     """
     result = Matched()
     used: set[tuple[str, SuppressionComment]] = set()
     _apply(findings, comments, used, result)
     problems: list[Finding] = []
     for path, ones in comments.items():
-        problems += _problems(path, ones, used, known, looked_for, requires_reason)
+        problems += _problems(path, ones, used, names, looked_for, requires_reason)
     # these can be suppressed in turn, by a comment that names FER002 and is then in use
     _apply(problems, comments, used, result)
     for path, ones in comments.items():
@@ -77,16 +77,19 @@ def _problems(
     path: str,
     comments: Sequence[SuppressionComment],
     used: Collection[tuple[str, SuppressionComment]],
-    known: Collection[str],
+    names: Mapping[str, str],
     looked_for: Callable[[str, str], bool],
     requires_reason: Callable[[str], bool],
 ) -> Iterable[Finding]:
     for one in comments:
         if one.form == "malformed":
             yield _finding(path, one, f"not a suppression: {one.text}", one.text)
-        elif one.code not in known:
-            near = difflib.get_close_matches(one.code, sorted(known), n=1, cutoff=0.6)
-            hint = f"; did you mean {near[0]}?" if near else ""
+        elif one.code not in names:
+            meant = code_meant(one.code, names)
+            hint = f"; did you mean {meant}?" if meant else ""
+            if any(code.startswith(one.code) for code in names):
+                # settings take those
+                hint = ": a comment names each rule by its whole code"
             yield _finding(path, one, f"`{one.code}` is suppressed, but there is no such rule{hint}", one.code)
         elif one.code == UNUSED:
             continue

@@ -91,6 +91,17 @@ def test_too_slow():
 @pytest.mark.ferrule(ranks=2, colour="red")
 def test_wrong_option():
     pass
+
+
+@pytest.mark.ferrule(ranks=2, expect="shapes")
+def test_wrong_kind():
+    dist.all_reduce(torch.ones(1 + dist.get_rank()))
+
+
+@pytest.mark.ferrule(ranks=2, backend="nccl")
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_no_gpu():
+    pass
 """
 
 
@@ -118,7 +129,7 @@ def _plugin() -> list[str]:
 
 
 def test_outcomes(done: subprocess.CompletedProcess[str]) -> None:
-    assert "5 failed, 6 passed, 1 skipped" in done.stdout, done.stdout
+    assert "7 failed, 6 passed, 1 skipped" in done.stdout, done.stdout
 
 
 def test_divergence_is_explained_with_what_the_ranks_printed(done: subprocess.CompletedProcess[str]) -> None:
@@ -138,7 +149,9 @@ def test_other_outcomes_are_said(done: subprocess.CompletedProcess[str]) -> None
     assert "expected op, but the ranks did not diverge" in done.stdout
     assert "not done after 0.5 s" in done.stdout
     assert "not here" in done.stdout
-    assert "ferrule has no option colour" in done.stdout
+    assert "ferrule has no option colour; there are backend, expect," in done.stdout
+    assert "expect='shapes': expected one of divergence, op, module," in done.stdout
+    assert "During handling" not in done.stdout
 
 
 STARTED_CUDA = """

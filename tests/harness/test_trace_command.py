@@ -89,6 +89,30 @@ def test_settings_that_get_in_the_way_are_reported(folder: Path) -> None:
     assert json.loads(done.stdout[done.stdout.index("{") :])["remarks"]
 
 
+def test_a_traceback_is_the_programs_own_and_says_whose_it_is(folder: Path) -> None:
+    pytest.importorskip("torch")
+    (folder / "broken.py").write_text(
+        "import torch.distributed as dist\n\n\ndef main():\n    dist.init_process_group('gloo')\n"
+        "    if dist.get_rank() == 1:\n        raise ValueError('no data')\n    dist.barrier()\n\n\nmain()\n"
+    )
+    done = trace(folder, "broken.py", "--no-lint")
+    assert done.returncode == 86
+    lines = done.stderr.splitlines()
+    assert lines[0] == "[rank1]: Traceback (most recent call last):"
+    assert lines[1] == f'[rank1]:   File "{folder}/broken.py", line 11, in <module>'
+    assert "[rank1]: ValueError: no data" in lines
+    assert "runpy" not in done.stderr and "ferrule_lint/harness" not in done.stderr
+
+
+def test_a_program_without_a_process_group_is_no_success(folder: Path) -> None:
+    pytest.importorskip("torch")
+    (folder / "plain.py").write_text("print('hello')\n")
+    done = trace(folder, "plain.py")
+    assert done.returncode == 0
+    assert "nothing to compare: the program has not used torch.distributed; 2 ranks" in done.stderr
+    assert "no divergence" not in done.stderr
+
+
 def test_missing_script(folder: Path) -> None:
     pytest.importorskip("torch")
     done = trace(folder, "nosuch.py")

@@ -13,7 +13,7 @@ from ferrule_lint.fixes.text import SourceText
 FORM = "remove-suppression"
 CODE = "FER002"
 _DIRECTIVE = re.compile(
-    r"#\s*ferrule:\s*(?:ignore|ignore-file|file-ignore)\s*\[(?P<codes>[^\]#]*)\][^#]*"
+    r"#\s*ferrule(?:-lint)?:\s*(?:ignore|ignore-file|file-ignore)\s*\[(?P<codes>[^\]#]*)\][^#]*"
     r"|#\s*noqa\s*:\s*(?P<noqa>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)[^#]*",
     re.IGNORECASE,
 )

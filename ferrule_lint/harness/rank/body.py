@@ -13,6 +13,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 from ferrule_lint.harness.events import Site
@@ -146,12 +147,13 @@ def _exit(leaving: SystemExit) -> dict[str, Any]:
 
 
 def _raised(error: BaseException, describe: Callable[[BaseException], str] | None) -> dict[str, Any]:
-    text = "".join(traceback.format_exception(error))
+    text = "".join(traceback.format_exception(type(error), error, _from_the_program_on(error.__traceback__)))
     if describe is not None:
         with contextlib.suppress(Exception):
             text = describe(error)
     else:
-        sys.stderr.write(text)
+        # as torchrun's ranks write theirs: those of several ranks come at once
+        sys.stderr.write("".join(f"[rank{os.environ.get('RANK', '?')}]: {line}" for line in text.splitlines(True)))
     frames = traceback.extract_tb(error.__traceback__)
     place = next((one for one in reversed(frames) if is_user(one.filename)), None)
     return {
@@ -161,6 +163,14 @@ def _raised(error: BaseException, describe: Callable[[BaseException], str] | Non
         "traceback": text,
         "site": Site(place.filename, place.lineno or 0, place.name) if place else None,
     }
+
+
+def _from_the_program_on(frames: TracebackType | None) -> TracebackType | None:
+    """A traceback without what stands before the program's first frame: the harness, and what runs a script."""
+    own = frames
+    while own is not None and not is_user(own.tb_frame.f_code.co_filename):
+        own = own.tb_next
+    return own or frames
 
 
 def _shut_down() -> None:
