@@ -43,7 +43,7 @@ def left(frame: Frame, target: f.Expr, iterable: f.Expr) -> dict[str, Value]:
 def forget(frame: Frame, call: f.Call) -> None:
     """Behind a call that communicates: the ranks may have agreed on what is in the objects that it could reach."""
     reached = [call.func.base] if type(call.func) is f.Attr else []
-    names = [name for expr in (*reached, *call.args, *(value for _, value in call.keywords)) if (name := root_name(expr))]
+    names = {root_name(expr) for expr in (*reached, *call.args, *(value for _, value in call.keywords))}
     for place in [place for place in frame.env if "[]." in place and root_of(place) in names]:
         del frame.env[place]
 
