@@ -96,8 +96,8 @@ class Analysis:
         self.handed_gathered: Memo[tuple[str, str, int], bool] = Memo(reads)
         #: flags that constructors keep, by the id of their class; see `fixed_flags`
         self.kept_flags: Memo[str, dict[str, str]] = Memo(reads)
-        #: losses that functions ask to be finite and train on, by their id; see `finite_losses`
-        self.finite_losses: Memo[str, frozenset[str]] = Memo(reads)
+        #: losses that functions train on and let decide something, by their id; see `trained_losses`
+        self.trained_losses: Memo[str, frozenset[str]] = Memo(reads)
         #: of which lists a function sums up the items and reduces the sum, by its id; see `parts`
         self.parts: Memo[str, dict[str, Part]] = Memo(reads)
         #: files that are programs of one process; see `programs`

@@ -22,10 +22,10 @@ from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources import (
     admissions,
     batch_names,
-    finite_losses,
     loss_names,
     policy_kl,
     rank_names,
+    trained_losses,
 )
 from ferrule_lint.semantics.walk import stored
 from ferrule_lint.semantics.walk.frame import Frame
@@ -252,7 +252,7 @@ def bind(frame: Frame, target: f.Expr, value: Value, source: f.Expr | None = Non
             value = admissions.of_target(frame, target, source, value)
             value = policy_kl.of_target(frame, target, source, loss_names.of_target(frame, target, source, value))
             value = number_types.of_name(target, source, batch_names.of_target(frame, target, source, value))
-        value = finite_losses.of_target(frame, target, value)
+        value = trained_losses.of_target(frame, target, value)
         frame.write(place, value, source is not None and value.const is None and _made_of(place, source))
 
 

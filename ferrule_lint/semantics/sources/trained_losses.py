@@ -1,8 +1,10 @@
-"""Losses that a function asks to be finite and trains on: `if total.isfinite(): scaler.scale(total).backward()`.
+"""Losses that a function trains on and lets decide something: `if total.isfinite(): scaler.scale(total).backward()`,
+`loss.backward()` and then `if loss.item() > 1e4: break`.
 
 A backward pass goes through what this rank has computed of its own batch, whoever computed it, and one batch in a
-thousand gives no number. So where nothing else is known of such a loss it is the rank's own. Names alone are not asked
-for: the function itself says that it may be no number, and that there is a gradient in it.
+thousand gives no number, or a large one. So where nothing else is known of such a loss it is the rank's own. Names
+alone are not asked for: the function itself says that it may be no number or compares it, and that there is a gradient
+in it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes, walk
+from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Value
@@ -26,6 +28,7 @@ _ASKS = frozenset({"isnan", "isinf", "isfinite"})
 _TRAINS = frozenset({"backward", "manual_backward"})
 #: methods and functions that read a number out of a tensor, or hand it on as it is
 _HANDS_ON = frozenset("item detach cpu float double data mean sum abs max clone scale".split())
+_OF_SIZES = frozenset({"<", "<=", ">", ">="})
 #: what is called so may have been agreed on
 _SHARED = re.compile(r"reduce|gather|sync|broadcast|all_", re.IGNORECASE)
 
@@ -35,10 +38,10 @@ def of_target(frame: Frame, target: f.Expr, value: Value) -> Value:
     if type(target) is not f.Name or frame.light or frame.function is None or not _is_open(value):
         return value
     function = frame.function
-    names = frame.analysis.finite_losses.find(function.id, lambda: _found_in(function), frozenset())
+    names = frame.analysis.trained_losses.find(function.id, lambda: _found_in(function), frozenset())
     if target.id not in names:
         return value
-    note = f"`{target.id}` is asked to be finite and has a backward pass, so it is the rank's own loss"
+    note = f"`{target.id}` has a backward pass, so it is the rank's own loss"
     return value._replace(data=frame.source(DP, "data", position(target), note, Confidence.MEDIUM))
 
 
@@ -57,6 +60,8 @@ def _found_in(function: FunctionInfo) -> frozenset[str]:
             asked |= set(_names(call.args[0] if call.args else _receiver(call)))
         elif name in _TRAINS:
             trained |= set(_names(call.args[0] if call.args else _receiver(call)))
+    if trained:
+        asked |= set(_compared(function))
     if not asked or not trained:
         return frozenset()
     sources: dict[str, list[f.Expr | None]] = {}
@@ -72,6 +77,19 @@ def _found_in(function: FunctionInfo) -> frozenset[str]:
             asked |= {n for element in walked.iterable.elements for n in _names(element)}
     own = {name for name in asked & trained if not any(map(_is_shared, sources.get(name, ())))}
     return frozenset(own)
+
+
+def _compared(function: FunctionInfo) -> Iterator[str]:
+    """The variables whose size decides something: `if loss.item() > 1e4: break`. Whether one is zero (`if total > 0`)
+    asks if there is a loss at all, which settings decide."""
+    for statement in statements(function.body):
+        if type(statement) not in (f.If, f.While):
+            continue
+        for compared in nodes((statement.test,), f.Compare):
+            sides = (compared.left, *compared.rights)
+            if set(compared.ops) <= _OF_SIZES and f.Const("0") not in sides:
+                for side in sides:
+                    yield from _names(side)
 
 
 def _receiver(call: f.Call) -> f.Expr | None:
