@@ -11,6 +11,7 @@ from ferrule_lint.checks import by_name, far
 from ferrule_lint.checks.build import confidence_of
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.checks.overrides import is_version_of_inherited
+from ferrule_lint.checks.places import decision
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
@@ -322,7 +323,7 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         form = _UNDER_DDP if all(is_of_buffers(o.event) for o in found.occurrences) else _BRANCH[code]
         forward = _SYNCHRONISED if all(is_of_statistics(o.event) for o in found.occurrences) else _SHARDED
         message = form.format(op=op, forward=forward, reached=reached) + f": `{choice.text}` {why}"
-    condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
+    condition = decision(choice)
     middle = [condition]
     if code == "FER105":
         middle += [

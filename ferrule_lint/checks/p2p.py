@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ferrule_lint.checks.build import NAMES, span
+from ferrule_lint.checks.places import decision
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
@@ -94,7 +95,7 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
     confidence = Confidence.LOW if _is_other_of_two(_resolved(peer, body, ())) else Confidence.MEDIUM
     does, do = ("sends", "wait to receive") if one.p2p == "send" else ("receives", "send")
     message = f"the rank with `{text}` {does} once, to or from `{render(peer)}`, but all other ranks {do}"
-    condition = Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` decides ({choice.form})")
+    condition = decision(choice)
     yield _finding(message, divergence, (others, one), (condition,), function, min(confidence, divergence.confidence))
 
 

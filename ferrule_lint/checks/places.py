@@ -7,10 +7,27 @@ from collections.abc import Iterator
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import held_tests, spelled_out
 from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Step
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import position
-from ferrule_lint.semantics.domain.trace import Trace
+from ferrule_lint.semantics.domain.trace import Choice, Trace
 from ferrule_lint.semantics.project.entities import FunctionInfo
+
+#: what a test decides, by the form of the choice: what a reader sees there
+_DECIDES = {
+    "if": "decides this `if`",
+    "assertion": "decides this `assert`",
+    "conditional expression": "decides which side of this expression runs",
+    "short circuit": "decides whether the rest of this expression runs",
+    "filter": "decides what this comprehension leaves out",
+    "exception": "decides by whether it raises",
+}
+
+
+def decision(choice: Choice) -> Step:
+    """The place of a test, as a step of a witness."""
+    what = _DECIDES.get(choice.form, f"decides ({choice.form})")
+    return Step("condition", choice.path, choice.pos[0], choice.pos[1], f"`{choice.text}` {what}")
 
 
 def calls_at(analysis: Analysis, path: str, line: int, column: int) -> Iterator[tuple[FunctionInfo | None, f.Call]]:

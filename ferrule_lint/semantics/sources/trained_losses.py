@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes, statements, walk
+from ferrule_lint.facts.walk import nodes, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.lattice import Value
@@ -82,14 +82,12 @@ def _found_in(function: FunctionInfo) -> frozenset[str]:
 def _compared(function: FunctionInfo) -> Iterator[str]:
     """The variables whose size decides something: `if loss.item() > 1e4: break`. Whether one is zero (`if total > 0`)
     asks if there is a loss at all, which settings decide."""
-    for statement in statements(function.body):
-        if type(statement) not in (f.If, f.While):
-            continue
-        for compared in nodes((statement.test,), f.Compare):
-            sides = (compared.left, *compared.rights)
-            if set(compared.ops) <= _OF_SIZES and f.Const("0") not in sides:
-                for side in sides:
-                    yield from _names(side)
+    tests = [s.test for s in (*nodes(function.body, f.If), *nodes(function.body, f.While))]
+    for compared in nodes(tuple(tests), f.Compare):
+        sides = (compared.left, *compared.rights)
+        if set(compared.ops) <= _OF_SIZES and f.Const("0") not in sides:
+            for side in sides:
+                yield from _names(side)
 
 
 def _receiver(call: f.Call) -> f.Expr | None:
