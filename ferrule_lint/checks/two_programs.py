@@ -91,5 +91,5 @@ def _transfers(term: Term, rooted: bool) -> Iterator[tuple[str, Axes]]:
     """The events of a term; only those in which one rank has another part, and none of all ranks."""
     events = (term,) if type(term) is Event else term.summary.events if type(term) is CallTerm else ()
     for e in events:
-        if not rooted or (_ROOTED.match(e.op) and not e.hidden and not WORLD <= e.axes):
+        if not rooted or (_ROOTED.match(e.op) and not e.hidden and not WORLD.issubset(e.axes)):
             yield e.op, e.axes
