@@ -334,7 +334,10 @@ def _with_arguments(
         if argument is not None and not (how == DEALT and evened):
             if how == ITERATED and argument.unordered is not None:
                 value = value._replace(unordered=worse(value.unordered, argument.unordered.then(step)))
-            length = worse(value.length, divergence_through(argument, how))
+            found = divergence_through(argument, how)
+            if found is not None and found.empty and rounds_of(argument) is None:
+                found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
+            length = worse(value.length, found)
             passed = frozenset(
                 (p, how if h == FLOWS or (h == ITEM and how == OBSERVED) else h)
                 for p, h in argument.deps
