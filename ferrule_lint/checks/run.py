@@ -21,6 +21,7 @@ from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
 from ferrule_lint.checks.survivors import without_those_who_left
+from ferrule_lint.checks.two_programs import of_two_programs
 from ferrule_lint.checks.workers import sent_to_workers
 from ferrule_lint.checks.wraps import with_wraps
 from ferrule_lint.facts.outline import Facts
@@ -140,7 +141,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
         found = but_of_counted_rounds(analysis, found)
         found = but_of_filled_up(analysis, found)
         found = [as_it_is_meant(analysis, finding) for finding in sent_to_workers(analysis, found)]
-        found = [with_wraps(analysis, finding) for finding in found]
+        found = [with_wraps(analysis, of_two_programs(analysis, finding)) for finding in found]
         # what is read says where things stand but for the lines: who shows one depends on the text
         for path in {path for finding in found for path in _shown_in(finding)}:
             reads.ask("file", path)

@@ -69,6 +69,8 @@ class CallModel:
     if_named: tuple[str, ...] = ()
     #: a guess where the object was made with one of these arguments: `name`, or `name=value`
     guess_if_made_with: tuple[str, ...] = ()
+    #: no event where the object was made for one device: `Trainer(devices=1)`
+    of_devices: bool = False
     #: with `receiver`: only in a project of which some file imports one of these packages, whose class is called so
     if_imported: tuple[str, ...] = ()
     #: no event in a `with` whose expression names all of these; of `!x`, where it does not pass a true `x`

@@ -175,8 +175,10 @@ def in_inference(frame: Frame) -> bool:
 
 def _generates(frame: Frame) -> bool:
     """Whether a method of a module is called as what generates with transformers' models is, or is for such a method
-    alone: `generate`, and `generate_images` that only it calls."""
+    alone: `generate`, and `generate_images` that only it calls. All that is in a mixin for generation is."""
     function, owner = frame.function, frame.self_class
+    if function is not None and _MIXES_IN.search(function.owner or ""):
+        return True
     if not frame.in_module or function is None or owner is None or not _GENERATES.match(function.name):
         return False
     if function.name == "generate" or function.turns_gradients_off:
@@ -186,6 +188,8 @@ def _generates(frame: Frame) -> bool:
 
 
 _GENERATES = re.compile(r"_*generate(_|$)")
+#: transformers' own, copies of it, and what is made like it: how a model writes, for classes that have one
+_MIXES_IN = re.compile(r"Generation\w*Mixin$")
 
 
 def _is_asked_by_generation(frame: Frame) -> bool:

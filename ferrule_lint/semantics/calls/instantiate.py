@@ -30,6 +30,7 @@ from ferrule_lint.semantics.domain.dependences import (
     SELECTS,
     SIZED,
     ZERO,
+    Deps,
     asked_for,
     only,
     recast,
@@ -319,6 +320,8 @@ def _with_arguments(
         # what the parameter's name suggested inside the function gives way to what is passed
         for name, how in sorted(result.deps):
             argument = bound.get(name)
+            if how in (OBSERVED, ITEM) and asks_for_entries(result.deps, name, bound):
+                continue
             if argument is not None:
                 types = value.types | wrapped_classes(frame, value, argument) if how == FLOWS else value.types
                 came = cut(_through(argument, how), levels)
@@ -345,7 +348,10 @@ def _with_arguments(
         if argument is not None and not (how == DEALT and evened):
             if how == ITERATED and argument.unordered is not None:
                 value = value._replace(unordered=worse(value.unordered, argument.unordered.then(step)))
-            length = worse(value.length, divergence_through(argument, how))
+            found = divergence_through(argument, how)
+            if found is not None and found.empty and rounds_of(argument) is None:
+                found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
+            length = worse(value.length, found)
             passed = frozenset(
                 (p, how if h == FLOWS or (h == ITEM and how == OBSERVED) else h)
                 for p, h in argument.deps
@@ -360,6 +366,13 @@ def _with_arguments(
     if value.length is not None:
         value = value._replace(length=value.length.then(step))
     return value
+
+
+def asks_for_entries(deps: Deps, name: str, bound: Mapping[str, Value]) -> bool:
+    """Whether all that is read of a parameter are entries under written keys, each of which the caller knows by itself:
+    what else it passes there is none of them."""
+    entries = [d for d, _ in deps if d.startswith(f"{name}[")]
+    return bool(entries) and all(entry in bound for entry in entries)
 
 
 def _there_on_some(frame: Frame, value: Value, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 def one_of(frame: Frame, receiver: f.Expr, arguments: Iterable[str]) -> bool:
     """Whether all calls that make an object, as far as its function or class tells, are given one of these arguments:
     `name`, whatever it is, or `name=value`."""
-    made = _made(frame, receiver)
-    return bool(made) and all(_is_given(call, arguments) for call in made)
+    makes = made(frame, receiver)
+    return bool(makes) and all(_is_given(call, arguments) for call in makes)
 
 
-def _made(frame: Frame, receiver: f.Expr) -> list[f.Expr]:
+def made(frame: Frame, receiver: f.Expr) -> list[f.Expr]:
+    """What is assigned to a place in its function, or to an attribute of the instance in its class."""
     place = place_name(receiver)
     if type(receiver) is f.Attr and place_name(receiver.base) == frame.self_name and frame.self_class is not None:
         bodies = [method.body for method in frame.self_class.methods.values()]

@@ -10,7 +10,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics.calls import made_with
+from ferrule_lint.semantics.calls import made_with, one_device
 from ferrule_lint.semantics.calls.agreement import make_uniform
 from ferrule_lint.semantics.calls.results import result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
@@ -45,7 +45,7 @@ def apply(
     local = model.if_sharded and frame.analysis.sharding.unknown is None
     if model.if_named and not any(frame.analysis.names.mentioning(name) for name in model.if_named):
         local = True
-    if model.event == "trainer_loop" and _runs_alone(frame, e.func):
+    if model.of_devices and type(e.func) is f.Attr and one_device.is_for_one(frame, e.func.base):
         local = True
     if model.wraps == "shards" and loaders.are_all(frame, arguments):
         local = True  # of a loader, `prepare` makes one that gives each rank its part
@@ -105,15 +105,6 @@ def _tell_class(frame: Frame, model: CallModel, expr: f.Expr | None) -> None:
 
 #: what DeepSpeed issues where parameters are in parts, under stage 3 of ZeRO
 _ONLY_IN_PARTS = frozenset(("gathered_parameters", "save_16bit_model"))
-
-
-def _runs_alone(frame: Frame, func: f.Expr) -> bool:
-    """Whether a trainer has been made here for one device (`Trainer(devices=1)`), as for a test after the training."""
-    made = definition(frame, func.base) if type(func) is f.Attr else None
-    if type(made) is not f.Call:
-        return False
-    given = dict(made.keywords)
-    return given.get("devices") == f.Const("1") and given.get("num_nodes", f.Const("1")) == f.Const("1")
 
 
 def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.forwards import is_of_buffers
-from ferrule_lint.semantics.calls.instantiate import divergence_through
+from ferrule_lint.semantics.calls.instantiate import asks_for_entries, divergence_through
 from ferrule_lint.semantics.calls.shapes import (
     is_of_type,
     meets,
@@ -231,6 +231,11 @@ def raise_or_pass_on(
             if latent.needs == "shape":
                 _shape(frame, summary, latent, value, how, pos)
                 continue
+            if how in (OBSERVED, ITEM) and asks_for_entries(latent.deps, name, bound):
+                continue
+            if value.is_keyed and any(d.startswith(f"{name}[") for d, _ in latent.deps):
+                # an entry is asked for by its key: that of the data is a dependence of its own
+                value = value._replace(data=None, keyed=None)
             if how == PRESENT and (value.there or _is_needed(frame, call, name, summary)):
                 continue
             found = value.unordered if latent.needs == "order" else divergence_through(value, how)

@@ -32,9 +32,12 @@ _OVER_DEVICES = re.compile(
 _POOL = re.compile(r"concurrent\.futures\.(Process|Thread)PoolExecutor|(multiprocessing\.)+Pool|joblib\.Parallel")
 #: what learns the pieces that texts are cut into, and trains no module
 _LEARNS_PIECES = re.compile(r"tokenizers\.(trainers|SentencePiece\w*)(\.\w+)?|sentencepiece\.\w*Trainer")
+#: what serves a page to people: `demo.launch()` opens it, and starts no ranks
+_SERVES_PAGE = re.compile(r"gradio(\.\w+)*")
 #: words of another sense where one of these is imported
 _OTHER_SENSE = (
     (_OVER_DEVICES, re.compile(r"_?(data_)?parallel(_[a-z]\w*)?|DataParallel|" + _OVER_DEVICES.pattern)),
+    (_SERVES_PAGE, re.compile(r"(\w+_)?launch(_(demo|app|ui|webui|gradio|interface|kwargs|args))?")),
     (_POOL, re.compile(r"\w*_?parallel(_[a-z]\w*)?|Parallel|joblib\.Parallel")),
     (
         _LEARNS_PIECES,
@@ -114,6 +117,8 @@ def can_be_started(modules: Mapping[str, ModuleInfo], module: ModuleInfo, reads:
         return True  # nobody imports what trains a model as it stands
     if module.mentions_any(_COMMAND_LINE) and _reads_command_line(module):
         return True
+    if module.mentions_any(_OPENS) and _opens_page(module):
+        return True
     init = f"{module.path.rpartition('/')[0]}/__init__.py".lstrip("/")
     if reads is not None:
         reads.ask("shape", init)
@@ -126,6 +131,13 @@ def _reads_command_line(module: ModuleInfo) -> bool:
     values = (s.value for s in module.body if type(s) is f.Assign)
     read = any(type(value) is f.Call and last_name(value.func) in _COMMAND_LINE for value in values)
     return read and any(True for _ in _in_rounds(module))
+
+
+def _opens_page(module: ModuleInfo) -> bool:
+    """Whether a file opens a page that it serves, as it stands: `demo.queue().launch()`."""
+    return any(_SERVES_PAGE.fullmatch(dotted) for dotted, _ in module.imports.values()) and any(
+        type(s) is f.ExprStmt and type(s.value) is f.Call and last_name(s.value.func) in _OPENS for s in module.body
+    )
 
 
 def _works_at_once(module: ModuleInfo) -> bool:
@@ -163,6 +175,7 @@ _NAME = frozenset({"__name__"})
 _BACKWARD = frozenset({"backward"})
 _JOINS = frozenset({"init_process_group"})
 _COMMAND_LINE = frozenset({"parse_args", "parse_known_args"})
+_OPENS = frozenset({"launch"})
 
 
 def _starts(s: f.Stmt) -> bool:

@@ -82,7 +82,7 @@ def _found_in(function: FunctionInfo) -> frozenset[str]:
 def _compared(function: FunctionInfo) -> Iterator[str]:
     """The variables whose size decides something: `if loss.item() > 1e4: break`. Whether one is zero (`if total > 0`)
     asks if there is a loss at all, which settings decide."""
-    tests = [s.test for s in (*nodes(function.body, f.If), *nodes(function.body, f.While))]
+    tests = [s.test for s in nodes(function.body, f.If)] + [s.test for s in nodes(function.body, f.While)]
     for compared in nodes(tuple(tests), f.Compare):
         sides = (compared.left, *compared.rights)
         if set(compared.ops) <= _OF_SIZES and f.Const("0") not in sides:

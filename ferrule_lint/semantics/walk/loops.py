@@ -12,7 +12,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import begun_loaders
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues, tried_again, who_is_there
-from ferrule_lint.semantics.data import filling, iteration, shares
+from ferrule_lint.semantics.data import filling, iteration, selection, shares
 from ferrule_lint.semantics.data.ordering import numbers
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
@@ -126,6 +126,8 @@ def _batch_by_name(frame: Frame, target: f.Expr, value: Value, numbered: bool = 
         return value
     if value.length is not None and value.data is not None and value.length.why == value.data.why:
         value = value._replace(length=None)  # as many items as the loader is told, whatever hands it out
+    if value.length_deps and value.length_deps == selection.by_content(value):
+        value = value._replace(length_deps=NO_DEPS)
     if value.uniform or value.data is not None or value.divergence is not None or value.types:
         return value
     note = f"`{target.id}` is the rank's own batch"

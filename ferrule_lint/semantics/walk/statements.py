@@ -25,6 +25,7 @@ from ferrule_lint.semantics.walk import (
     asserted,
     behind_exits,
     divisible,
+    handed_back,
     in_place,
     kept_tests,
     left_early,
@@ -78,6 +79,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
     if frame.exchanged:
         value = exchanged.worked_on(frame, value)
     for target in s.targets:
+        if type(target) is f.Name and handed_back.is_same(frame, target.id, s.value):
+            continue
         if type(target) is f.Attr and target.attr in frame.models.assigned:
             flags.assigned(frame, target, value)
         if type(target) is f.Attr and value.module and not frame.light:
