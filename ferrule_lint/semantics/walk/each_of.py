@@ -8,15 +8,21 @@ of the list, with `[]` for any of its items, until something else is put there.
 
 from __future__ import annotations
 
+import re
+
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.dependences import root_of
-from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, root_name
+from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.walk.frame import Frame
 
 #: what goes through the items of its first argument, and what a dict is asked for
 _THROUGH = frozenset("enumerate iter list reversed tuple".split())
 _VIEWS = frozenset({"items", "values"})
+#: what is called so agrees on something, where nothing else is known of it
+_AGREES = re.compile(r"reduce|gather|sync|broadcast", re.IGNORECASE)
 
 
 def recall(frame: Frame, target: f.Expr, iterable: f.Expr) -> None:
@@ -40,12 +46,50 @@ def left(frame: Frame, target: f.Expr, iterable: f.Expr) -> dict[str, Value]:
     return found
 
 
-def forget(frame: Frame, call: f.Call) -> None:
-    """Behind a call that communicates: the ranks may have agreed on what is in the objects that it could reach."""
-    reached = [call.func.base] if type(call.func) is f.Attr else []
-    names = {root_name(expr) for expr in (*reached, *call.args, *(value for _, value in call.keywords))}
-    for place in [place for place in frame.env if "[]." in place and root_of(place) in names]:
-        del frame.env[place]
+def agreed(frame: Frame, loop: f.For, communicates: bool) -> None:
+    """Behind a loop whose rounds communicate, or say so: the ranks may have agreed on what is in the objects that it
+    goes through, also in those of which more is known by their keys."""
+    place = _each(loop.iterable).removesuffix("[].")
+    if place and (communicates or any(_AGREES.search(last_name(call.func)) for call in nodes(loop.body, f.Call))):
+        _forget_parts(frame, place)
+
+
+def forget(frame: Frame, call: f.Call, callee: FunctionInfo | None, communicates: bool) -> None:
+    """Behind a call that communicates, or says so by its name: the ranks may have agreed on what is in the objects that
+    it could reach: in what it is given, in what it is called on, or what a method names of its instance."""
+    if not (communicates or _AGREES.search(last_name(call.func))):
+        return
+    reached = {root_name(expr) for expr in (*call.args, *(value for _, value in call.keywords))}
+    base = call.func.base if type(call.func) is f.Attr else None
+    named = {node.attr for node in nodes(callee.body, f.Attr)} if callee is not None else set[str]()
+    for place in [place for place, value in frame.env.items() if "[" in place or _has_objects(value)]:
+        holder = place.partition("[")[0]
+        of_base = root_of(place) == root_name(base) and (type(base) is not f.Name or holder.rpartition(".")[2] in named)
+        if root_of(place) in reached or of_base:
+            _forget_parts(frame, holder)
+
+
+def _forget_parts(frame: Frame, holder: str) -> None:
+    for place in [place for place in frame.env if place == holder or place.startswith(f"{holder}[")]:
+        value = frame.env.get(place, UNKNOWN)
+        if "[]." in place or (place != holder and not value.types and _differs(value)):
+            frame.env.pop(place, None)  # of an object of unknown class more is kept as what an entry holds
+        elif value is not UNKNOWN:
+            frame.env[place] = _without_parts(value, place != holder)
+    name = holder.removeprefix(f"{frame.self_name}.") if frame.self_name else ""
+    if name in frame.self_writes:
+        frame.self_writes[name] = _without_parts(frame.self_writes[name], False)
+
+
+def _has_objects(value: Value) -> bool:
+    return any(entry.entries and entry.types for _, entry in value.entries)
+
+
+def _without_parts(value: Value, one: bool) -> Value:
+    """An object (`one`), or what holds some, without what is known of their attributes."""
+    if one:
+        return value._replace(entries=()) if value.types else value
+    return value._replace(entries=tuple([(k, _without_parts(v, True)) for k, v in value.entries]))
 
 
 def _differs(value: Value) -> bool:

@@ -95,6 +95,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
     filling.after_rounds(frame, filled)
+    each_of.agreed(frame, s, bool(body))
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
         if again:

@@ -153,8 +153,7 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mappi
     """At a call of a method: its instance's attributes as the method leaves them."""
     if call is None or frame.light:
         return
-    if summary.trace:
-        each_of.forget(frame, call)
+    each_of.forget(frame, call, summary.function, bool(summary.trace))
     if summary.function is not None and of_instance(call, summary.function):
         base = call.func
     elif type(call.func) is f.Attr:
