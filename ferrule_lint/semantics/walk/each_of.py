@@ -61,12 +61,18 @@ def forget(frame: Frame, call: f.Call, callee: FunctionInfo | None, communicates
         return
     reached = {root_name(expr) for expr in (*call.args, *(value for _, value in call.keywords))}
     base = call.func.base if type(call.func) is f.Attr else None
-    named = {node.attr for node in nodes(callee.body, f.Attr)} if callee is not None else set[str]()
     for place in [place for place, value in frame.env.items() if "[" in place or _has_objects(value)]:
         holder = place.partition("[")[0]
-        of_base = root_of(place) == root_name(base) and (type(base) is not f.Name or holder.rpartition(".")[2] in named)
-        if root_of(place) in reached or of_base:
+        of_base = root_of(place) == root_name(base)
+        if root_of(place) in reached or (of_base and (type(base) is not f.Name or _names(callee, holder))):
             _forget_parts(frame, holder)
+
+
+def _names(method: FunctionInfo | None, holder: str) -> bool:
+    """Whether a method names an attribute. It is read only where something is known of that, since a caller rests on what
+    it has read."""
+    name = holder.rpartition(".")[2]
+    return method is not None and any(node.attr == name for node in nodes(method.body, f.Attr))
 
 
 def _forget_parts(frame: Frame, holder: str) -> None:
