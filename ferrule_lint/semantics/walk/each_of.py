@@ -69,8 +69,8 @@ def forget(frame: Frame, call: f.Call, callee: FunctionInfo | None, communicates
 
 
 def _names(method: FunctionInfo | None, holder: str) -> bool:
-    """Whether a method names an attribute. It is read only where something is known of that, since a caller rests on what
-    it has read."""
+    """Whether a method names an attribute. It is read only where something is known of that, since a caller rests on
+    what it has read."""
     name = holder.rpartition(".")[2]
     return method is not None and any(node.attr == name for node in nodes(method.body, f.Attr))
 
