@@ -54,7 +54,9 @@ def is_always_none(
             value = call.args[at]
         if not _is_none(analysis, module, caller, parameter.default if value is None else value, depth):
             return False
-        called, said = True, said or value is not None
+        # a method of an unknown object may only be called alike
+        of_it = function.owner is not None or analysis.names.resolve(call.func, module) is not None
+        called, said = called or of_it, said or (of_it and value is not None)
     return said if in_words else called
 
 
