@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ferrule_lint.findings import Finding, Span, Step
+from ferrule_lint.findings import Finding, Span
 from ferrule_lint.reporters.source import Sources
 
 
@@ -16,15 +16,10 @@ def placed(findings: Iterable[Finding], sources: Sources) -> list[Finding]:
         replace(
             finding,
             span=_span(finding.path, finding.span, sources),
-            witness=tuple(_step(step, sources) for step in finding.witness),
+            witness=tuple(replace(step, column=sources.column(step)) for step in finding.witness),
         )
         for finding in findings
     ]
-
-
-def _step(step: Step, sources: Sources) -> Step:
-    """The same of one place of a witness."""
-    return replace(step, column=sources.columns(step.path, step.line)[0]) if step.column == 1 else step
 
 
 def _span(path: str, span: Span, sources: Sources) -> Span:

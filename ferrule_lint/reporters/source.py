@@ -7,6 +7,10 @@ import re
 import tokenize
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ferrule_lint.findings import Step
 
 #: not `str.splitlines`: to Python a form feed or U+2028 ends no line
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -49,3 +53,7 @@ class Sources:
         """Where the text of a line begins and ends (exclusive), from 1: of a statement the line alone is known."""
         text = _TEXT.search(self.line(path, number) or "")
         return (1, 1) if text is None else (text.start() + 1, text.end() + 1)
+
+    def column(self, step: Step) -> int:
+        """The column of a place of a witness: of a whole line, the one where its text begins."""
+        return self.columns(step.path, step.line)[0] if step.column == 1 else step.column

@@ -62,6 +62,5 @@ def _difference(difference: Difference, sources: Sources, root: Path, cwd: Path)
     text = f"{difference.facet} differs along {axes} ({difference.kind}, confidence {difference.confidence.label})"
     yield [(f"    {text}", "")]
     for number, step in enumerate(difference.why, 1):
-        column = sources.columns(step.path, step.line)[0] if step.column == 1 else step.column
-        place = f"{shown_path(step.path, root, cwd)}:{step.line}:{column}"
+        place = f"{shown_path(step.path, root, cwd)}:{step.line}:{sources.column(step)}"
         yield [(f"      {number}. {step.role}: {visible(step.note)}", ""), (f"  ({visible(place)})", "dim")]

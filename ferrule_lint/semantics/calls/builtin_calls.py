@@ -41,7 +41,15 @@ from ferrule_lint.semantics.domain.dependences import (
     recast,
 )
 from ferrule_lint.semantics.domain.joins import computed, join
-from ferrule_lint.semantics.domain.lattice import NUMBERED, UNIFORM, UNKNOWN, Value, rounds_of, worse
+from ferrule_lint.semantics.domain.lattice import (
+    NUMBERED,
+    UNIFORM,
+    UNKNOWN,
+    Value,
+    emptiness_of,
+    number_of,
+    worse,
+)
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render, turned_rows
 from ferrule_lint.semantics.sources import environment, parts
@@ -228,17 +236,12 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
         return own
     if value.items is not None and value.length is None:
         return Value(uniform=True, const=str(len(value.items)) if value.items else None, deps=value.deps)
-    divergence = rounds_of(value)
-    if divergence is None and value.divergence is not None and value.divergence.kind in ("data", "structure"):
-        divergence = value.divergence
+    divergence = number_of(value)
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
     deps = recast(length_deps(value), COUNTED, ITERATED)
-    # how many tensors a list holds is the program's doing, how many items a batch holds is the data's
-    local = value.data is not None and not value.container and not value.data.sized
-    emptiness = value.emptiness or (value.data if local else None)
-    emptiness = emptiness or parts.nothing_of(frame, arguments.expr.args[0], value)
+    emptiness = emptiness_of(value) or parts.nothing_of(frame, arguments.expr.args[0], value)
     in_entry, picked_by = picked.emptiness(frame, arguments.expr.args[0], arguments.expr.pos)
     emptiness = emptiness or in_entry
     if not _has_entries(frame, arguments.expr.args[0]):

@@ -35,9 +35,19 @@ from ferrule_lint.semantics.domain.dependences import (
     only,
     recast,
     root_of,
+    told_from_zero,
 )
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, is_member, rounds_of, worse
+from ferrule_lint.semantics.domain.lattice import (
+    Divergence,
+    Value,
+    contained,
+    emptiness_of,
+    is_member,
+    number_of,
+    rounds_of,
+    worse,
+)
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name
@@ -230,7 +240,7 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
     if how == EMPTY:
-        nothing = _emptiness(value)
+        nothing = emptiness_of(value)
         return None if nothing is None else nothing._replace(empty=True)
     if how == ZERO:
         return value.emptiness and value.emptiness._replace(empty=True)
@@ -242,17 +252,6 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
-
-
-def _emptiness(value: Value) -> Divergence | None:
-    """Why something has no items on some ranks: it is known of it, or it is local data."""
-    local = value.data is not None and not value.container and not value.data.sized
-    return value.emptiness or (value.data if local else None)
-
-
-def _of_items(value: Value) -> Divergence | None:
-    """The divergence of something, if that can be one of how much it holds: a rank's number is one number."""
-    return value.divergence if value.divergence is not None and value.divergence.kind in ("data", "structure") else None
 
 
 def instantiate(frame: Frame, summary: Summary, bound: Mapping[str, Value], pos: f.Pos) -> Value:
@@ -420,10 +419,7 @@ def _through(argument: Value, how: str) -> Value:
     if how == FLOWS:
         return argument.plain()
     if how == ZERO:
-        return Value(
-            emptiness=argument.emptiness,
-            deps=only(argument.deps, EMPTY, EMPTY) | only(argument.deps, ZERO, FLOWS, ITEM),
-        )
+        return Value(emptiness=argument.emptiness, deps=told_from_zero(argument.deps))
     if how == PICKED:
         return Value(emptiness=picked.through(argument), deps=only(argument.deps, PICKED, FLOWS))
     if how == SIZED:
@@ -436,11 +432,11 @@ def _through(argument: Value, how: str) -> Value:
         )  # fmt: skip
     if how == EMPTY:  # a number has no sizes of its own
         return argument.plain()._replace(
-            emptiness=_emptiness(argument), data=None, divergence=rounds_of(argument) or _of_items(argument),
+            emptiness=emptiness_of(argument), data=None, divergence=number_of(argument),
             unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, shape_deps=NO_DEPS,
             deps=recast(argument.deps, EMPTY, FLOWS, ITEM),
         )  # fmt: skip
     if how == COUNTED and argument.data is not None and not argument.container:  # how many rows a tensor has
         deps = recast(length_deps(argument), COUNTED, ITERATED)
-        return Value(divergence=rounds_of(argument) or _of_items(argument), emptiness=_emptiness(argument), deps=deps)
+        return Value(divergence=number_of(argument), emptiness=emptiness_of(argument), deps=deps)
     return argument._replace(unordered=None)

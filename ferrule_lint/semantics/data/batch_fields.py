@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import collators
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.dependences import COUNTED, EMPTY, FLOWS, NO_DEPS, Deps
+from ferrule_lint.semantics.domain.dependences import COUNTED, EMPTY, FLOWS, NO_DEPS, Deps, without
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import render
 from ferrule_lint.semantics.sources import absent_inputs
@@ -59,7 +59,7 @@ def dimension(frame: Frame, size: Value, index: str, pos: f.Pos | None, text: st
     if divergence is not None:
         divergence = divergence.then(frame.step("flow", pos, f"`{text}` differs"))
     # what a caller passes has no items at most in the first dimension: the others are the model's
-    deps = size.deps if index == "0" else frozenset([d for d in size.deps if d[1] != EMPTY]) or NO_DEPS
+    deps = size.deps if index == "0" else without(size.deps, EMPTY)
     deps = deps | sized_by(size, index) if size.shape_deps else deps
     return Value(divergence=divergence, emptiness=emptiness_of(size.emptiness, index), deps=deps, there=True)
 

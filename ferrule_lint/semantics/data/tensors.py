@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.dependences import (
     Deps,
     only,
     recast,
+    without,
 )
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
@@ -280,7 +281,7 @@ def counted(value: Value) -> Deps:
 def _at_all(deps: Deps) -> Deps:
     """Of the parameters that decide how many parts are put together those that say more than whether there are any:
     without parts it is an error. As many chunks as a batch has make a tensor of as many rows as the batch."""
-    return frozenset([d for d in deps if d[1] != EMPTY]) or NO_DEPS
+    return without(deps, EMPTY)
 
 
 def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:

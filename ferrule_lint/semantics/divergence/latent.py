@@ -47,6 +47,7 @@ from ferrule_lint.semantics.domain.dependences import (
     asked_for_by_callee,
     only,
     recast,
+    told_from_zero,
 )
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent, Summary
@@ -265,7 +266,7 @@ def raise_or_pass_on(
                 if how == OBSERVED:  # a number of which only zero matters is compared with another one
                     passed -= recast(only(value.deps, EMPTY, EMPTY), OBSERVED, EMPTY)
                 elif how == ZERO:
-                    passed = only(value.deps, EMPTY, EMPTY) | only(value.deps, ZERO, FLOWS, ITEM)
+                    passed = told_from_zero(value.deps)
                 if how in (PRESENT, HELD):
                     passed = asked_for_by_callee(value.deps, how, value.part)
                 if how == ITERATED:

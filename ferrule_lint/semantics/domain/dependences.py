@@ -61,6 +61,17 @@ def still_part(deps: Deps) -> bool:
     return all(how in (HELD, OBSERVED) for _, how in deps)
 
 
+@lru_cache(maxsize=8192)
+def without(deps: Deps, *hows: str) -> Deps:
+    """Those of other kinds."""
+    return frozenset([d for d in deps if d[1] not in hows]) or NO_DEPS
+
+
+def told_from_zero(deps: Deps) -> Deps:
+    """Dependences of what only asks a number that has these whether it is zero."""
+    return only(deps, EMPTY, EMPTY) | only(deps, ZERO, FLOWS, ITEM)
+
+
 #: by these a test asks for more than whether something was passed
 _READ = frozenset({FLOWS, OBSERVED, EMPTY, ITERATED, COUNTED, PICKED})
 

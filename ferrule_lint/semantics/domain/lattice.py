@@ -275,6 +275,20 @@ def contained(value: Value) -> Value:
     return value
 
 
+def number_of(value: Value) -> Divergence | None:
+    """Why something holds another number of items, also where all that is known is that it differs with the data: a
+    rank's number is one number."""
+    own = value.divergence if value.divergence is not None and value.divergence.kind in ("data", "structure") else None
+    return rounds_of(value) or own
+
+
+def emptiness_of(value: Value) -> Divergence | None:
+    """Why something has no items on some ranks: it is known of it, or it is local data. How many tensors a list holds
+    is the program's doing, how many items a batch holds is the data's."""
+    local = value.data is not None and not value.container and not value.data.sized
+    return value.emptiness or (value.data if local else None)
+
+
 def rounds_of(value: Value) -> Divergence | None:
     """Why iterating a value takes another number of rounds; a display of items has as many on every rank, a padded
     length is another dimension than the one that is iterated over, and how long the items of a container are says

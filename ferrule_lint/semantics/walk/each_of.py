@@ -13,7 +13,7 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.dependences import root_of
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, root_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.walk.frame import Frame
@@ -49,9 +49,11 @@ def left(frame: Frame, target: f.Expr, iterable: f.Expr) -> dict[str, Value]:
 def agreed(frame: Frame, loop: f.For, communicates: bool) -> None:
     """Behind a loop whose rounds communicate, or say so: the ranks may have agreed on what is in the objects that it
     goes through, also in those of which more is known by their keys."""
-    place = _each(loop.iterable).removesuffix("[].")
-    if place and (communicates or any(_AGREES.search(last_name(call.func)) for call in nodes(loop.body, f.Call))):
-        _forget_parts(frame, place)
+    holder = _each(loop.iterable).removesuffix("[].")
+    if holder not in _holders(frame) and _attribute(frame, holder) not in frame.self_writes:
+        return  # of most loops nothing is known that could be agreed on
+    if communicates or any(_AGREES.search(last_name(call.func)) for call in nodes(loop.body, f.Call)):
+        _forget_parts(frame, holder)
 
 
 def forget(frame: Frame, call: f.Call, callee: FunctionInfo | None, communicates: bool) -> None:
@@ -61,11 +63,16 @@ def forget(frame: Frame, call: f.Call, callee: FunctionInfo | None, communicates
         return
     reached = {root_name(expr) for expr in (*call.args, *(value for _, value in call.keywords))}
     base = call.func.base if type(call.func) is f.Attr else None
-    for place in [place for place, value in frame.env.items() if "[" in place or _has_objects(value)]:
-        holder = place.partition("[")[0]
-        of_base = root_of(place) == root_name(base)
-        if root_of(place) in reached or (of_base and (type(base) is not f.Name or _names(callee, holder))):
+    for holder in _holders(frame):
+        of_base = root_of(holder) == root_name(base)
+        if root_of(holder) in reached or (of_base and (type(base) is not f.Name or _names(callee, holder))):
             _forget_parts(frame, holder)
+
+
+def _holders(frame: Frame) -> list[str]:
+    """The places of what holds things of which something is known one by one."""
+    held = (place for place, value in frame.env.items() if "[" in place or _has_objects(value))
+    return list(dict.fromkeys(place.partition("[")[0] for place in held))
 
 
 def _names(method: FunctionInfo | None, holder: str) -> bool:
@@ -77,14 +84,18 @@ def _names(method: FunctionInfo | None, holder: str) -> bool:
 
 def _forget_parts(frame: Frame, holder: str) -> None:
     for place in [place for place in frame.env if place == holder or place.startswith(f"{holder}[")]:
-        value = frame.env.get(place, UNKNOWN)
+        value = frame.env[place]
         if "[]." in place or (place != holder and not value.types and _differs(value)):
-            frame.env.pop(place, None)  # of an object of unknown class more is kept as what an entry holds
-        elif value is not UNKNOWN:
+            del frame.env[place]  # of an object of unknown class more is kept as what an entry holds
+        elif value.entries:
             frame.env[place] = _without_parts(value, place != holder)
-    name = holder.removeprefix(f"{frame.self_name}.") if frame.self_name else ""
+    name = _attribute(frame, holder)
     if name in frame.self_writes:
         frame.self_writes[name] = _without_parts(frame.self_writes[name], False)
+
+
+def _attribute(frame: Frame, holder: str) -> str:
+    return holder.removeprefix(f"{frame.self_name}.") if frame.self_name else ""
 
 
 def _has_objects(value: Value) -> bool:

@@ -22,7 +22,7 @@ from ferrule_lint.semantics.data import (
 from ferrule_lint.semantics.data.ordering import length_deps, of_operator, of_parts, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
-from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, NO_DEPS, PRESENT, recast
+from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, NO_DEPS, PRESENT, recast, without
 from ferrule_lint.semantics.domain.joins import computed
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.reach import DETACHED
@@ -192,8 +192,8 @@ def _op(frame: Frame, e: f.Op) -> Value:
     if e.kind in ("Mult", "Sub") and shares.is_multiple(frame, e, values):
         value = value._replace(multiple=True)
     if e.kind in ("Mod", "FloorDiv", "Div") and any(how == EMPTY for _, how in value.deps):
-        # that `len(x) % n` is zero says nothing of whether there is anything
-        value = value._replace(deps=frozenset([d for d in value.deps if d[1] != EMPTY]) or NO_DEPS)
+        # that `len(x) % n` or `n // len(x)` is zero says nothing of whether there is anything
+        value = value._replace(deps=without(value.deps, EMPTY))
     if e.kind == "FloorDiv":
         value = blocks.numbered(frame, e, value)
     if e.kind in _LOGICAL and any(v.boolean for v in values):

@@ -15,7 +15,17 @@ from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
-from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, ITEM, NOTHING, PICKED, ZERO, asked_for, only
+from ferrule_lint.semantics.domain.dependences import (
+    EMPTY,
+    FLOWS,
+    ITEM,
+    NOTHING,
+    PICKED,
+    ZERO,
+    asked_for,
+    only,
+    without,
+)
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
@@ -488,7 +498,7 @@ def _is_text(expr: f.Expr) -> bool:
 def _of_any_size(value: Value) -> Value:
     """A size that is not compared with zero: that it may be zero somewhere does not matter."""
     if any(how in (EMPTY, PICKED) for _, how in value.deps):
-        return value._replace(deps=frozenset(d for d in value.deps if d[1] not in (EMPTY, PICKED)))
+        return value._replace(deps=without(value.deps, EMPTY, PICKED))
     return value
 
 
