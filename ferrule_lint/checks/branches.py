@@ -14,7 +14,7 @@ from ferrule_lint.checks.overrides import is_version_of_inherited
 from ferrule_lint.checks.places import decision
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
-from ferrule_lint.semantics.control.end_of_data import RUN_DRY
+from ferrule_lint.semantics.control.end_of_data import RUN_DRY, ends
 from ferrule_lint.semantics.divergence import agreed_under, by_kind, farewells, reach, sent_earlier, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
@@ -294,7 +294,7 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
         # sender and receiver each have their half of what they do together
         confidence = Confidence.LOW
     apart = divergence.kind == "rank" and all(o.event.op == "backward" for o in found.occurrences)
-    if apart and not (found.after_exit and _all_had(choice, found.occurrences)):
+    if apart and not (found.after_exit and (ends(divergence) or _all_had(choice, found.occurrences))):
         # what one rank trains on purpose is mostly no module that the others have a part of
         confidence = Confidence.LOW
     op = found.occurrences[0].event.op

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 EXHAUSTED = frozenset({"StopIteration", "StopAsyncIteration"})
 #: what a condition is called that is such an end
 RUN_DRY = "except StopIteration"
+_ENDS = "ends when the rank's own data does"
 _OF_BATCHES = re.compile(
     r"(?i)(data|batch|sample|train|valid|val|eval|test)s?(_?(loader|iter|iterator|stream|dl|set))?s?(_\w+)?$|"
     r"(^|_)(loader|dl)(_?iter(ator)?)?$|(loader|batch|data)\w*_?iter(ator)?$|^(combined_|train_|data_)?(iter|iterator)$"
@@ -65,6 +66,11 @@ def at_handler(frame: Frame, body: f.Body, pos: f.Pos) -> Ending | None:
     return None
 
 
+def ends(divergence: Divergence) -> bool:
+    """Whether ranks differ in when their own data ends: until then, all have done the same."""
+    return any(step.note.endswith(_ENDS) for step in divergence.why)
+
+
 def of_default(frame: Frame, call: f.Call) -> Divergence | None:
     """Why `next(batches, None)` has nothing to give on some ranks."""
     if len(call.args) != 2 or call.args[1] != f.Const("None"):
@@ -78,7 +84,7 @@ def of_default(frame: Frame, call: f.Call) -> Divergence | None:
 
 def _ending(frame: Frame, taken: f.Expr, pos: f.Pos) -> Ending:
     value = frame.ask(taken)
-    note = f"`{shown(taken)}` ends when the rank's own data does"
+    note = f"`{shown(taken)}` {_ENDS}"
     own = rounds_of(value)
     if own is not None:
         return Ending(own.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM), NO_DEPS)

@@ -54,6 +54,11 @@ class Layout(NamedTuple):
     of_numbers: bool = False
 
 
+def is_number(layout: Layout | None) -> bool:
+    """Whether a tensor holds one number, as far as its text tells."""
+    return layout is not None and layout.sizes in ((), ("1",))
+
+
 def of_call(name: str, e: f.Call, values: tuple[Value, ...], method: bool) -> Layout | None:
     """What a call that makes a tensor tells of it."""
     named = next((_named_type(v) for k, v in e.keywords if k == "dtype"), None)

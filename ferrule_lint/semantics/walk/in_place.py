@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.data.layout import Layout
+from ferrule_lint.semantics.data.layout import is_number
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
@@ -44,11 +44,6 @@ def is_tensor(frame: Frame, expr: f.Expr, value: Value) -> bool:
     """Whether a call that makes tensors has made something: what is written into it does not change its size."""
     made = definition(frame, expr)
     return value.layout is not None or (type(made) is f.Call and last_name(made.func) in _MAKES_OF_SIZE)
-
-
-def is_number(layout: Layout | None) -> bool:
-    """Whether a tensor holds one number, as far as its text tells."""
-    return layout is not None and layout.sizes in ((), ("1",))
 
 
 def called(frame: Frame, method: str, arguments: Arguments, receiver: Value) -> Value | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.data import grouping
+from ferrule_lint.semantics.data import grouping, layout
 from ferrule_lint.semantics.data.accumulators import has_keys
 from ferrule_lint.semantics.data.ordering import stored_order
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
@@ -48,7 +48,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     index, base = frame.eval(target.index), frame.eval(target.base)
     if not place:
         return
-    if in_place.is_number(base.layout) and not frame.light:
+    if layout.is_number(base.layout) and not frame.light:
         frame.env[place] = in_place.item_set(frame, target, base, value)
         frame.renew(place)
         return

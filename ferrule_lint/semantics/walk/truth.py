@@ -9,6 +9,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import sharded_only
 from ferrule_lint.semantics.data.iteration import definition, last_round
+from ferrule_lint.semantics.data.layout import is_number
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, negate
 from ferrule_lint.semantics.domain.dependences import (
@@ -85,7 +86,7 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
                     frame.step("flow", position(expr), f"whether `{shown(expr)}` is there differs between ranks")
                 )
             )
-        elif value.data is not None and not value.container and (value.boolean or reads_content(expr)):
+        elif value.data is not None and not value.container and _is_content(expr, value):
             value = observe(frame, value, position(expr), shown(expr))
         elif value.length is not None and value.items is None and value.emptiness is None:
             value = value._replace(divergence=value.length)
@@ -137,6 +138,11 @@ def _is_parameter(frame: Frame, name: str) -> bool:
 
 #: names of groups and of tests whether this process is in one
 MEMBERSHIP = re.compile(r"group|member|_in_|(^|_)pg(_|$)", re.IGNORECASE)
+
+
+def _is_content(expr: f.Expr, value: Value) -> bool:
+    """Whether the truth of local data is what it holds, and not whether it is there."""
+    return value.boolean or is_number(value.layout) or reads_content(expr)
 
 
 def reads_content(expr: f.Expr) -> bool:
