@@ -124,6 +124,11 @@ def test_is_left_alone(path: Path, tmp_path: Path) -> None:
         forms = {finding.fix.form for finding in result.repair.applied if finding.fix is not None}
         assert forms == {"uniform-predicate"}
         return
+    if path.parent.name == "average_number" and result.repair.applied:
+        # or on what is decided by it
+        forms = {finding.fix.form for finding in result.repair.applied if finding.fix is not None}
+        assert forms <= {"uniform-predicate", "reduce-decision"}
+        return
     if {finding.fix.form for finding in result.repair.applied if finding.fix is not None} == {"local-group"}:
         return  # the members alone create the group instead
     assert result.report.findings

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-int32 = int64 = long = float32 = bool_ = "dtype"
+int32 = int64 = long = float32 = float64 = bool_ = "dtype"
 issued: list[str] = []
 ready = [True]
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from ferrule_lint.findings import EventSite
 from ferrule_lint.fixes.movable import may_move
-from ferrule_lint.fixes.names import below, local_names, mentioned_later, parameters, reads
+from ferrule_lint.fixes.names import below, binds, local_names, mentioned_later, parameters, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
 from ferrule_lint.fixes.terms import asks
 
@@ -92,7 +92,31 @@ def same_everywhere(site: Site, term: cst.BaseExpression, guard: cst.If) -> bool
             return False
     if asks(site.tree, term) in ("presence", "file", "clock") and not _is_given(term):
         return False
-    return site.sure(guard, reads(term))
+    names = reads(term)
+    return site.sure(guard, names - _counters(site, names)) and site.sure(guard, names, same=False)
+
+
+def _counters(site: Site, names: set[str]) -> set[str]:
+    """Those of `names` that only count, under tests which are no rank's own: `if sync_gradients: step += 1`."""
+    found = names & local_names(site.function) - parameters(site.function)
+    for node in below(site.function.body):
+        if not isinstance(node, cst.SimpleStatementLine):
+            continue
+        for small in node.body:
+            changed = found & binds(small)
+            test = site.tree.nearest(node, cst.If) if changed else None
+            if test is None:
+                continue
+            counts = isinstance(small, cst.AugAssign) and isinstance(small.value, cst.Integer)
+            if not counts or not all(_is_setting_or_round(site, term) for term in conjuncts(test.test)):
+                found -= changed
+    return found
+
+
+def _is_setting_or_round(site: Site, term: cst.BaseExpression) -> bool:
+    """A term without calls that asks for a flag, or compares numbers: `sync_gradients`, `(i + 1) % every == 0`."""
+    plain = not any(isinstance(one, cst.Call | cst.Subscript) for one in site.tree.walk(term))
+    return plain and asks(site.tree, term) in ("truth", "other")
 
 
 def _is_setting(call: cst.Call) -> bool:

@@ -43,6 +43,16 @@ EVERY_RANK = _agreed(
 )
 LARGEST = _agreed("number", "The largest `number` of all ranks of `group`.", "[int(number)]", "MAX", "values[0]")
 
+AVERAGE = f'''def {{name}}(number, group=None):
+    """The mean of `number` over the ranks of `group`."""
+    if {{dist}}.is_available() and {{dist}}.is_initialized():
+        {_device(8)}
+        total = {{torch}}.tensor(float(number), dtype={{torch}}.float64, device=device)
+        {{dist}}.all_reduce(total, group=group)
+        number = total.item() / {{dist}}.get_world_size(group)
+    return number
+'''
+
 PAD_TO_LONGEST = '''def {name}(tensor, group=None):
     """`tensor` with zeros behind it, as long in its first dimension as the longest of all ranks of `group`."""
     if not ({dist}.is_available() and {dist}.is_initialized()):

@@ -104,6 +104,11 @@ class ModuleText:
             return f"{known[root]}.{rest}" if rest else known[root]
         return None
 
+    def says(self, text: str, target: str) -> bool:
+        """Whether `text` is one of the ways in which the file can say `target`: it may import it more than once."""
+        bound = [(name, stands) for one in self.imports for name, stands in one.names]
+        return (text, target) in bound or text == self.spelled(target)
+
     def import_of(self, module: str) -> Edit | None:
         """The edit that adds `import module` where isort would put it; None if there is no good place."""
         line = f"import {module}\n"

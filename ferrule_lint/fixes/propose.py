@@ -12,6 +12,7 @@ from ferrule_lint.findings import Finding, Fix
 from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.forms import (
     agree_on_failure,
+    average_number,
     barrier_before_exit,
     contribute_nothing,
     delay_exit,
@@ -73,11 +74,13 @@ FORMS: dict[str, tuple[Form, ...]] = {
         run_schedule.propose,
         drop_guard.propose,
         contribute_nothing.propose,
+        average_number.propose,
         uniform_predicate.propose,
         reduce_decision.propose,
         hoist.propose,
     ),
     "FER103": (
+        average_number.propose,
         reduce_decision.propose,
         delay_exit.propose,
         barrier_before_exit.propose,

@@ -79,9 +79,8 @@ class Site:
 
     def _named_group(self, event: EventSite) -> cst.BaseExpression | None:
         """The group that a call of torch.distributed is given."""
-        spelled = self.module.spelled("torch.distributed")
         for call in self.tree.calls_at(event.line, event.column)[:1] if event.path == self.finding.path else ():
-            if spelled is not None and self.tree.text(call.func) == f"{spelled}.{callee(call)}":
+            if self.module.says(self.tree.text(call.func).rpartition(".")[0], "torch.distributed"):
                 named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "group"]
                 place = GROUP_PLACE.get(callee(call), 99)
                 listed = [arg.value for arg in call.args[place : place + 1] if arg.keyword is None]

@@ -33,8 +33,7 @@ def propose(site: Site) -> Fix | None:
     ):
         return None
     arguments = _arguments(call)
-    spelled = site.module.spelled("torch.distributed")
-    if arguments is None or spelled is None or not tree.text(call.func).startswith(spelled + "."):
+    if arguments is None or not site.module.says(tree.text(call.func).rpartition(".")[0], "torch.distributed"):
         return None
     target, value, group = arguments
     if not isinstance(target, cst.Name) or not _own(site, target.value, call):

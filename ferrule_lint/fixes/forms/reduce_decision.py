@@ -32,7 +32,7 @@ _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
 def propose(site: Site) -> Fix | None:
     """The test of the exit, asked of all ranks."""
     tree, owner, finding = site.tree, site.owner, site.finding
-    if finding.kind not in ("data", "host") or not isinstance(owner, cst.If) or owner.orelse is not None:
+    if finding.kind not in ("data", "host") or not isinstance(owner, cst.If):
         return None
     if isinstance(tree.parent(owner), cst.If) or any(
         isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(owner.test)
@@ -42,8 +42,14 @@ def propose(site: Site) -> Fix | None:
     group = site.group(owner)
     if group is None:
         return None
-    if not does:
-        return _file(site, owner, group) or _time_is_up(site, owner) if finding.code == "FER102" else None
+    if not does and finding.code == "FER102" and (fix := _file(site, owner, group)) is not None:
+        return fix
+    if owner.orelse is not None:
+        return None
+    if not does and finding.code != "FER102":
+        return None
+    if not does and not _is_told_to_stop(tree, owner.test):
+        return _time_is_up(site, owner)
     test = resolved(tree, owner.test)
     answers = {asks(tree, term) for term in _terms(test)}
     if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(test)):
@@ -54,6 +60,8 @@ def propose(site: Site) -> Fix | None:
     if does == "breaks" and all(_is_end(tree.text(term)) for term in _terms(test)):
         known = False, [_ONE_IS_ENOUGH]
     if known is None and does == "breaks" and finding.kind == "data" and _is_limit(tree, test):
+        known = False, [_ONE_IS_ENOUGH]
+    if known is None and does != "continues" and _is_told_to_stop(tree, owner.test):
         known = False, [_ONE_IS_ENOUGH]
     if known is None:
         return _time_is_up(site, owner)
@@ -68,10 +76,8 @@ def propose(site: Site) -> Fix | None:
     name, edits = helper
     wrap = Edit(tree.span(owner.test), f"{name}({tree.text(owner.test)}{group.text})")
     assumptions = [*assumed, *([] if group.certain else ["all ranks of the job come here"])]
-    if every:
-        message = f"all ranks {does[:-1]} only if each of them would"
-    else:
-        message = f"all ranks {does[:-1]} as soon as one of them would"
+    what = f"all ranks {does[:-1]}" if does else "all ranks stop"
+    message = f"{what} only if each of them would" if every else f"{what} as soon as one of them would"
     if assumptions:
         message += f"; assumes that {' and that '.join(assumptions)}"
     return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order((*edits, wrap, *kept)))
@@ -85,8 +91,8 @@ def _file(site: Site, owner: cst.If, group: Group) -> Fix | None:
     terms = [term for term in _terms(test) if asks(tree, term) == "file"]
     rest = [term for term in _terms(test) if term not in terms]
     negated = {_negated(term) for term in terms}
-    conjunction = all(term in conjuncts(test) for term in terms)
-    if len(negated) != 1 or not conjunction or any(asks(tree, term) not in ("truth", "presence") for term in rest):
+    joined = all(term in conjuncts(test) for term in terms) or _is_disjunction(test)
+    if len(negated) != 1 or not joined or any(asks(tree, term) not in ("truth", "presence") for term in rest):
         return None
     if site.finding.kind != "host":
         return None
@@ -103,6 +109,13 @@ def _file(site: Site, owner: cst.If, group: Group) -> Fix | None:
     assumptions += [] if group.certain else ["all ranks of the job come here"]
     message = f"a file counts as there if every rank sees it; assumes that {' and that '.join(assumptions)}"
     return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, *wraps)))
+
+
+def _is_disjunction(test: cst.BaseExpression) -> bool:
+    """Whether a test is `a or b`, with nothing else in it."""
+    if not isinstance(test, cst.BooleanOperation):
+        return not isinstance(test, cst.IfExp)
+    return isinstance(test.operator, cst.Or) and _is_disjunction(test.left) and _is_disjunction(test.right)
 
 
 def _flag(site: Site, term: cst.BaseExpression) -> Flag | None:
@@ -170,6 +183,21 @@ def _is_limit(tree: Tree, test: cst.BaseExpression) -> bool:
         and all(isinstance(one.operator, _ORDERS) for one in term.comparisons)
     ]
     return len(limits) == 1 and all(asks(tree, term) == "truth" for term in conjuncts(test) if term not in limits)
+
+
+#: flags by which a rank is told to stop, and not that it has nothing left to do
+_STOP = re.compile(
+    r"(?i)(^|[._])(early_?)?(stop(ped|ping|_training)?|abort(ed)?|interrupted|preempted|terminated?|cancel(l?ed)?|killed|"
+    r"quit|exiting|halt(ed)?|converged|diverged|shut_?down|should_(\w+_)?(stop|exit|quit|terminate|abort))$"
+)
+
+
+def _is_told_to_stop(tree: Tree, test: cst.BaseExpression) -> bool:
+    """Whether a test asks for such flags, any of them, and for nothing else: `aborted or control.should_stop`."""
+    if isinstance(test, cst.BooleanOperation):
+        both = _is_told_to_stop(tree, test.left) and _is_told_to_stop(tree, test.right)
+        return both and isinstance(test.operator, cst.Or)
+    return isinstance(test, cst.Name | cst.Attribute) and _STOP.search(tree.text(test)) is not None
 
 
 def _says_bad(text: str) -> bool:

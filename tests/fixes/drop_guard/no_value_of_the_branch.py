@@ -6,8 +6,9 @@ import torch
 import torch.distributed as dist
 
 
-def prepare(path: str, force: bool) -> None:
-    if force or not os.path.exists(path):
+def prepare(path: str, folder: str) -> None:
+    files = len(os.listdir(folder))
+    if files < 3 or not os.path.exists(path):
         if dist.get_rank() == 0:
             os.makedirs(path)
         number = torch.tensor([len(path)])
