@@ -64,6 +64,8 @@ PAD_TO_LONGEST = '''def {name}(tensor, group=None):
 
 GATHER_UNEVEN = '''def {name}(tensor, group=None):
     """The tensors of all ranks of `group`, each of its own size: padded to the largest, gathered, cut back."""
+    if not ({dist}.is_available() and {dist}.is_initialized()):
+        return [tensor]
     shape = {torch}.tensor(tensor.shape, device=tensor.device)
     shapes = [{torch}.empty_like(shape) for _ in range({dist}.get_world_size(group))]
     {dist}.all_gather(shapes, shape, group=group)

@@ -93,7 +93,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER105": (agree_on_failure.propose, end_together.propose, leave_finally.propose),
     "FER106": (pair_by_key.propose, sort_items.propose),
     "FER107": (widen_guard.propose, dummy_input.propose, stand_in.propose, uniform_predicate.propose, hoist.propose),
-    "FER201": (gather_uneven.propose, pad_across_processes.propose),
+    "FER201": (gather_uneven.propose, pad_across_processes.propose, gather_uneven.propose_for_accelerate),
     "FER202": (pad_everywhere.propose,),
     "FER304": (keep_in_graph.propose,),
     "FER303": (narrow_receive.propose, unblock_ring.propose),

@@ -2,7 +2,7 @@
 
 `all_gather(out, x)` into a list gets, in the same list, each rank's tensor in its own size. What
 `all_gather_into_tensor(out, x)` fills becomes a new tensor, whose length is the sum of all: that is the part that
-somebody has to look at.
+somebody has to look at. So does what `accelerator.gather(x)` hands back where padding would count, as in a mean.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.edits import in_order
+from ferrule_lint.fixes.forms.pad_across_processes import counts_all, is_of_accelerate, uneven_in_rows
 from ferrule_lint.fixes.helpers import GATHER_UNEVEN
 from ferrule_lint.fixes.names import local_names, parameters, reads
 from ferrule_lint.fixes.site import Site, callee
@@ -58,6 +59,26 @@ def propose(site: Site) -> Fix | None:
         )
         safety = Safety.UNSAFE
     return Fix(FORM, message, safety, in_order((*edits, Edit(tree.span(call), new))))
+
+
+def propose_for_accelerate(site: Site) -> Fix | None:
+    """`accelerator.gather(x)` of which a mean or the like is taken, so that nothing may stand between the tensors."""
+    tree, call = site.tree, site.call
+    if callee(call) != "gather" or len(call.args) != 1 or call.args[0].star or call.args[0].keyword is not None:
+        return None
+    if not is_of_accelerate(tree, call) or not counts_all(site, call) or not uneven_in_rows(site):
+        return None
+    value = call.args[0].value
+    helper = site.module.helper("_all_gather_uneven", GATHER_UNEVEN)
+    if isinstance(value, cst.Tuple | cst.List | cst.Dict) or helper is None:
+        return None
+    name, edits = helper
+    new = f"{site.module.spelled('torch') or 'torch'}.cat({name}({tree.text(value)}))"
+    message = (
+        "the tensors are padded to the largest before they are gathered, and cut back after; assumes that they differ"
+        " in their first dimension alone"
+    )
+    return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, Edit(tree.span(call), new))))
 
 
 def _arguments(call: cst.Call) -> tuple[cst.BaseExpression, cst.BaseExpression, cst.BaseExpression | None] | None:

@@ -16,11 +16,15 @@ from ferrule_lint.fixes.blocks import WIDE, indent_of
 from ferrule_lint.fixes.flags import flags_of
 from ferrule_lint.fixes.names import below, binds
 from ferrule_lint.fixes.site import Site, callee
+from ferrule_lint.fixes.tree import Tree
 
 FORM = "pad-across-processes"
 _GATHERS = frozenset({"gather", "gather_for_metrics"})
 _ACCELERATOR = re.compile(r"(^|[._])accelerator$|^acc(el)?$")
-_SEQUENCE = re.compile(r"shifted by a token|padded to a length that the local batch decides")
+_SEQUENCE = re.compile(
+    r"shifted by a token|(padded to|stops at) a length that the local batch|the rank's own longest item|"
+    r"the longest of the rank's own texts"
+)
 #: what zeros would count in
 _COUNTING = frozenset("amax amin average len max mean median min numel prod quantile size std unique var".split())
 #: what leaves NaN out
@@ -35,7 +39,7 @@ def propose(site: Site) -> Fix | None:
     if callee(call) not in _GATHERS or not isinstance(call.func, cst.Attribute) or not call.args:
         return None
     receiver, first = tree.text(call.func.value), call.args[0]
-    if not _ACCELERATOR.search(receiver) or first.star or first.keyword is not None:
+    if not is_of_accelerate(tree, call) or first.star or first.keyword is not None:
         return None
     value = first.value
     if isinstance(value, cst.Tuple | cst.List | cst.Dict):
@@ -43,7 +47,7 @@ def propose(site: Site) -> Fix | None:
     made = _made_of_it(site, call)
     if made & _COUNTING:
         return None
-    dim = int(any(_SEQUENCE.search(step.note) for step in site.finding.witness if step.role == "flow"))
+    dim = int(not uneven_in_rows(site))
     labels = "label" in _meaning(site, value).lower()
     fill = f", pad_index={IGNORED}" if labels and dim else ""
     if made & _LEAVING_OUT:
@@ -61,6 +65,21 @@ def propose(site: Site) -> Fix | None:
         f" {filled}"
     )
     return Fix(FORM, message, Safety.UNSAFE, (Edit(tree.span(value), new),))
+
+
+def is_of_accelerate(tree: Tree, call: cst.Call) -> bool:
+    """Whether what a method is called on is called like an `Accelerator`."""
+    return isinstance(call.func, cst.Attribute) and _ACCELERATOR.search(tree.text(call.func.value)) is not None
+
+
+def counts_all(site: Site, call: cst.Call) -> bool:
+    """Whether something is made of what was gathered in which zeros would count."""
+    return bool(_made_of_it(site, call) & _COUNTING)
+
+
+def uneven_in_rows(site: Site) -> bool:
+    """Whether it is the first dimension that is uneven, and not the length of sequences."""
+    return not any(_SEQUENCE.search(step.note) for step in site.finding.witness if step.role == "flow")
 
 
 def _made_of_it(site: Site, call: cst.Call) -> set[str]:

@@ -93,6 +93,12 @@ def worse_rounds(m: types.ModuleType, spread: bool) -> Any:
     return m.fit([{"x": torch.tensor([value])} for value in values])
 
 
+@scene("fixes:gather_uneven/mean_of_all")
+def mean_of_all(m: types.ModuleType, spread: bool) -> Any:
+    mask = torch.tensor([1, 0, 0 if spread and odd() else 1])
+    return m.rewards(m.Accelerator(), {"values": torch.tensor([1.0, 2.0, 3.0]), "mask": mask})
+
+
 def told(m: types.ModuleType) -> Any:
     """A trainer that no signal comes to: ranks that are threads have no handlers."""
     m.signal = types.SimpleNamespace(signal=lambda number, handler: None, SIGTERM=15, SIGUSR1=10)
@@ -137,3 +143,11 @@ def counted_steps(m: types.ModuleType, spread: bool) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         m.train([torch.ones(2) for _ in range(4)], True, 2, folder)
         return sorted(os.listdir(folder))
+
+
+@scene("fixes:pad_across_processes/generated")
+def generated(m: types.ModuleType, spread: bool) -> Any:
+    length = 3 if spread and odd() else 2
+    model = types.SimpleNamespace(generate=lambda ids, max_new_tokens: torch.ones(1, length, dtype=torch.int64))
+    tokenizer = types.SimpleNamespace(batch_decode=lambda tokens: [str(row) for row in tokens.tolist()])
+    return m.answers(m.Accelerator(), model, tokenizer, {"input_ids": torch.ones(1, 1)})
