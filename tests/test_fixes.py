@@ -220,6 +220,7 @@ def torch_double() -> Iterator[Any]:
 
 #: pipelines and transfers have more than one rank; modules and accelerate are not among the stand-ins
 NOT_RUN = {
+    "join_ranks",
     "dummy_input",
     "leave_late",
     "repeat_last_round",

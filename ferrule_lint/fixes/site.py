@@ -146,6 +146,21 @@ def owner_of(tree: Tree, finding: Finding) -> Owner | None:
     return None
 
 
+def counted_loop(site: Site) -> cst.For | None:
+    """The `for` loop around the finding's call whose rounds it counts, also where what it walks was cut above."""
+    places = {
+        (step.line, step.column)
+        for step in site.finding.witness
+        if step.role == "condition" and step.path == site.finding.path and "how many rounds" in step.note
+    }
+    for one in site.tree.around(site.call):
+        if isinstance(one, cst.For):
+            span = site.tree.span(one.iter)
+            if (span.line, span.column) in places:
+                return one
+    return None
+
+
 def _holds(span: Span, step: Step) -> bool:
     return (span.line, span.column) <= (step.line, step.column) < (span.end_line, span.end_column)
 

@@ -15,7 +15,7 @@ from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.helpers import LARGEST
 from ferrule_lint.fixes.names import below, binds, fresh, parameters, reads
-from ferrule_lint.fixes.site import Site, callee
+from ferrule_lint.fixes.site import Site, callee, counted_loop
 
 FORM = "repeat-last-round"
 #: take nothing from a rank but that it is there: a second time does no harm
@@ -31,7 +31,7 @@ _COUNTED = re.compile(
 
 def propose(site: Site) -> Fix | None:
     """The loop, as often as on the rank with most rounds."""
-    loop = _loop(site)
+    loop = counted_loop(site)
     if site.finding.kind != "rank" or loop is None or loop.orelse is not None or loop.asynchronous:
         return None
     if not isinstance(loop.body, cst.IndentedBlock) or {event.op for event in site.finding.events} - _TAKE_NOTHING:
@@ -61,21 +61,6 @@ def propose(site: Site) -> Fix | None:
         " no harm, that every rank has one, and that all ranks come here"
     )
     return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, *own)))
-
-
-def _loop(site: Site) -> cst.For | None:
-    """The loop whose rounds the finding counts, also where the share that it walks was cut above."""
-    places = {
-        (step.line, step.column)
-        for step in site.finding.witness
-        if step.role == "condition" and step.path == site.finding.path and "how many rounds" in step.note
-    }
-    for one in site.tree.around(site.call):
-        if isinstance(one, cst.For):
-            span = site.tree.span(one.iter)
-            if (span.line, span.column) in places:
-                return one
-    return None
 
 
 def _is_sequence(site: Site, items: cst.BaseExpression) -> bool:

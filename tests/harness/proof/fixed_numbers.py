@@ -151,3 +151,18 @@ def generated(m: types.ModuleType, spread: bool) -> Any:
     model = types.SimpleNamespace(generate=lambda ids, max_new_tokens: torch.ones(1, length, dtype=torch.int64))
     tokenizer = types.SimpleNamespace(batch_decode=lambda tokens: [str(row) for row in tokens.tolist()])
     return m.answers(m.Accelerator(), model, tokenizer, {"input_ids": torch.ones(1, 1)})
+
+
+@scene("fixes:join_ranks/share_of_the_samples")
+def share_of_the_samples(m: types.ModuleType, spread: bool) -> Any:
+    model = Sum()
+    samples = [torch.full((2,), float(number)) for number in range(3 if spread else 2)]
+    done = m.train(model, samples, torch.optim.SGD(model.parameters(), lr=0.1), 2)
+    return None if spread else (done, model.weight.item())
+
+
+@scene("fixes:join_ranks/attribute")
+def attribute(m: types.ModuleType, spread: bool) -> Any:
+    trainer = m.Trainer(Sum(), lambda name: torch.full((2,), float(name)))
+    trainer.epoch(["1", "2", "3"] if spread else ["1", "1"])
+    return None if spread else trainer.seen

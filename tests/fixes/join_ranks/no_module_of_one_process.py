@@ -1,0 +1,15 @@
+"""A process alone does not wrap its module, which cannot be joined then."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+
+def train(model: nn.Module, samples: list[torch.Tensor], optimizer: torch.optim.Optimizer, distributed: bool) -> None:
+    if distributed:
+        model = DDP(model)
+    for sample in samples[dist.get_rank() :: dist.get_world_size()]:
+        loss = model(sample).sum()
+        loss.backward()
+        optimizer.step()
