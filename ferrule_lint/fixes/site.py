@@ -179,6 +179,13 @@ def conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
     return [test]
 
 
+def all_terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    """The terms of a test, whatever joins them."""
+    if isinstance(test, cst.BooleanOperation):
+        return [*all_terms(test.left), *all_terms(test.right)]
+    return conjuncts(test)
+
+
 def given(call: cst.Call, name: str, place: int | None) -> cst.Arg | None:
     """An argument by its name, or by its place if it is not named."""
     named = next((arg for arg in call.args if arg.keyword is not None and arg.keyword.value == name), None)

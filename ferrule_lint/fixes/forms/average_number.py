@@ -19,7 +19,7 @@ from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.helpers import AVERAGE
 from ferrule_lint.fixes.names import below, binds
-from ferrule_lint.fixes.site import Site, callee, conjuncts
+from ferrule_lint.fixes.site import Site, all_terms, callee
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "average-number"
@@ -99,7 +99,7 @@ def _argument(tree: Tree, call: cst.Call) -> _Number | None:
 def _tested(site: Site, test: cst.BaseExpression, owner: cst.If, depth: int = 0) -> _Number | None:
     """The number that a test compares, or what it asks was set by."""
     tree = site.tree
-    for term in _terms(test) if depth < _DEEPEST else ():
+    for term in all_terms(test) if depth < _DEEPEST else ():
         if isinstance(term, cst.Comparison) and len(term.comparisons) == 1:
             only = term.comparisons[0]
             sides = (term.left, only.comparator) if isinstance(only.operator, _ORDERS) else ()
@@ -209,13 +209,6 @@ def _pairs(target: cst.BaseExpression, value: cst.BaseExpression) -> Iterator[tu
             yield from _pairs(one.value, part.value)
     elif isinstance(target, cst.Tuple):
         yield from ((one.value.value, value) for one in target.elements if isinstance(one.value, cst.Name))
-
-
-def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The terms of a test, whatever joins them."""
-    if isinstance(test, cst.BooleanOperation):
-        return [*_terms(test.left), *_terms(test.right)]
-    return conjuncts(test)
 
 
 def _is_constant(value: cst.BaseExpression) -> bool:

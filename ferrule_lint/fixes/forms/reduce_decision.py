@@ -18,7 +18,7 @@ from ferrule_lint.fixes.divisors import kept_from_zero
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import Flag, flags_of, resolved
 from ferrule_lint.fixes.names import below
-from ferrule_lint.fixes.site import Group, Site, conjuncts
+from ferrule_lint.fixes.site import Group, Site, all_terms, conjuncts
 from ferrule_lint.fixes.terms import asks
 from ferrule_lint.fixes.tests import Asks, says_done
 from ferrule_lint.fixes.tree import Tree
@@ -51,13 +51,13 @@ def propose(site: Site) -> Fix | None:
     if not does and not _is_told_to_stop(tree, owner.test):
         return _time_is_up(site, owner)
     test = resolved(tree, owner.test)
-    answers = {asks(tree, term) for term in _terms(test)}
-    if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in _terms(test)):
+    answers = {asks(tree, term) for term in all_terms(test)}
+    if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in all_terms(test)):
         return None
     known = _agreement(answers, does, _negated(test))
     if answers <= {"value", "size", "other"} and says_done(tree, test):
         known = True, ["going on with nothing left does no harm"]
-    if does == "breaks" and all(_is_end(tree.text(term)) for term in _terms(test)):
+    if does == "breaks" and all(_is_end(tree.text(term)) for term in all_terms(test)):
         known = False, [_ONE_IS_ENOUGH]
     if known is None and does == "breaks" and finding.kind == "data" and _is_limit(tree, test):
         known = False, [_ONE_IS_ENOUGH]
@@ -88,8 +88,8 @@ def _file(site: Site, owner: cst.If, group: Group) -> Fix | None:
     tree, test = site.tree, owner.test
     if (flag := _flag(site, test)) is not None:
         test = flag.value
-    terms = [term for term in _terms(test) if asks(tree, term) == "file"]
-    rest = [term for term in _terms(test) if term not in terms]
+    terms = [term for term in all_terms(test) if asks(tree, term) == "file"]
+    rest = [term for term in all_terms(test) if term not in terms]
     negated = {_negated(term) for term in terms}
     joined = all(term in conjuncts(test) for term in terms) or _is_disjunction(test)
     if len(negated) != 1 or not joined or any(asks(tree, term) not in ("truth", "presence") for term in rest):
@@ -159,13 +159,6 @@ def _exit(body: cst.BaseSuite) -> str:
     if not found and any(isinstance(one, cst.Return) for one in below(body)):
         return "returns"
     return found
-
-
-def _terms(test: cst.BaseExpression) -> list[cst.BaseExpression]:
-    """The terms of a test, whatever joins them."""
-    if isinstance(test, cst.BooleanOperation):
-        return [*_terms(test.left), *_terms(test.right)]
-    return conjuncts(test)
 
 
 def _is_end(text: str) -> bool:
