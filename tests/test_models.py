@@ -605,6 +605,8 @@ def mistake(text: str) -> ModelError:
         ('[[call]]\nnames = ["a.b", "a.b"]\n', 4, "given twice"),
         ("[[call]]\nnames = []\n", 4, "'names' is empty"),
         ('[[call]]\nnames = ["a b"]\n', 4, "is no dotted name"),
+        ('[[call]]\nnames = ["a.*"]\n', 4, "is no dotted name"),
+        ('[[class]]\nnames = ["a.*b"]\nrole = "leaf"\n', 4, "is no dotted name"),
         ('[[call]]\nnames = ["a"]\n[[call]]\nevent = "x"\n', 5, "[[call]] needs the key 'names'"),
         ('[[call]]\nnames = ["a"]\nreturns = "divergent"\n', 5, "needs a 'kind'"),
         ('[[call]]\nnames = ["a"]\nmakes_uniform = ["x@0"]\n', 5, "there is no 'event'"),

@@ -127,7 +127,7 @@ class ModelSet:
 
     def _of_base(self, dotted: str, find: Callable[[str], _Model | None]) -> _Model | None:
         owner, _, name = dotted.rpartition(".")
-        known = self._classes.get(owner)
+        known = self._class(owner)
         return find(f"{known.base}.{name}") if known is not None and known.base else None
 
     def attribute_of(self, name: str, receiver: str) -> AttributeModel | None:
@@ -137,7 +137,15 @@ class ModelSet:
         return None
 
     def class_(self, dotted: str) -> ClassModel | None:
-        return self._classes.get(self.canonical(dotted))
+        return self._class(self.canonical(dotted))
+
+    def _class(self, dotted: str) -> ClassModel | None:
+        """The model of a class by its name, else that of all classes of its module: `torchmetrics.text.*`."""
+        known = self._classes.get(dotted)
+        if known is None:
+            module, _, name = dotted.rpartition(".")
+            known = self._classes.get(f"{module}.*") if name[:1].isupper() else None
+        return known
 
     def known_class(self, dotted: str) -> str | None:
         """The full name of a class of which models know methods or attributes; None if they know none."""

@@ -181,12 +181,12 @@ def _check_call(values: Mapping[str, Any]) -> None:
         raise ValueProblem("'launched' needs 'configured'", "launched")
 
 
-def _check_names(names: tuple[str, ...], receiver: bool) -> None:
+def _check_names(names: tuple[str, ...], receiver: bool, whole_modules: bool) -> None:
     if not names:
         raise ValueProblem("'names' is empty", "names")
     seen: set[str] = set()
     for name in names:
-        if not _NAME.fullmatch(name):
+        if not _NAME.fullmatch(name.removesuffix(".*") if whole_modules else name):
             raise ValueProblem(f"{name!r} is no dotted name", "names", name)
         if receiver and "." in name:
             message = f"{name!r}: with 'receiver' a name is the bare name of a method or attribute"
@@ -219,7 +219,7 @@ def build(table: str, entry: Mapping[str, object], library: str, check_patterns:
     if table == "call":
         _check_call(values)
     names = values.pop("names")
-    _check_names(names, "receiver" in values)
+    _check_names(names, "receiver" in values, table == "class")
     model = TABLES[table]
     for name in names:
         yield model(name=name, library=library, **values)
