@@ -86,7 +86,7 @@ def _place_among(frame: Frame, expr: f.Expr) -> Divergence | None:
 
 
 def is_of_one_rank(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
-    """Whether a group is made of a single rank (`new_group([0])`, `new_group([rank])`): its member meets nobody there."""
+    """Whether a group is made of a single rank (`new_group([0])`, `new_group([rank])`): its member meets nobody."""
     expr = arguments.expression("ranks", 0)
     if model.event != "new_group" or last_name(arguments.expr.func) != "new_group" or expr is None:
         return False
