@@ -1,4 +1,4 @@
-"""Tests whether an exception is on its way: `if sys.exc_info()[0] is None: barrier()` in a `finally`, or in what it calls.
+"""Tests whether an exception is on its way: `if sys.exc_info()[0] is None: barrier()` in a `finally` or what it calls.
 
 Where one is, a rank does nothing of what stands under such a test, and so it waits for nobody there.
 """
@@ -55,7 +55,7 @@ def _tests(function: FunctionInfo) -> list[tuple[f.Pos, bool]]:
 
 
 def _holds(test: f.Expr, held: frozenset[str]) -> bool | None:
-    """Whether a test holds (True) or fails (False) wherever an exception is on its way; None: it asks something else."""
+    """Whether a test holds (True) or fails (False) wherever an exception is on its way; None: it asks of others."""
     if type(test) is f.Not:
         inner = _holds(test.operand, held)
         return None if inner is None else not inner
