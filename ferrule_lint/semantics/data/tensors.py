@@ -179,8 +179,8 @@ def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
 
 
 def _differs_later(name: str, sizes: list[Value]) -> bool:
-    """Whether a tensor is made with a first size of which nothing is known to differ, and another that does: `b` and `n`
-    of `b, n = mask.shape`, where the mask is as long as this rank's longest text."""
+    """Whether a tensor is made with a first size that is not known to differ, and another that does: `b` and `n`
+    of `b, n = mask.shape`, where the mask is as long as the longest text of this rank."""
     if name in _OF_ONE_DIMENSION:
         return False
     dims = list(sizes[0].items or ()) if len(sizes) == 1 else sizes
