@@ -89,6 +89,8 @@ _PURE = frozenset(
         "math.prod",
         "math.gcd",
         "operator.add",
+        "datetime.timedelta",
+        "datetime.datetime.fromtimestamp",
         "copy.copy",
         "copy.deepcopy",
         "os.path.join",
