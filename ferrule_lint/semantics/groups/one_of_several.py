@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, under_tests
+from ferrule_lint.facts.walk import statements, under_tests, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.groups.all_ranks import Scope
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName
@@ -108,5 +108,13 @@ def _made_in(loop: f.For) -> Iterator[str]:
         call = s.value
         if type(call) is f.Call and last_name(call.func) == "new_group":
             ranks = next((value for name, value in call.keywords if name == "ranks"), next(iter(call.args), None))
-            if ranks is not None and told & variables(ranks):
+            if ranks is not None and told & variables(ranks) and not _names_a_rank(ranks, assigned):
                 yield from (t.id for t in s.targets if type(t) is f.Name)
+
+
+def _names_a_rank(ranks: f.Expr, assigned: list[f.Assign]) -> bool:
+    """Whether ranks of a group are written out, which each of the groups may have: `[0, i]`."""
+    named = variables(ranks)
+    made = [s.value for s in assigned if s.value is not None and variables(s.targets) & named]
+    lists = [node for e in (ranks, *made) for node in walk(e) if type(node) is f.Sequence]
+    return any(type(element) is f.Const for each in lists for element in each.elements)
