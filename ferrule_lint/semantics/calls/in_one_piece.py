@@ -80,7 +80,7 @@ def _is_loaded(frame: Frame, call: f.Call) -> bool:
     name = last_name(call.func)
     if not root or root in frame.env or root == frame.self_name or not _LOADS.search(name) or _NOT_WHOLE.search(name):
         return False
-    given = [*((last_name(e), e) for e in call.args), *call.keywords]
+    given = [*((last_name(e), e) for e in call.args), *((word or "", e) for word, e in call.keywords)]
     kinds = [_kind(frame, word, e) for word, e in given]
     return "path" in kinds and all(kinds)
 
