@@ -13,6 +13,7 @@ from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import (
     filters,
     grouping,
+    instances,
     iteration,
     own_count,
     picked,
@@ -88,6 +89,8 @@ _PURE = frozenset(
         "math.prod",
         "math.gcd",
         "operator.add",
+        "datetime.timedelta",
+        "datetime.datetime.fromtimestamp",
         "copy.copy",
         "copy.deepcopy",
         "os.path.join",
@@ -447,6 +450,8 @@ def _isinstance(frame: Frame, arguments: Arguments) -> Value:
     asked, expr = arguments.positional[:1], arguments.expr
     if (parted := sorts.asked(frame, arguments)) is not None:
         return Value(divergence=parted)
+    if (told := instances.told(frame, arguments)) is not None:
+        return Value(uniform=True, const=repr(told))
     nothing = asked and asked[0].const == "None" and not (asked[0].divergence or asked[0].presence or asked[0].deps)
     if not nothing or len(expr.args) != 2:
         return UNIFORM

@@ -150,7 +150,10 @@ def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:
 
 def _is_given_one_piece(frame: Frame, summary: Summary, call: f.Call | None) -> bool:
     """Whether a call issues nothing unless what it is given is in parts, and that is in one piece."""
-    if call is None or not all(e.hidden for e in summary.events) or not in_one_piece.all_are(frame, call):
+    if call is None or summary.function is None or not all(e.hidden for e in summary.events):
+        return False
+    asked = sharded_only.asked_of(frame.analysis, summary)
+    if not in_one_piece.all_are(frame, call, summary.function, asked):
         return False
     return sharded_only.only_for_sharded(frame.analysis, summary)
 

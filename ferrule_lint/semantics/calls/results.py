@@ -14,13 +14,14 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.loaders import dealt_out
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.selection import by_content
-from ferrule_lint.semantics.domain.axes import DP, REPLICATE, UNKNOWN_GROUP, WORLD, Axes
+from ferrule_lint.semantics.domain.axes import DP, PRIVATE, REPLICATE, UNKNOWN_GROUP, WORLD, Axes
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of
 from ferrule_lint.semantics.domain.targets import ExternalTarget
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import frozen
+from ferrule_lint.semantics.groups.group_members import is_of_one_rank
 from ferrule_lint.semantics.groups.of_call import group_axes
 from ferrule_lint.semantics.project.threads import ASKS
 from ferrule_lint.semantics.sources import first_rank, own_generators
@@ -97,6 +98,8 @@ def result_of(
         return result._replace(external=model.makes) if model.makes else result
     if model.creates_group:
         text = " ".join(render(v) for k, v in e.keywords if k in ("group_desc", "pg_options"))
+        if is_of_one_rank(frame, model, arguments):
+            return Value(group=PRIVATE, external=model.makes or None)
         return Value(group=frame.axes_in(text) or UNKNOWN_GROUP, external=model.makes or None)
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))

@@ -150,7 +150,7 @@ def meets(value: Value, divergence: Divergence, axes: Axes) -> bool:
     """Whether ranks that hold different shapes meet in a group. Of a group that cannot be told it is assumed,
     unless a padded length is all there is: ranks that share a batch pad it alike."""
     if "?" in axes:
-        return not value.uneven_last
+        return not value.uneven_last or divergence.kind == "rank"
     return "world" in axes or bool(divergence.axes & axes)
 
 

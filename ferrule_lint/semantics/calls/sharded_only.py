@@ -19,9 +19,10 @@ from ferrule_lint.semantics.domain.text import (
     place_name,
     position,
     render,
+    variables,
     words,
 )
-from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, ends, parts
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, ends, every_term, parts
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ _STAGE = re.compile(r"zero\w*\W{0,6}stage", re.IGNORECASE)
 _OF_LAST_STAGE = {
     ("==", "3"): True, (">=", "3"): True, (">", "2"): True, ("!=", "3"): False, ("<", "3"): False, ("<=", "2"): False,
 }  # fmt: skip
+#: attributes that nothing else has than what is in parts: DTensors, parameters under the last stage of ZeRO
+_ITS_OWN = frozenset("full_tensor to_local redistribute _local_tensor ds_id ds_status ds_tensor".split())
 _DEEPEST = 4
 _FALSE, _TEXT = f.Const("False"), ("'DTensor'", '"DTensor"')
 
@@ -122,12 +125,42 @@ def _covered(analysis: Analysis, trace: Trace, asked: dict[f.Pos, bool], depth: 
 
 def _tests(analysis: Analysis, function: FunctionInfo) -> Iterator[tuple[f.Pos, bool]]:
     """The tests of a function that ask it, by their places, and whether they are true of what is in parts."""
+    for test in _asked_in(function):
+        pos = position(test)
+        answer = asks(analysis, function, test) if pos is not None else None
+        if pos is not None and answer is not None:
+            yield pos, answer
+
+
+def _asked_in(function: FunctionInfo) -> Iterator[f.Expr]:
+    """The tests of a function: of `if`s, and of conditional expressions."""
+    yield from (s.test for s in statements(function.body) if type(s) is f.If)
+    yield from (node.test for node in walk(function.body) if type(node) is f.IfExp)
+
+
+def asked_of(analysis: Analysis, summary: Summary) -> frozenset[str]:
+    """The parameters of a function that such tests of its own ask about, by way of what it makes of them; none, if
+    functions that it calls ask as well."""
+    function = summary.function
+    if function is None or any(type(t) is CallTerm and t.summary.events for t in every_term(summary.trace)):
+        return frozenset()
+    names = {name for t in _asked_in(function) if asks(analysis, function, t) is not None for name in variables(t)}
+    made = [(variables(target), variables(source)) for target, source in _made_of(function)]
+    while more := {n for targets, sources in made if targets & names for n in sources} - names:
+        names |= more
+    return frozenset(p.name for p in function.parameters if p.name in names)
+
+
+def _made_of(function: FunctionInfo) -> Iterator[tuple[object, f.Expr]]:
+    """What a function binds, in statements and comprehensions, with what it is made or taken of."""
     for s in statements(function.body):
-        pos = position(s.test) if type(s) is f.If else None
-        if type(s) is f.If and pos is not None:
-            answer = asks(analysis, function, s.test)
-            if answer is not None:
-                yield pos, answer
+        if type(s) is f.Assign and s.value is not None:
+            yield s.targets, s.value
+        elif type(s) is f.For:
+            yield s.target, s.iterable
+    for node in walk(function.body):
+        if type(node) is f.Comprehension:
+            yield from ((generator.target, generator.iterable) for generator in node.generators)
 
 
 def asks(analysis: Analysis, function: FunctionInfo, test: f.Expr, deep: bool = True) -> bool | None:
@@ -158,6 +191,8 @@ def _of_call(analysis: Analysis, function: FunctionInfo, test: f.Call, deep: boo
         return True if elements and asks(analysis, function, elements[0], deep) else None
     if _TELLS.fullmatch(name):
         return True
+    if name == "hasattr" and len(test.args) == 2 and type(test.args[1]) is f.Const:
+        return True if test.args[1].text.strip("'\"") in _ITS_OWN else None
     told = analysis.names.resolve(test.func, function.module)
     if type(told) is not FunctionInfo or told is function or not _IN_PARTS_SOMEWHERE.intersection(words(told.body)):
         return None

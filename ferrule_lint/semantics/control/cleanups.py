@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import unwinding
 from ferrule_lint.semantics.control.exceptions import carries_on, is_broad
 from ferrule_lint.semantics.control.failing import is_harmless
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -72,7 +73,7 @@ def _events_in(trace: Trace) -> list[Event]:
 
 
 def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found: Trace) -> None:
-    first = _first(found)
+    first = unwinding.first(found, frame.function)
     if first is None or not body or frame.path_divergence() is not None:
         return  # where some ranks are to begin with, the others may be waiting for just that
     event, pos = first

@@ -174,7 +174,21 @@ def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
     if divergence is None:
         by_count = frozenset([d for v in sizes for d in v.deps if d[1] == COUNTED]) or NO_DEPS
         return Value(uniform=uniform, filled=filled, agreed=agreed, shape_deps=by_count)
-    return Value(shape=_ragged(frame, arguments, divergence), filled=filled, agreed=agreed)
+    uneven = _ragged(frame, arguments, divergence)
+    return Value(shape=uneven, uneven_last=_differs_later(name, sizes), filled=filled, agreed=agreed)
+
+
+def _differs_later(name: str, sizes: list[Value]) -> bool:
+    """Whether a tensor is made with a first size that is not known to differ, and another that does: `b` and `n`
+    of `b, n = mask.shape`, where the mask is as long as the longest text of this rank."""
+    if name in _OF_ONE_DIMENSION:
+        return False
+    dims = list(sizes[0].items or ()) if len(sizes) == 1 else sizes
+    return len(dims) > 1 and dims[0].divergence is None and any(d.divergence is not None for d in dims[1:])
+
+
+#: what takes ends and steps, and makes a tensor of one dimension
+_OF_ONE_DIMENSION = frozenset({"arange", "linspace", "range"})
 
 
 def _filled_with(arguments: Arguments, made: Value) -> Value:

@@ -162,6 +162,24 @@ def without_returns(trace: Trace) -> Trace:
     return tuple(out)
 
 
+def by_way_of(trace: Trace, last: Trace, in_loop: bool = False) -> Trace:
+    """A trace whose exits out of a block come by what is done at its end: its `finally`, or what `__exit__` does."""
+    out: list[Term] = []
+    for term in trace:
+        if type(term) is Exit and (term.kind == "return" or (term.kind in ("break", "continue") and not in_loop)):
+            out += last
+        elif type(term) is Choice:
+            arms = by_way_of(term.body, last, in_loop), by_way_of(term.orelse, last, in_loop)
+            term = term._replace(body=arms[0], orelse=arms[1])
+        elif type(term) is Loop:
+            term = term._replace(body=by_way_of(term.body, last, in_loop=True))
+        elif type(term) is Attempt:
+            handlers = tuple((line, by_way_of(handler, last, in_loop)) for line, handler in term.handlers)
+            term = Attempt(by_way_of(term.body, last, in_loop), handlers)
+        out.append(term)
+    return tuple(out)
+
+
 def _returns(trace: Trace) -> bool:
     """Whether an arm ends in a `return`."""
     return bool(trace) and type(trace[-1]) is Exit and trace[-1].kind == "return"

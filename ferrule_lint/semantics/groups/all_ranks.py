@@ -26,7 +26,7 @@ _NONE = f.Const("None")
 _LISTS = ("list", "tuple", "sorted")
 
 
-class _Scope(NamedTuple):
+class Scope(NamedTuple):
     """Where an expression stands."""
 
     analysis: Analysis
@@ -44,10 +44,10 @@ class _Scope(NamedTuple):
 
 def are_in(frame: Frame, group: f.Expr) -> bool:
     """Whether all ranks of the job are in a group, wherever the project makes it."""
-    return _is_of_all(_Scope(frame.analysis, frame.module, frame.function), group, 0)
+    return _is_of_all(Scope(frame.analysis, frame.module, frame.function), group, 0)
 
 
-def _is_of_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
+def _is_of_all(scope: Scope, expr: f.Expr, depth: int) -> bool:
     if depth > _DEEPEST:
         return False
     if type(expr) is f.Name:
@@ -62,7 +62,7 @@ def _is_of_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
         return False
     made_of = scope.analysis.names.resolve(expr.func, scope.module)
     if type(made_of) is FunctionInfo and not (expr.args or expr.keywords):
-        there = _Scope(scope.analysis, made_of.module, made_of)
+        there = Scope(scope.analysis, made_of.module, made_of)
         handed = [s.value for s in statements(made_of.body) if type(s) is f.Return and s.value is not None]
         return bool(handed) and all(_is_of_all(there, value, depth + 1) for value in handed)
     if type(made_of) is not External or made_of.dotted != "torch.distributed.new_group":
@@ -71,18 +71,18 @@ def _is_of_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
     return ranks == _NONE or _lists_all(scope, ranks, depth)
 
 
-def _holds_all(scope: _Scope, variable: GlobalName, depth: int) -> bool:
+def _holds_all(scope: Scope, variable: GlobalName, depth: int) -> bool:
     """The same of a module's variable, which functions set."""
     module = variable.module
-    at_top = _Scope(scope.analysis, module, None)
+    at_top = Scope(scope.analysis, module, None)
     made = [(at_top, value) for value in module.assigned(variable.name) if value != _NONE]
     for function in module.rebinders(variable.name):
-        inside = _Scope(scope.analysis, module, function)
+        inside = Scope(scope.analysis, module, function)
         made += [(inside, value) for value in inside.assigned(variable.name)]
     return bool(made) and all(_is_of_all(there, value, depth + 1) for there, value in made)
 
 
-def _lists_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
+def _lists_all(scope: Scope, expr: f.Expr, depth: int) -> bool:
     """Whether a list of ranks has as many as the job, one after the other."""
     if depth > _DEEPEST:
         return False
@@ -105,7 +105,7 @@ def _lists_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
     return begins and left is not None and len(left) == 1 and _counts_all(scope, left[0], depth)
 
 
-def _counts_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
+def _counts_all(scope: Scope, expr: f.Expr, depth: int) -> bool:
     """Whether a number is that of all ranks."""
     if type(expr) is f.Call:
         asked = scope.analysis.names.resolve(expr.func, scope.module)
@@ -120,7 +120,7 @@ def _counts_all(scope: _Scope, expr: f.Expr, depth: int) -> bool:
     return bool(made) and all(_counts_all(scope, value, depth + 1) for value in made)
 
 
-def _is_left_at_none(scope: _Scope, name: str) -> bool:
+def _is_left_at_none(scope: Scope, name: str) -> bool:
     """Whether a parameter is None whenever the function goes on, or as far as the project gives it."""
     function = scope.function
     if function is None:

@@ -20,6 +20,7 @@ from ferrule_lint.semantics.groups import last_round, like_this_rank
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
+    from ferrule_lint.models.types import CallModel
     from ferrule_lint.semantics.calls.arguments import Arguments
     from ferrule_lint.semantics.domain.trace import Event
     from ferrule_lint.semantics.walk.frame import Frame
@@ -82,6 +83,18 @@ def _place_among(frame: Frame, expr: f.Expr) -> Divergence | None:
         if not divergence.axes & {"world", "?"}:
             return divergence.then(frame.step("flow", node.pos, f"`{shown(node.left)}` is looked for in `{text}`"))
     return None
+
+
+def is_of_one_rank(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
+    """Whether a group is made of a single rank (`new_group([0])`, `new_group([rank])`): its member meets nobody."""
+    expr = arguments.expression("ranks", 0)
+    if model.event != "new_group" or last_name(arguments.expr.func) != "new_group" or expr is None:
+        return False
+    if type(expr) is f.Name:
+        made, version = frame.definitions.get(expr.id, (None, 0))
+        expr = made if version == frame.version(expr.id) else None
+    alone = expr.elements[0] if type(expr) is f.Sequence and len(expr.elements) == 1 else None
+    return alone is not None and type(alone) not in (f.Starred, f.Sequence, f.Comprehension)
 
 
 def literal_ranks(expr: f.Expr | None) -> str:

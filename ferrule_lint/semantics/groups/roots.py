@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
-from ferrule_lint.semantics.groups import all_ranks, callers
+from ferrule_lint.semantics.groups import all_ranks, callers, one_of_several
 from ferrule_lint.semantics.groups.never_given import is_left_out
 from ferrule_lint.semantics.groups.numbering import Places, starts_block
 from ferrule_lint.semantics.project.nearness import Nearness
@@ -96,6 +96,7 @@ def _written_out(frame: Frame, expr: f.Const, group: f.Expr, axes: Axes | None, 
     same number is compared with a place in the group."""
     if not expr.text.isdigit():
         return None
+    tested = False  # whether ranks have been told apart, which may let in those of one group
     for formula in frame.conditions:
         if first := first_rank.of(formula):
             if not first.startswith("!"):
@@ -104,12 +105,14 @@ def _written_out(frame: Frame, expr: f.Const, group: f.Expr, axes: Axes | None, 
         divergence = divergence_of(formula)
         if divergence is not None and divergence.kind == "rank" and not divergence.axes & ((axes or WORLD) | WORLD):
             return None  # the test leaves one of the groups
+        tested = tested or (divergence is not None and divergence.kind == "rank")
         if any("world" in atom.key.lower() for atom in atoms(formula)):
             return None  # the test asks whether the group is all of the job
     if callers.of_one_group(frame, axes or WORLD):
         return None
     compared = places.compared(expr)
-    if compared is None and not (_is_of_part_of_mesh(frame, group) if axes is None else _has_siblings(frame, axes)):
+    apart = _is_of_part_of_mesh(frame, group) if axes is None else _has_siblings(frame, axes)
+    if compared is None and not apart and (tested or not one_of_several.is_one(frame, group)):
         return None
     note = f"rank {expr.text} is a member of one group like `{render(group)}`, the others have ranks of their own"
     if compared is not None:

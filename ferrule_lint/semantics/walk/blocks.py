@@ -18,8 +18,8 @@ from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, diverg
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import FunctionTarget
-from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, ends, has_exit, without
+from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown, variables
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, by_way_of, ends, has_exit, without
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
 from ferrule_lint.semantics.walk import handed_nothing, joined, kept_tests, left_by_failing, left_early
@@ -36,7 +36,7 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|(^|_)oom(_|$)", re.IGNORECASE)
 
 
 def try_block(frame: Frame, s: f.Try) -> None:
-    before, entered_with = dict(frame.env), dict(frame.versions)
+    before, entered_with, start = dict(frame.env), dict(frame.versions), len(frame.terms)
     attempt = exceptions.open_try(frame, s)
     # what only tidies up lets an exception through to the handlers around it
     through = not s.handlers and not _may_communicate(frame, s.final)
@@ -92,7 +92,21 @@ def try_block(frame: Frame, s: f.Try) -> None:
         execute(frame, s.final)
     if not frame.light:
         cleanups.in_finally(frame, s, body, tuple(final))
+        if not _asks_how_it_went(s):
+            _end_by(frame, start, tuple(final))
     frame.terms.extend(final)
+
+
+def _asks_how_it_went(s: f.Try) -> bool:
+    """Whether a `finally` asks for something that the block sets: whoever has left it may get another answer."""
+    asked = {name for part in statements(s.final) if type(part) is f.If for name in variables(part.test)}
+    return any(type(part) is f.Assign and not asked.isdisjoint(variables(part.targets)) for part in statements(s.body))
+
+
+def _end_by(frame: Frame, start: int, last: Trace) -> None:
+    """Whoever has left a block, whose terms begin at `start`, comes by what is issued at its end."""
+    if last and not frame.light:
+        frame.terms[start:] = by_way_of(tuple(frame.terms[start:]), last)
 
 
 _COLLECTIVE = re.compile(r"barrier|reduce|gather|broadcast|scatter|all_to_all|sync|wait|join|destroy|save")
@@ -203,7 +217,10 @@ def with_block(frame: Frame, s: f.With) -> None:
     if exits:
         frame.attempts.pop()
     for leave_block in reversed(exits):
-        leave_block()
+        with frame.recording() as last:
+            leave_block()
+        _end_by(frame, start, tuple(last))
+        frame.terms.extend(last)
 
 
 def _suppressed(frame: Frame, s: f.With) -> f.Expr | None:

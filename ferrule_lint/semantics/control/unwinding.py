@@ -1,0 +1,86 @@
+"""Tests whether an exception is on its way: `if sys.exc_info()[0] is None: barrier()` in a `finally` or what it calls.
+
+Where one is, a rank does nothing of what stands under such a test, and so it waits for nobody there.
+"""
+
+from __future__ import annotations
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.semantics.domain.text import instance_test, last_name, position
+from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, parts
+from ferrule_lint.semantics.project.entities import FunctionInfo
+
+_ASKS = frozenset({"exc_info", "exception"})
+#: exceptions by which all ranks end alike
+_ENDS_ALL = frozenset({"SystemExit"})
+_DEEPEST = 4
+
+
+def first(trace: Trace, function: FunctionInfo | None, depth: int = 0) -> tuple[Event, f.Pos] | None:
+    """The first event of a trace of a function that a rank with an exception comes to, and where it is reached."""
+    asked = dict(_tests(function)) if function is not None else {}
+    stack = list(trace)
+    while stack:
+        term = stack.pop(0)
+        if type(term) is Event:
+            return term, term.pos
+        if type(term) is CallTerm and term.summary.events:
+            event = term.summary.events[0]
+            inside, callee = term.summary.trace, term.summary.function
+            inner = first(inside, callee, depth + 1) if inside and depth < _DEEPEST else (event, term.pos)
+            if inner is not None:
+                return inner[0], term.pos
+        elif type(term) is Choice and term.pos in asked:
+            stack = [*(term.body if asked[term.pos] else term.orelse), *stack]
+        else:
+            stack = [*parts(term), *stack]
+    return None
+
+
+def _tests(function: FunctionInfo) -> list[tuple[f.Pos, bool]]:
+    """The tests of a function that ask it, by their places, and whether they hold where an exception is on its way."""
+    body = function.body
+    if not any(type(node) is f.Call and last_name(node.func) in _ASKS for node in walk(body)):
+        return []
+    held = {
+        target.id
+        for s in statements(body)
+        if type(s) is f.Assign and s.value is not None and _is_asked(s.value, frozenset())
+        for target in s.targets
+        if type(target) is f.Name
+    }
+    found = [(position(s.test), _holds(s.test, frozenset(held))) for s in statements(body) if type(s) is f.If]
+    return [(pos, holds) for pos, holds in found if pos is not None and holds is not None]
+
+
+def _holds(test: f.Expr, held: frozenset[str]) -> bool | None:
+    """Whether a test holds (True) or fails (False) wherever an exception is on its way; None: it asks of others."""
+    if type(test) is f.Not:
+        inner = _holds(test.operand, held)
+        return None if inner is None else not inner
+    if type(test) is f.BoolOp:
+        parts_of = [_holds(value, held) for value in test.values if not _is_of_all(value, held)]
+        if test.op == "and":
+            return False if False in parts_of else True if parts_of and all(parts_of) else None
+        return True if True in parts_of else False if parts_of and all(p is False for p in parts_of) else None
+    if type(test) is f.Compare and len(test.ops) == 1 and test.rights[0] == f.Const("None"):
+        if _is_asked(test.left, held):
+            return {"is": False, "==": False, "is not": True, "!=": True}.get(test.ops[0])
+        return None
+    return True if _is_asked(test, held) else None
+
+
+def _is_asked(expr: f.Expr, held: frozenset[str]) -> bool:
+    """Whether an expression is the exception that is on its way, or its class: None without one."""
+    if type(expr) is f.Name:
+        return expr.id in held
+    if type(expr) is f.Subscript:
+        return type(expr.base) is f.Call and last_name(expr.base.func) == "exc_info"
+    return type(expr) is f.Call and last_name(expr.func) == "exception" and not expr.args
+
+
+def _is_of_all(test: f.Expr, held: frozenset[str]) -> bool:
+    """`isinstance(error, SystemExit)`: all ranks have that one."""
+    asked = instance_test(test)
+    return asked is not None and _is_asked(asked[0], held) and all(last_name(c) in _ENDS_ALL for c in asked[1])
