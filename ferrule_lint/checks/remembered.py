@@ -228,14 +228,20 @@ class Answers:
         again = True
         while again:
             backward: list[int] = []
-            # most rest on what has a smaller number
+            # most rest on what has a smaller number, and many on the same: what does not is settled for all of those
+            left_alone: set[str] = set()
             for number in sorted(self._settling.questions - concerned):
-                rests = self._inputs[number].rests.split()
+                text = self._inputs[number].rests
+                if text in left_alone:
+                    continue
+                rests = text.split()
                 if not words.isdisjoint(rests):
                     concerned.add(number)
                     words.add(str(number))
                 elif rests and int(rests[-1]) > number:
                     backward.append(number)
+                else:
+                    left_alone.add(text)
             late = [n for n in backward if not words.isdisjoint(self._inputs[n].rests.split())]
             concerned.update(late)
             words.update(map(str, late))
