@@ -141,6 +141,7 @@ class Answers:
 
     def remembered(self, results: Sequence[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""
+        self._lent = None  # no more fixes are tried, and it is as large as what is kept
         done = {result.path for result in results}
         others = (file for file in self.known.files if file.path in self.digests and file.path not in done)
         still = [file for file in others if self._settling.hold(unpacked(file.inputs), ask=False)]
@@ -180,6 +181,10 @@ class Answers:
         if self._lent is None:
             self._lent = self._kept([*map(as_kept, self.results)])
         return self._lent
+
+    def close(self) -> None:
+        """Nothing more is asked of it; see `Analysis.close`."""
+        self.__dict__.clear()
 
     def lent_to(self, other: Analysis) -> Answers:
         """What such an analysis knows then."""
