@@ -171,7 +171,8 @@ def test_damaged_entry_is_ignored_and_replaced(root: Path, damage: Callable[[byt
 )
 def test_foreign_entry_is_ignored(tmp_path: Path, body: str) -> None:
     (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "k.json").write_text(f"{module._head(body)}\n{body}")
+    kept = body.encode()
+    (tmp_path / "results" / "k.json").write_bytes(module._head(kept) + b"\n" + kept)
     assert ResultsCache(tmp_path).load("k", module.Results) is None
 
 

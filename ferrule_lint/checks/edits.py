@@ -38,17 +38,20 @@ class Edits:
         self._asked = frozenset(asked)
         before, now = digests
         self.paths = sorted(path for path in {*before, *now} if before.get(path) != now.get(path))
+        self._edited = frozenset(self.paths)
         self._versions: dict[str, tuple[Version, Version]] = {}
         self._places: dict[str, dict[Point, Point]] = {}
         self._modules: dict[str, tuple[ModuleInfo | None, ModuleInfo | None] | None] = {}
-        self._said: dict[tuple[str, str, str], bool] = {}
+        #: whether all edited files give the answer that they gave, by the question
+        self._alike: dict[Input, bool] = {}
+        #: those that have other classes than they had
+        self._of_other_classes: list[str] | None = None
 
     def leave(self, given: Input) -> bool:
         """Whether a file, or a part of one, says what it said."""
         kind, name = given
         path, _, inner = (name, "", "") if kind not in OF_DEFINITIONS else name.rpartition(":")
-        before, now = self._digests
-        if before.get(path) == now.get(path):
+        if path not in self._edited:
             return True
         if kind == "file" or (both := self._both(path)) is None or None in both:
             return False
@@ -77,8 +80,7 @@ class Edits:
 
     def moved(self, path: str, point: Point) -> Point | None:
         """Where a place in a file is now; None if the definition around it says something else."""
-        before, now = self._digests
-        if before.get(path) == now.get(path):
+        if path not in self._edited:
             return point
         if path not in self._places:
             both = self._both(path)
@@ -99,31 +101,29 @@ class Edits:
 
     def leave_answer(self, question: Input) -> bool:
         """Whether each edited file gives the answer to a question that it gave; then so do all of them together."""
-        return all(self._answers_alike(question, path) for path in self.paths)
+        kind, name = question
+        key = (kind, "" if kind in WHATEVER_NAME else name)
+        if key not in self._alike:
+            if kind in OF_CLASSES and self._of_other_classes is None:
+                self._of_other_classes = [path for path in self.paths if not self._has_the_classes(path)]
+            paths = self._of_other_classes if kind in OF_CLASSES else self.paths
+            self._alike[key] = all(self._answers_alike(question, path) for path in paths or ())
+        return self._alike[key]
 
     def _answers_alike(self, question: Input, path: str) -> bool:
         kind, name = question
-        if kind in OF_CLASSES and self._has_the_classes(path):
-            return True
-        key = (kind, "" if kind in WHATEVER_NAME else name, path)
-        if key not in self._said:
-            both = self._both(path)
-            if both is None:
-                self._said[key] = False
-            else:
-                with self._analysis.names.reads.apart():
-                    old, new = (OF_FILES[kind](self._analysis, m, name) if m is not None else None for m in both)
-                self._said[key] = old == new or not (old or new)
-        return self._said[key]
+        both = self._both(path)
+        if both is None:
+            return False
+        with self._analysis.names.reads.apart():
+            old, new = (OF_FILES[kind](self._analysis, m, name) if m is not None else None for m in both)
+        return old == new or not (old or new)
 
     def _has_the_classes(self, path: str) -> bool:
         """Whether there are classes of the same names in a file as there were."""
-        key = ("", "", path)
-        if key not in self._said:
-            old, new = self._both(path) or (None, None)
-            names = [[cls for cls, _ in m.outline.classes] for m in (old, new) if m is not None]
-            self._said[key] = len(names) == 2 and names[0] == names[1]
-        return self._said[key]
+        old, new = self._both(path) or (None, None)
+        names = [[cls for cls, _ in m.outline.classes] for m in (old, new) if m is not None]
+        return len(names) == 2 and names[0] == names[1]
 
     def _both(self, path: str) -> tuple[ModuleInfo | None, ModuleInfo | None] | None:
         """A file as it was and as it is, None where there was or is none; None if that is not known any more."""

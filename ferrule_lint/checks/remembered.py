@@ -141,6 +141,7 @@ class Answers:
 
     def remembered(self, results: Sequence[FileResult]) -> Remembered:
         """Results as they are kept, and beside them what was known of files that were not asked for this time."""
+        self._lent = None  # no more fixes are tried, and it is as large as what is kept
         done = {result.path for result in results}
         others = (file for file in self.known.files if file.path in self.digests and file.path not in done)
         still = [file for file in others if self._settling.hold(unpacked(file.inputs), ask=False)]
@@ -180,6 +181,10 @@ class Answers:
         if self._lent is None:
             self._lent = self._kept([*map(as_kept, self.results)])
         return self._lent
+
+    def close(self) -> None:
+        """Nothing more is asked of it; see `Analysis.close`."""
+        self.__dict__.clear()
 
     def lent_to(self, other: Analysis) -> Answers:
         """What such an analysis knows then."""
@@ -228,14 +233,20 @@ class Answers:
         again = True
         while again:
             backward: list[int] = []
-            # most rest on what has a smaller number
+            # most rest on what has a smaller number, and many on the same: what does not is settled for all of those
+            left_alone: set[str] = set()
             for number in sorted(self._settling.questions - concerned):
-                rests = self._inputs[number].rests.split()
+                text = self._inputs[number].rests
+                if text in left_alone:
+                    continue
+                rests = text.split()
                 if not words.isdisjoint(rests):
                     concerned.add(number)
                     words.add(str(number))
                 elif rests and int(rests[-1]) > number:
                     backward.append(number)
+                else:
+                    left_alone.add(text)
             late = [n for n in backward if not words.isdisjoint(self._inputs[n].rests.split())]
             concerned.update(late)
             words.update(map(str, late))

@@ -101,6 +101,8 @@ def _check(
     evidence = analysis.sharding.evidence
     if answers is None:
         analysis.close()
+    if lent is not None:
+        lent.close()
     return CheckResult(
         tuple(told_once(_without_repeats(found))),
         dict(sorted(counters.items())),

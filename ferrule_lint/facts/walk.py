@@ -10,9 +10,12 @@ from ferrule_lint.facts import types as f
 _N = TypeVar("_N")
 
 #: what has a text and a position, and no parts
-_LEAVES = frozenset({f.Name, f.Const})
+_LEAVES: frozenset[type] = frozenset({f.Name, f.Const})
 #: what has parts, and its position as the last field
 _PLACED = frozenset(node for node in f.NODES if node._fields[-1] == "pos") - _LEAVES  # type: ignore[attr-defined]
+#: the tuples in a node that are no position, which is one of numbers: a sequence of nodes has parts, too
+_PARTS = frozenset({*f.NODES, tuple})
+_WITH_PARTS = _PARTS - _LEAVES
 _LEAVE = frozenset({f.Return, f.Continue, f.Break, f.Raise})
 _WITH_BLOCKS = frozenset({f.If, f.For, f.While, f.With, f.Try})
 
@@ -21,30 +24,37 @@ def walk(node: object) -> Iterator[object]:
     """The tuples at or below `node`: nodes, and sequences of them, an outer one before its parts."""
     if not isinstance(node, tuple):
         return
-    stack = [node]
+    stack: list[Any] = [node]
+    pop = stack.pop
     while stack:
-        item = stack.pop()
+        item = pop()
         yield item
         kind = type(item)
         if kind in _PLACED:  # where it stands is no part of it
-            stack += [part for part in item[:-1] if isinstance(part, tuple)]
+            stack += [part for part in item[:-1] if type(part) in _PARTS]
         elif kind not in _LEAVES:
-            stack += [part for part in item if isinstance(part, tuple)]
+            stack += [part for part in item if type(part) in _PARTS]
 
 
 def nodes(node: object, kind: type[_N]) -> list[_N]:
     """The nodes of one kind among what `walk` yields, in its order; a list, which takes less time."""
     found: list[_N] = []
     stack: list[Any] = [node] if isinstance(node, tuple) else []
+    pop = stack.pop
+    # most nodes are names and constants: unless it is these that are looked for, they are passed over
+    wanted = _PARTS if kind in _LEAVES else _WITH_PARTS
     while stack:
-        item = stack.pop()
+        item = pop()
         at = type(item)
         if at is kind:
             found.append(item)
-        if at in _PLACED:
-            stack += [part for part in item[:-1] if isinstance(part, tuple)]
+        if at is f.Attr:
+            if type(item[0]) in wanted:
+                stack.append(item[0])
+        elif at in _PLACED:
+            stack += [part for part in item[:-1] if type(part) in wanted]
         elif at not in _LEAVES:
-            stack += [part for part in item if isinstance(part, tuple)]
+            stack += [part for part in item if type(part) in wanted]
     return found
 
 
@@ -104,19 +114,25 @@ def way_to(body: f.Body, pos: f.Pos | tuple[int, int]) -> list[tuple[f.Body, int
     return []
 
 
-def under_tests(body: f.Body, tests: tuple[f.Expr, ...] = ()) -> Iterator[tuple[f.Stmt, tuple[f.Expr, ...]]]:
+def under_tests(body: f.Body) -> list[tuple[f.Stmt, tuple[f.Expr, ...]]]:
     """The statements of a body, those in the blocks of others included, each with the tests that hold where it stands:
     those of the arms around it, and those of the arms before it that leave."""
+    found: list[tuple[f.Stmt, tuple[f.Expr, ...]]] = []
+    _note_under_tests(found, body, ())
+    return found
+
+
+def _note_under_tests(found: list[tuple[f.Stmt, tuple[f.Expr, ...]]], body: f.Body, tests: tuple[f.Expr, ...]) -> None:
     for s in body:
-        yield s, tests
+        found.append((s, tests))
         if type(s) is f.If:
-            yield from under_tests(s.body, (*tests, s.test))
-            yield from under_tests(s.orelse, (*tests, f.Not(s.test)))
+            _note_under_tests(found, s.body, (*tests, s.test))
+            _note_under_tests(found, s.orelse, (*tests, f.Not(s.test)))
             if s.body and type(s.body[-1]) in _LEAVE:
                 tests = (*tests, f.Not(s.test))
-        else:
+        elif type(s) in _WITH_BLOCKS:
             for block in blocks(s):
-                yield from under_tests(block, tests)
+                _note_under_tests(found, block, tests)
 
 
 def every_block(body: f.Body) -> Iterator[f.Body]:

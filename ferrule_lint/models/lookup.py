@@ -32,9 +32,6 @@ class _Pattern:
     def found_in(self, text: str) -> bool:
         return self._pattern().search(text) is not None
 
-    def matches(self, text: str) -> bool:
-        return self._pattern().fullmatch(text) is not None
-
 
 class ModelSet:
     """All loaded models, indexed."""
@@ -47,7 +44,7 @@ class ModelSet:
         self._attribute_patterns: dict[str, list[tuple[_Pattern, AttributeModel]]] = {}
         self._classes: dict[str, ClassModel] = {}
         self._aliases: list[tuple[str, str]] = []
-        patterns: dict[str, list[tuple[_Pattern, tuple[str, ...]]]] = {}
+        patterns: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
         for file in self.files:
             self._aliases.extend(file.aliases)
             for call in file.calls:
@@ -64,11 +61,12 @@ class ModelSet:
             for model in file.classes:
                 self._classes[model.name] = model
             for convention in file.conventions:
-                entry = (_Pattern(convention.pattern), convention.axes)
-                patterns.setdefault(convention.what, []).append(entry)
-        self._conventions = {what: tuple(entries) for what, entries in patterns.items()}
+                patterns.setdefault(convention.what, []).append((convention.pattern, convention.axes))
+        self._conventions = patterns
         self._aliases.sort(key=lambda pair: -len(pair[0]))
+        self._prefixes = tuple([prefix for prefix, _ in self._aliases])
         self.convention = lru_cache(maxsize=None)(self._convention)
+        self._matching = lru_cache(maxsize=None)(self._compiled)
         self.canonical = lru_cache(maxsize=None)(self._canonical)
         #: last names of the calls that wrap modules, or tell that somebody does
         self.wrapping = frozenset(
@@ -104,6 +102,8 @@ class ModelSet:
         self._named = self._libraries | {name.partition(".")[0] for name in named}
 
     def _canonical(self, dotted: str) -> str:
+        if not dotted.startswith(self._prefixes):
+            return dotted
         for prefix, target in self._aliases:
             if dotted.startswith(prefix):
                 return target + dotted[len(prefix) :]
@@ -163,7 +163,8 @@ class ModelSet:
 
     def _convention(self, what: str, name: str) -> tuple[str, ...] | None:
         """Axes of the first convention of this sort that the whole `name` matches (maybe empty), else None."""
-        for pattern, axes in self._conventions.get(what, ()):
-            if pattern.matches(name):
-                return axes
-        return None
+        return next((axes for matches, axes in self._matching(what) if matches(name)), None)
+
+    def _compiled(self, what: str) -> list[tuple[Callable[[str], re.Match[str] | None], tuple[str, ...]]]:
+        """The conventions of one sort, once somebody asks for it: most names are held against all of them."""
+        return [(re.compile(pattern).fullmatch, axes) for pattern, axes in self._conventions.get(what, ())]

@@ -68,7 +68,7 @@ class FactsCache:
         from ferrule_lint.facts import outline
 
         try:
-            facts = outline.load(self._path(self.key(source)).read_text("ascii"), otherwise)
+            facts = outline.load(self._path(self.key(source)).read_bytes().decode("ascii"), otherwise)
         except Exception:
             # a damaged or foreign entry can fail in any way
             return None
@@ -80,7 +80,7 @@ class FactsCache:
         from ferrule_lint.facts import outline
 
         try:
-            facts = outline.load(self._path(_key(digest)).read_text("ascii"), _gone)
+            facts = outline.load(self._path(_key(digest)).read_bytes().decode("ascii"), _gone)
             _ = facts.whole
         except Exception:
             return None
@@ -97,7 +97,7 @@ class FactsCache:
             if self._writable is None:
                 self._prepare()
             path.parent.mkdir(exist_ok=True)
-            write_entry(path, outline.dump(facts))
+            write_entry(path, outline.dump(facts).encode("ascii"))
         except OSError:
             self._writable = False
         except (codec.CodecError, RecursionError, ValueError):
@@ -141,7 +141,7 @@ def prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     ignore = folder / ".gitignore"
     if not ignore.exists():
-        write_entry(ignore, "*\n")
+        write_entry(ignore, b"*\n")
 
 
 def clean(folder: Path) -> int:
@@ -166,7 +166,7 @@ def clean(folder: Path) -> int:
     return count
 
 
-def write_entry(path: Path, text: str) -> None:
+def write_entry(path: Path, *parts: bytes) -> None:
     """Write `path` as a whole or not at all, also when two runs write it at once."""
     with in_place_of(path, prefix=".tmp-") as (file, _):
-        file.write(text.encode("utf-8"))
+        file.writelines(parts)

@@ -128,7 +128,7 @@ class ResultsCache:
         """What is kept under `name`, if there is a whole entry of this kind."""
         entry = self._entries / f"{name}.json"
         try:
-            head, _, body = entry.read_text("utf-8").partition("\n")
+            head, _, body = entry.read_bytes().partition(b"\n")  # a text would be one more copy of a hundred megabytes
             if head != _head(body):
                 return None
             results = _decode(kind, json.loads(body))
@@ -143,10 +143,10 @@ class ResultsCache:
     def store(self, name: str, results: object) -> None:
         """Keep a dataclass; silently not, if the folder cannot be written or the disk is full."""
         try:
-            body = json.dumps(encoded(results), separators=(",", ":"))
+            body = json.dumps(encoded(results), separators=(",", ":")).encode("ascii")
             prepare(self.folder)
             self._entries.mkdir(exist_ok=True)
-            write_entry(self._entries / f"{name}.json", f"{_head(body)}\n{body}")
+            write_entry(self._entries / f"{name}.json", _head(body), b"\n", body)
             self._forget()
         except (OSError, ValueError, RecursionError):
             return
@@ -161,8 +161,8 @@ class ResultsCache:
                 path.unlink(missing_ok=True)
 
 
-def _head(body: str) -> str:
-    return f"ferrule-results {zlib.crc32(body.encode('utf-8')):08x}"
+def _head(body: bytes) -> bytes:
+    return f"ferrule-results {zlib.crc32(body):08x}".encode("ascii")
 
 
 #: what JSON has as it is

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, variables, words
 from ferrule_lint.semantics.domain.trace import CallTerm, Term
@@ -92,7 +92,7 @@ def outer_name(module: ModuleInfo, func: f.Expr) -> str:
 def is_made_up(frame: Frame, e: f.Call, values: Sequence[Value]) -> bool:
     """Whether all local data that a call is given are inputs which the program makes up, by their name."""
     expressions = [*e.args, *(value for _, value in e.keywords)]
-    if len(expressions) != len(values):
+    if len(expressions) != len(values) or not frame.module.mentions_like(_MADE_UP):
         return False
     local = [x for x, v in zip(expressions, values, strict=True) if v.data is not None or v.divergence is not None]
     if not local:
@@ -116,8 +116,7 @@ def _speaks_of_made_up(expr: f.Expr, made: Sequence[f.Assign], depth: int) -> bo
 def launches(frame: Frame, pos: f.Pos, called: str) -> bool:
     """Whether a call starts the processes of a job, or does their work in its own where one is enough: `mp.spawn(main,
     ...)` under one setting, `main(0)` under the other. `called`: the dotted name of what it calls."""
-    body = frame.function.body if frame.function is not None else frame.module.body
-    calls = (node for node in walk(body) if type(node) is f.Call)
+    calls = frame.function.calls if frame.function is not None else nodes(frame.module.body, f.Call)
     known = ((call, frame.analysis.models.call(outer_name(frame.module, call.func))) for call in calls)
     launching = (call for call, model in known if model is not None and model.launches)
     return any(call.pos == pos or (call.args and dotted_name(call.args[0]) == called) for call in launching)

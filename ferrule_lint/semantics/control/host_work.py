@@ -47,7 +47,7 @@ _DEEPEST = 2
 
 def at_call(frame: Frame, e: f.Call, before: int) -> None:
     """A call of a library's function. `before`: the number of terms in front of it."""
-    if not frame.light and _is_work(frame.module, e):
+    if not frame.light and _guarded(frame) and _is_work(frame.module, e):
         _failing(frame, e.pos, shown(e.func), before)
 
 
@@ -65,13 +65,13 @@ def in_callee(frame: Frame, summary: Summary, pos: f.Pos) -> None:
 def _guarded(frame: Frame) -> bool:
     """Whether a test of the rank lets only some ranks come here, of those that have entered the `try` around it."""
     since = frame.attempts[-1].conditions if frame.attempts else 0
+    if len(frame.conditions) == since:
+        return False
     tests = (divergence_of(c) for c in frame.conditions[since:])
     return any(d is not None and d.kind == "rank" and not d.member and d.confidence > Confidence.LOW for d in tests)
 
 
 def _failing(frame: Frame, pos: f.Pos, text: str, at: int) -> None:
-    if not _guarded(frame):
-        return
     note = f"`{text}` works on files, processes or services of some ranks only, and may fail there"
     divergence = frame.source(WORLD, "host", pos, note, Confidence.MEDIUM)
     line = exceptions.handler_of(frame, HOST_ERROR, None)
@@ -98,8 +98,8 @@ def _works(frame: Frame, function: FunctionInfo, depth: int) -> bool:
         for call in walk(s.body)
         if type(call) is f.Call
     }
-    for call in walk(body):
-        if type(call) is not f.Call or call.pos in survived:
+    for call in function.calls:
+        if call.pos in survived:
             continue
         if _is_work(function.module, call):
             return True

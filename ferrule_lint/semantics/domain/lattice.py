@@ -235,14 +235,19 @@ class Value(NamedTuple):
 
 
 def _replaced(self: Value, **changes: Any) -> Value:
-    fields = list(self)
+    fields: list[Any] | None = None
     for name, value in changes.items():
-        fields[_PLACES[name]] = value
-    return tuple.__new__(Value, fields)
+        place = _PLACES[name]
+        if self[place] is not value:
+            if fields is None:
+                fields = list(self)
+            fields[place] = value
+    return self if fields is None else tuple.__new__(Value, fields)
 
 
 _PLACES = {name: place for place, name in enumerate(Value._fields)}
-# named tuples' own takes four times as long for so many fields, and the analysis does little else
+# named tuples' own takes four times as long for so many fields, and the analysis does little else; a third of what is
+# replaced is there already
 Value._replace = _replaced  # type: ignore[method-assign, assignment]
 
 UNIFORM = Value(uniform=True)

@@ -182,9 +182,11 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     """The same for what a name or attribute was set to in this function."""
     place = place_name(expr)
     body = frame.function.body if frame.function is not None else frame.module.body
-    held = held_tests(body)
+    held: dict[str, f.Expr] | None = None
     for value, tests in assignments(body, place):
-        for test in (spelled_out(asked, held) for asked in tests):
+        if tests and held is None:
+            held = held_tests(body)
+        for test in (spelled_out(asked, held or {}) for asked in tests):
             if type(test) is f.Compare and test.ops == ("in",) and shown(test.rights[0]) == shown(value):
                 divergence = _by_rank(frame, test.left, frame.eval(test.left))
                 if divergence is not None:

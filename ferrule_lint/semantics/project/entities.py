@@ -13,6 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts, outline, plain_name, whole
 from ferrule_lint.facts.parts import Words, part_of_lambda, speaks_of
 from ferrule_lint.facts.walk import nodes
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.project.reads import Asked, Memo, Numbers, Reads
 from ferrule_lint.semantics.project.traits import Traits
@@ -83,7 +84,7 @@ class FunctionInfo:
         self._of_traits = -1
         self._traits = Traits(facts)
         #: the last parts of the decorators' names: `lru_cache` of `@functools.lru_cache(None)`
-        self.decorator_names = names = frozenset(map(called_name, facts.decorators))
+        self.decorator_names = names = frozenset(map(called_name, facts.decorators)) or NOTHING
         self.is_property = not names.isdisjoint({"property", "cached_property", "lazy_property"})
         self.is_static = "staticmethod" in names
         #: a further definition of a property or method that is there already

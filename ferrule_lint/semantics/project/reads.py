@@ -191,12 +191,14 @@ class Memo(dict[_K, _V]):
         self._question = question
 
     def __getitem__(self, key: _K) -> _V:
-        value = super().__getitem__(key)
+        value = dict.__getitem__(self, key)
         question = self._question(key) if self._question is not None else None
         if key in self._unfinished:
             self._reads.lean((id(self), key), question)
-            return value
-        self._reads.use(question, self._read[key] if question is None else self._reads.rests[question])
+        elif question is None:
+            self._reads.read.update(self._read[key])
+        else:
+            self._reads.use(question, self._reads.rests[question])
         return value
 
     def look(self, key: _K) -> _V:
@@ -223,7 +225,7 @@ class Memo(dict[_K, _V]):
 
     def find(self, key: _K, compute: Callable[[], _V], meanwhile: _V | None = None) -> _V:
         """The value for a key; where it is asked for while it is being computed, `meanwhile`."""
-        if self.recalls(key):
+        if key in self or self.recalls(key):
             return self[key]
         before = self._reads.begin()
         self._unfinished.add(key)

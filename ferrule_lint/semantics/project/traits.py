@@ -7,6 +7,7 @@ from functools import cached_property
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.text import called_name, place_name
 from ferrule_lint.semantics.project.fills import Fill, fills
 
@@ -84,7 +85,8 @@ class Traits:
         ]
         named = frozenset(name for name, with_ in pairs if _has_a_name(with_))
         sized = frozenset(name for name, with_ in pairs if _is_a_size(with_))
-        return named, sized, frozenset(name for name, with_ in pairs if with_ == _NONE)
+        missed = frozenset(name for name, with_ in pairs if with_ == _NONE)
+        return named or NOTHING, sized or NOTHING, missed or NOTHING
 
     @cached_property
     def counted(self) -> tuple[str, ...]:

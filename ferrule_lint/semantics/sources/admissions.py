@@ -141,9 +141,10 @@ def _admitted(frame: Frame, name: str, value: Value) -> Value:
 
 
 def _is_open(value: Value) -> bool:
+    if value.types or value.module or value.loader or value.agreed or value.world_size or value.container:
+        return False
     known = (value.divergence, value.data, value.const, value.items, value.group, value.external, value.length)
-    holds = value.types or value.module or value.loader or value.agreed or value.world_size or value.container
-    return not holds and all(v is None for v in known)
+    return known.count(None) == len(known)
 
 
 def admissions(frame: Frame) -> dict[str, Admission]:

@@ -15,6 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, implied
+from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.sources.new_folders import only_looks_inside
@@ -132,6 +133,12 @@ class Files:
         "_something", "_tested", "_waited_for",
     )  # fmt: skip
 
+    #: what is collected in it
+    COLLECTED = (
+        "_awaited", "_by_all", "_by_one", "_folders", "_given", "_keys", "_looks", "_open", "_paths", "_raced",
+        "_tested",
+    )  # fmt: skip
+
     def __init__(self) -> None:
         #: tests after which ranks have not met: the source, and what the tested path is made of
         self._open: dict[Step, frozenset[str]] = {}
@@ -234,7 +241,7 @@ class Files:
     def told_to_callers(self, parameters: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
         """The parameters that are paths which some rank writes to before ranks meet, and those to which all do."""
         names = frozenset(parameters)
-        return names & self._by_one, names & self._by_all
+        return names & self._by_one or NOTHING, names & self._by_all or NOTHING
 
     def after_call(self, by_one: Iterable[f.Expr], by_all: Iterable[f.Expr], guarded: bool) -> None:
         """A call of a function that writes to these arguments; `guarded`: under a rank guard."""

@@ -46,9 +46,10 @@ def of_target(frame: Frame, target: f.Expr, value: Value) -> Value:
 
 
 def _is_open(value: Value) -> bool:
+    if value.uniform or value.agreed or value.types or value.container or value.module:
+        return False
     known = (value.divergence, value.data, value.const, value.items, value.group, value.target, value.presence)
-    holds = value.uniform or value.agreed or value.types or value.container or value.module
-    return not holds and all(v is None for v in known)
+    return known.count(None) == len(known)
 
 
 def _found_in(function: FunctionInfo) -> frozenset[str]:

@@ -5,8 +5,9 @@ Dealt out, it leaves each rank as much: `items[rank::world_size]`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.walk.frame import Frame
@@ -14,9 +15,9 @@ from ferrule_lint.semantics.walk.frame import Frame
 _NOTHING = f.Const("0")
 
 
-def dealt_evenly(frame: Frame, test: f.Expr, outcome: bool) -> list[str]:
-    """The places that hold a multiple of the number of ranks, or as many items, if `test` is `outcome`."""
-    return [place for part, holds in told_parts(test, outcome) for place in _evenly(frame, part, holds)]
+def dealt_evenly(frame: Frame, told: Iterable[tuple[f.Expr, bool]]) -> list[str]:
+    """The places that hold a multiple of the number of ranks, or as many items, if tests have the outcomes `told`."""
+    return [place for part, holds in told for place in _evenly(frame, part, holds)]
 
 
 def _evenly(frame: Frame, test: f.Expr, outcome: bool) -> list[str]:

@@ -71,7 +71,7 @@ def forget(frame: Frame, call: f.Call, callee: FunctionInfo | None, communicates
 
 def _holders(frame: Frame) -> list[str]:
     """The places of what holds things of which something is known one by one."""
-    held = (place for place, value in frame.env.items() if "[" in place or _has_objects(value))
+    held = (place for place, value in frame.env.items() if "[" in place or (value.entries and _has_objects(value)))
     return list(dict.fromkeys(place.partition("[")[0] for place in held))
 
 

@@ -39,10 +39,11 @@ _MANY_PLACES = 500
 _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING}
 #: what is collected in a frame
 _COLLECTED = (
-    "_set_under", "aliases", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "forwards",
-    "given", "gradient_marks", "issues", "latents", "layouts", "left_in", "losses", "made_uniform", "partly_used",
-    "reduced_within_stages", "returns", "revealed", "rounds", "self_writes", "sized", "skipped", "stage_tests",
-    "surely", "terms", "tests", "versions", "wraps",
+    "_set_under", "aliases", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "exchanged",
+    "filled_alike", "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
+    "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
+    "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "versions", "waits",
+    "wraps",
 )  # fmt: skip
 
 
@@ -282,10 +283,11 @@ class Frame:
     def put_away(self) -> None:
         """Nobody writes to it any more: what has stayed empty is the same object in all such frames, of which there are
         as many as functions."""
-        for name in _COLLECTED:
-            held = getattr(self, name)
-            if not held:
-                setattr(self, name, _EMPTY[type(held)])
+        for holder, names in ((self, _COLLECTED), (self.files, Files.COLLECTED)):
+            for name in names:
+                held = getattr(holder, name)
+                if not held:
+                    setattr(holder, name, _EMPTY[type(held)])
 
     # ------------------------------------------------------------------ places
     def read(self, place: str) -> Value | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
+from ferrule_lint.facts.walk import statements, told_parts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import begun_loaders
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
@@ -253,7 +253,7 @@ def _filled_up(frame: Frame, s: f.While) -> None:
     multiple."""
     test = s.test
     if not any(type(node) is f.Break for node in statements(s.body)):
-        divisible.hold(frame, divisible.dealt_evenly(frame, test, False))
+        divisible.hold(frame, divisible.dealt_evenly(frame, told_parts(test, False)))
     if type(test) is not f.Compare or test.ops not in (("<",), ("!=",)) or type(test.left) is not f.Call:
         return
     place = place_name(test.left.args[0]) if last_name(test.left.func) == "len" and test.left.args else ""

@@ -70,11 +70,11 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         if known:  # an attribute of something unknown may be a method
             continue
         hold(place, before, value._replace(types=classes, target=None))
-    for place in sizing.as_long_as_agreed(frame, test, outcome):
+    for place in sizing.as_long_as_agreed(frame, told):
         frame.sized.add(place)
         if (value := frame.env.get(place)) is not None:
             hold(place, value, sizing.of_one_size(value))
-    for place in divisible.dealt_evenly(frame, test, outcome):
+    for place in divisible.dealt_evenly(frame, told):
         if (value := frame.env.get(place)) is not None:
             hold(place, value, value._replace(multiple=True))
     for place in [place for part, holds in told for place in _no_tensors(part, holds)]:

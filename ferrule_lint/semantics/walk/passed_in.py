@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
@@ -119,7 +119,7 @@ def _may_tell(site: _Site) -> bool:
 
 
 def _kept(site: _Site) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:
-    for statement in walk(site.body):
+    for statement in statements(site.body):
         if type(statement) is f.Assign and statement.value is site.call:
             for target in statement.targets:
                 yield from assignments(site.body, last_name(target))

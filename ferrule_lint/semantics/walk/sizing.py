@@ -6,8 +6,10 @@ give it back in one size: also where it has too few dimensions to be filled up.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import told_parts, walk
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS, SIZED, recast
 from ferrule_lint.semantics.domain.lattice import Value
@@ -21,9 +23,9 @@ _READS = frozenset({"int", "item", "max"})
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def as_long_as_agreed(frame: Frame, test: f.Expr, outcome: bool) -> list[str]:
-    """The places that have the size which the ranks agreed on if `test` is `outcome`."""
-    return [place for part, holds in told_parts(test, outcome) for place in _as_long(frame, part, holds)]
+def as_long_as_agreed(frame: Frame, told: Iterable[tuple[f.Expr, bool]]) -> list[str]:
+    """The places that have the size which the ranks agreed on if tests have the outcomes `told`."""
+    return [place for part, holds in told for place in _as_long(frame, part, holds)]
 
 
 def _as_long(frame: Frame, test: f.Expr, outcome: bool) -> list[str]:

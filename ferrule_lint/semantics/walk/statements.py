@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends
 from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
@@ -246,7 +247,7 @@ def _assert(frame: Frame, s: f.Assert) -> None:
         pos = position(s.test) or (s.line, 1, s.line, 1)
         stops = (Exit("raise", s.line),)
         frame.emit(Choice(formula, (), stops, frame.module.path, pos, shown(s.test), "assertion"))
-    divisible.hold(frame, divisible.dealt_evenly(frame, s.test, True))
+    divisible.hold(frame, divisible.dealt_evenly(frame, told_parts(s.test, True)))
     if not frame.attempts:
         asserted.hold(frame, s.test)
 
