@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ferrule_lint.findings import Span
+from ferrule_lint.findings import Edit, Span
+from ferrule_lint.fixes.edits import insertion
 from ferrule_lint.fixes.tree import Tree
 
 #: longer lines are broken
@@ -47,6 +48,11 @@ def whole_lines(tree: Tree, statement: cst.BaseStatement) -> Span:
 
 def indented(text: str, indent: str) -> str:
     return "".join(f"{indent}{line}\n" if line.strip() else "\n" for line in text.split("\n"))
+
+
+def deepened(tree: Tree, first: int, last: int, step: str) -> list[Edit]:
+    """The edits that move the lines from `first` to `last` in by `step`, where they stand."""
+    return [insertion(line, step) for line in range(first, last + 1) if tree.source.line(line).strip()]
 
 
 def spans_lines(tree: Tree, guard: cst.If) -> bool:

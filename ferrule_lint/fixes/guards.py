@@ -93,7 +93,8 @@ def same_everywhere(site: Site, term: cst.BaseExpression, guard: cst.If) -> bool
     if asks(site.tree, term) in ("presence", "file", "clock") and not _is_given(term):
         return False
     names = reads(term)
-    return site.sure(guard, names - _counters(site, names)) and site.sure(guard, names, same=False)
+    counters = _counters(site, names)
+    return site.sure(guard, names - counters) and site.sure(guard, counters, same=False)
 
 
 def _counters(site: Site, names: set[str]) -> set[str]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from ferrule_lint.findings import Edit, Fix, Safety
-from ferrule_lint.fixes.blocks import long_string
+from ferrule_lint.findings import Fix, Safety
+from ferrule_lint.fixes.blocks import deepened, long_string
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.names import below, binds
 from ferrule_lint.fixes.site import Site, callee, counted_loop
@@ -34,13 +34,12 @@ def propose(site: Site) -> Fix | None:
     first, last = tree.first_line(loop), tree.span(loop).end_line
     if not step or loop not in list(tree.block(loop)):
         return None
-    edits = [insertion(line, step) for line in range(first + 1, last + 1) if tree.source.line(line).strip()]
-    head = Edit(insertion(first, "").span, f"{indent}with {name}.join():\n{step}")
+    head = insertion(first, f"{indent}with {name}.join():\n{step}")
     message = (
         f"ranks without batches answer for `{name}` what the others issue; assumes that nothing else in the loop is for"
         " all ranks, and that the module has no layers that are synchronized in its forward"
     )
-    return Fix(FORM, message, Safety.UNSAFE, in_order([head, *edits]))
+    return Fix(FORM, message, Safety.UNSAFE, in_order([head, *deepened(tree, first + 1, last, step)]))
 
 
 def _wrapped(site: Site, loop: cst.For) -> str | None:

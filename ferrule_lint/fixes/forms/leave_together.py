@@ -12,7 +12,7 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
-from ferrule_lint.fixes.blocks import long_string
+from ferrule_lint.fixes.blocks import deepened, long_string
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.movable import one_rank
 from ferrule_lint.fixes.names import below, fresh
@@ -86,10 +86,9 @@ def _skipped(tree: Tree, owner: cst.If, line: cst.SimpleStatementLine, flag: str
         first, last = tree.first_line(rest[0]), tree.span(rest[-1]).end_line
         indent = tree.indent(rest[0])
         step = tree.indent(owner.body.body[0]).removeprefix(tree.indent(owner))
-        lines = range(first, last + 1)
         if any(long_string(tree, one) for one in rest) or not step:
             return None
-        edits += [insertion(number, step) for number in lines if tree.source.line(number).strip()]
+        edits += deepened(tree, first, last, step)
         edits.append(insertion(first, f"{indent}if not {flag}:\n"))
     # insertions at one place are written in the order of their text's depth: the test first
     return _merged(edits)

@@ -42,13 +42,15 @@ def propose(site: Site) -> Fix | None:
     group = site.group(owner)
     if group is None:
         return None
-    if not does and finding.code == "FER102" and (fix := _file(site, owner, group)) is not None:
-        return fix
+    if not does:
+        if finding.code != "FER102":
+            return None
+        if (fix := _file(site, owner, group)) is not None:
+            return fix
     if owner.orelse is not None:
         return None
-    if not does and finding.code != "FER102":
-        return None
-    if not does and not _is_told_to_stop(tree, owner.test):
+    told = _is_told_to_stop(tree, owner.test)
+    if not does and not told:
         return _time_is_up(site, owner)
     test = resolved(tree, owner.test)
     answers = {asks(tree, term) for term in all_terms(test)}
@@ -61,7 +63,7 @@ def propose(site: Site) -> Fix | None:
         known = False, [_ONE_IS_ENOUGH]
     if known is None and does == "breaks" and finding.kind == "data" and _is_limit(tree, test):
         known = False, [_ONE_IS_ENOUGH]
-    if known is None and does != "continues" and _is_told_to_stop(tree, owner.test):
+    if known is None and does != "continues" and told:
         known = False, [_ONE_IS_ENOUGH]
     if known is None:
         return _time_is_up(site, owner)

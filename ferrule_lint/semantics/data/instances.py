@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.targets import ClassTarget
 
 if TYPE_CHECKING:
@@ -27,10 +28,8 @@ def told(frame: Frame, arguments: Arguments) -> bool | None:
 
 def _class_of(frame: Frame, expr: f.Expr) -> ClassInfo | None:
     """The class of the project that a variable was last made an instance of, on every way to this line."""
-    if type(expr) is not f.Name:
-        return None
-    made, version = frame.definitions.get(expr.id, (None, 0))
-    if type(made) is not f.Call or version != frame.version(expr.id):
+    made = definition(frame, expr) if type(expr) is f.Name else None
+    if type(made) is not f.Call:
         return None
     with frame.recording():
         target = frame.eval(made.func).target

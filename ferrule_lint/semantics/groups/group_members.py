@@ -12,6 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import held_tests, spelled_out
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -90,10 +91,8 @@ def is_of_one_rank(frame: Frame, model: CallModel, arguments: Arguments) -> bool
     expr = arguments.expression("ranks", 0)
     if model.event != "new_group" or last_name(arguments.expr.func) != "new_group" or expr is None:
         return False
-    if type(expr) is f.Name:
-        made, version = frame.definitions.get(expr.id, (None, 0))
-        expr = made if version == frame.version(expr.id) else None
-    alone = expr.elements[0] if type(expr) is f.Sequence and len(expr.elements) == 1 else None
+    listed = definition(frame, expr)
+    alone = listed.elements[0] if type(listed) is f.Sequence and len(listed.elements) == 1 else None
     return alone is not None and type(alone) not in (f.Starred, f.Sequence, f.Comprehension)
 
 
