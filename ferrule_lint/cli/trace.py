@@ -50,7 +50,9 @@ _CONTEXT = {
     help="What the machine must offer; with gloo, a program that asks for NCCL gets gloo.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Hold asynchronous operations as well: shows opposite orders on two groups."
+    "--strict",
+    is_flag=True,
+    help="Hold asynchronous operations as well: shows opposite orders on two groups, and a ring of isend.",
 )
 @click.option(
     "--timeout", type=click.FloatRange(0), default=0.0, metavar="SECONDS", help="End the run. [default: never]"

@@ -12,6 +12,7 @@ import pickle
 import socket
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -62,8 +63,9 @@ def run(
 
     `mode`: `lockstep` holds every operation until all members have come to the same one, so that nothing wrong is ever
     issued; `trace` records and lets go; `simulate` runs one rank after the other without communication, for any number
-    of ranks. `strict` (lockstep) holds asynchronous operations as well, whatever happens: opposite orders on two
-    groups, which NCCL may hang on, show as a deadlock.
+    of ranks. `strict` (lockstep) holds asynchronous operations as well, whatever happens, and connects two ranks as
+    NCCL does, at their first call for each other: opposite orders on two groups, and a ring of `isend`, on which NCCL
+    may hang, show as a deadlock.
 
     Ranks are forks of this process, unless it has started CUDA (for NCCL: or asked for its devices), or `fresh` asks
     for interpreters of their own; `hash_seeds` (one a rank, implies `fresh`) makes the order of sets differ as it does
@@ -94,7 +96,7 @@ def run(
     if hash_seeds is not None and len(hash_seeds) != ranks:
         raise HarnessError(f"{len(hash_seeds)} hash seeds for {ranks} ranks")
     host = ranks_per_host(choice, ranks, found)
-    plan = _Plan(body, tuple(args), ranks, choice, host, asked, mode == "lockstep", flow, start_group, describe)
+    plan = _Plan(body, tuple(args), ranks, choice, host, asked, mode == "lockstep", strict, flow, start_group, describe)
     supervisor = Supervisor(ranks, lockstep=mode == "lockstep", strict=strict)
     chosen = limits or Limits(timeout=timeout)
     with tempfile.TemporaryDirectory(prefix="ferrule-") as folder, _store() as port:
@@ -132,46 +134,44 @@ def require_torch() -> None:
     dispatcher.check()
 
 
+@dataclass(frozen=True, slots=True)
 class _Plan:
     """How the ranks of one run are made."""
 
-    def __init__(
-        self,
-        target: Target,
-        args: tuple[Any, ...],
-        ranks: int,
-        choice: Choice,
-        host: int,
-        asked_fresh: bool,
-        lockstep: bool,
-        flow: bool,
-        start_group: bool,
-        describe: Callable[[BaseException], str] | None,
-    ) -> None:
-        self._target, self._args, self._ranks, self._choice = target, args, ranks, choice
-        self._host, self._asked_fresh = host, asked_fresh
-        self._lockstep, self._flow, self._start_group, self._describe = lockstep, flow, start_group, describe
+    target: Target
+    args: tuple[Any, ...]
+    ranks: int
+    choice: Choice
+    #: ranks of one host
+    host: int
+    asked_fresh: bool
+    lockstep: bool
+    strict: bool
+    flow: bool
+    start_group: bool
+    describe: Callable[[BaseException], str] | None
 
     def setups(self, address: str, token: str, port: int) -> list[Setup]:
-        backend = self._choice.default_group if self._start_group else ""
+        backend = self.choice.default_group if self.start_group else ""
         return [
             Setup(
                 rank=rank,
-                world=self._ranks,
+                world=self.ranks,
                 address=address,
                 token=token,
-                environment={**rank_environment(rank, self._ranks, port, self._host), **self._choice.environment},
-                lockstep=self._lockstep,
-                flow=self._flow,
+                environment={**rank_environment(rank, self.ranks, port, self.host), **self.choice.environment},
+                lockstep=self.lockstep,
+                pairs_connect=self.strict,
+                flow=self.flow,
                 backend=backend,
-                gloo_only=self._choice.backend == "gloo",
+                gloo_only=self.choice.backend == "gloo",
                 own_store=True,
             )
-            for rank in range(self._ranks)
+            for rank in range(self.ranks)
         ]
 
     def fork(self, setups: list[Setup], files: Sequence[int | None], listener: socket.socket) -> LocalProcesses:
-        target, args = self._target, self._args
+        target, args = self.target, self.args
         if isinstance(target, Script) and not target.is_module:
             preload(torch_modules_in(target.name))
 
@@ -183,23 +183,23 @@ class _Plan:
                 _reopen_streams()
             assert callable(target), "a test in forks is a function"
             call = target if isinstance(target, Script) else functools.partial(target, *args)
-            run_rank(setups[rank], call, self._describe)
+            run_rank(setups[rank], call, self.describe)
             raise AssertionError("a rank never returns")
 
-        return fork_ranks(self._ranks, body)
+        return fork_ranks(self.ranks, body)
 
     def spawn(self, setups: list[Setup], files: Sequence[int | None], seeds: Sequence[int] | None) -> LocalProcesses:
         command = self._fresh_command()
         environments = [
             fresh_environment(setup, None if seeds is None else seeds[rank]) for rank, setup in enumerate(setups)
         ]
-        return spawn_ranks([command] * self._ranks, environments, files)
+        return spawn_ranks([command] * self.ranks, environments, files)
 
     def _fresh_command(self) -> list[str]:
         try:
-            return fresh_command(self._target, self._args)
+            return fresh_command(self.target, self.args)
         except HarnessError as error:
-            reason = "" if self._asked_fresh else "; this process has started CUDA, which its forks could not use"
+            reason = "" if self.asked_fresh else "; this process has started CUDA, which its forks could not use"
             raise HarnessError(f"{error}{reason}") from None
 
 

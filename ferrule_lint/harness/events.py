@@ -69,6 +69,10 @@ class Event:
     request: str = ""
     #: the caller goes on without waiting
     is_async: bool = False
+    #: sent or received on a communicator of two ranks, as NCCL does outside a batch
+    pair: bool = False
+    #: this rank's first call on that communicator, which NCCL makes when both ranks have come to theirs
+    connects: bool = False
     #: what the user's code called: "all_gather_object", "backward", "forward", "clip_grad_norm_", ...
     api: str = ""
     #: the name of the sharded module that issued it, where FSDP2 tells

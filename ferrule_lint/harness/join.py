@@ -84,6 +84,7 @@ def join(
         token=found["token"],
         environment={"OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1")},
         lockstep=mode == "lockstep",
+        pairs_connect=strict,
         flow=flow,
         gloo_only=backend == "gloo",
         forked=False,

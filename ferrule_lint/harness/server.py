@@ -248,12 +248,22 @@ class Server:
         limits = self._limits
         if limits.timeout and running > limits.timeout:
             self._outcome.where = self._ask()
-            places = "; ".join(f"rank {one.rank} at {_place(one)}" for one in list(self._outcome.where.values())[:4])
-            self._supervisor.give_up("timeout", f"not done after {limits.timeout:g} s: {places or 'no rank answers'}")
+            places = "; ".join(self._last_seen(rank) for rank in self._supervisor.live[:4])
+            self._supervisor.give_up("timeout", f"not done after {limits.timeout:g} s: {places}")
         silent = [rank for rank in self._supervisor.live if rank not in self._control]
         if silent and running > limits.start:
             for rank in silent:
                 self._supervisor.end(Ending(rank, "killed", 1, "it never called in"))
+
+    def _last_seen(self, rank: int) -> str:
+        """Where a rank is, or what it had come to before it was too busy to say."""
+        if where := self._outcome.where.get(rank):
+            return f"rank {rank} at {_place(where)}"
+        log = self._supervisor.logs[rank]
+        if not log:
+            return f"rank {rank} does not answer"
+        site = f" at {log[-1].site.place}" if log[-1].site else ""
+        return f"rank {rank} does not answer (last seen in {log[-1].op}{site})"
 
     def _is_flat(self) -> bool:
         """Has no rank worked since the last look? Ranks on other hosts are asked for their CPU time."""

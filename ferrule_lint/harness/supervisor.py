@@ -93,6 +93,8 @@ class Supervisor:
         if self.lockstep and holds(event):
             self.held[event.rank, event.thread] = event
         clash, completed = self.ledger.add(event)
+        if event.connects:
+            completed += tuple(one for one in self.ledger.connect(event) if one.is_async)
         if clash is not None:
             self._decide(clash.mismatch.kind, clash.mismatch.text, clash.events)
         if self.verdict is None:
@@ -115,7 +117,7 @@ class Supervisor:
 
     def release_async(self) -> bool:
         """Let asynchronous operations go: their callers do not wait in them. Has anything been released?"""
-        waiting = [event for event in self.held.values() if event.is_async]
+        waiting = [event for event in self.held.values() if event.is_async and not event.connects]
         if self.strict or not waiting:
             return False
         self._release(waiting)
@@ -127,7 +129,8 @@ class Supervisor:
             return False
         if any(where[rank].state not in WAITING if rank in where else True for rank in self.live):
             return False
-        return self.give_up("deadlock", "no rank can go on: " + self._who_waits())
+        text = "no rank can go on: " + self._who_waits() + _connecting(self.held.values())
+        return self.give_up("deadlock", text)
 
     def give_up(self, kind: str, text: str) -> bool:
         """Decide on what is open now, if anything is."""
@@ -168,7 +171,7 @@ class Supervisor:
         slots = [
             self.ledger.slots[key] for key in dict.fromkeys(map(key_of, blocked.values())) if key in self.ledger.slots
         ]
-        text = "every rank waits for another one: " + self._who_waits()
+        text = "every rank waits for another one: " + self._who_waits() + _connecting(blocked.values())
         self._decide("deadlock", text, blocked.values(), self._absent(slots))
 
     def _who_waits(self, most: int = 4) -> str:
@@ -203,8 +206,18 @@ class Supervisor:
 
 
 def holds(event: Event) -> bool:
-    """Is the issuing thread held in lockstep? Asynchronous point-to-point operations are only recorded."""
-    return not (event.is_p2p and (event.is_async or event.root < 0))
+    """Is the issuing thread held in lockstep? Asynchronous point-to-point operations mostly are only recorded.
+
+    Not so where NCCL connects the two ranks in them.
+    """
+    return event.connects or not (event.is_p2p and (event.is_async or event.root < 0))
+
+
+def _connecting(events: Iterable[Event]) -> str:
+    """Why a rank waits in what does not wait, by its documentation."""
+    if any(event.connects and event.is_async for event in events):
+        return " (outside a batch, NCCL connects two ranks when both have come to their first call for each other)"
+    return ""
 
 
 def _ranks(events: Iterable[int]) -> str:

@@ -169,6 +169,65 @@ def test_divergence(body: Any, kind: str, lane: str) -> None:
     assert found is not None and found.kind == kind
 
 
+def ring(even_first: bool) -> float:
+    rank, size = dist.get_rank(), dist.get_world_size()
+    block, received = torch.full((4,), float(rank), device=here()), torch.empty(4, device=here())
+    if even_first and rank % 2:
+        receiving = dist.irecv(received, (rank - 1) % size)
+        sending = dist.isend(block, (rank + 1) % size)
+    else:
+        sending = dist.isend(block, (rank + 1) % size)
+        receiving = dist.irecv(received, (rank - 1) % size)
+    sending.wait()
+    receiving.wait()
+    return received[0].item()
+
+
+def ring_in_a_batch() -> float:
+    rank, size = dist.get_rank(), dist.get_world_size()
+    block, received = torch.full((4,), float(rank), device=here()), torch.empty(4, device=here())
+    operations = [dist.P2POp(dist.isend, block, (rank + 1) % size), dist.P2POp(dist.irecv, received, (rank - 1) % size)]
+    for work in dist.batch_isend_irecv(operations):
+        work.wait()
+    return received[0].item()
+
+
+def batch_for_one_alone() -> None:
+    x = torch.ones(4, device=here())
+    dist.all_reduce(x)
+    if dist.get_rank() == 0:
+        dist.isend(x, 1).wait()
+    else:
+        for work in dist.batch_isend_irecv([dist.P2POp(dist.irecv, x, 0)]):
+            work.wait()
+
+
+@lanes(3)
+def test_calls_that_connect_two_ranks(lane: str) -> None:
+    """NCCL connects two ranks when both have come to their first call for each other; `strict` says so on the CPU."""
+    strict = lane == "gloo"
+    found = on_lane(ring, lane, 3, args=(False,), strict=strict).divergence
+    assert found is not None and found.kind == "deadlock" and "outside a batch" in found.text
+    assert {one.api for one in found.behaviours} == {"isend"}
+    assert not strict or on_lane(ring, lane, 3, args=(False,)).ok
+    for body, arguments in ((ring, (True,)), (ring_in_a_batch, ())):
+        healthy = on_lane(body, lane, 3, args=arguments, strict=strict)
+        assert healthy.ok, healthy.report()
+        assert healthy.values == {0: 2.0, 1: 0.0, 2: 1.0}
+
+
+@lanes(2)
+def test_two_ranks_connect_to_each_other_at_once(lane: str) -> None:
+    healthy = on_lane(ring, lane, 2, args=(False,), strict=lane == "gloo")
+    assert healthy.ok, healthy.report()
+
+
+@lanes(2)
+def test_a_batch_does_not_meet_what_is_outside_of_one(lane: str) -> None:
+    found = on_lane(batch_for_one_alone, lane, 2, strict=lane == "gloo").divergence
+    assert found is not None and "rank 0 in send" in found.text
+
+
 def train(same: bool) -> float:
     torch.manual_seed(0)
     model = Captioner().to(here())

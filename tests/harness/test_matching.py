@@ -88,6 +88,15 @@ def test_point_to_point_pairs_in_order_per_tag() -> None:
     assert list(books.unpaired()) == [other_tag]
 
 
+def test_a_batch_does_not_pair_with_what_is_outside_of_one() -> None:
+    books = Ledger()
+    alone = replace(p2p(0, "send", 1), pair=True)
+    assert books.add(alone) == (None, ())
+    assert books.add(p2p(1, "recv", 0)) == (None, ())
+    take = replace(p2p(1, "recv", 0), pair=True)
+    assert books.add(take) == (None, (take, alone))
+
+
 def test_receiving_from_anybody_ends_pairing_for_that_rank() -> None:
     books = Ledger()
     waiting = p2p(0, "send", 1)

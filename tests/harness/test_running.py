@@ -128,6 +128,20 @@ def test_a_crash_is_never_success() -> None:
     assert result.exit_code == 1 and "was killed by signal 9" in result.report()
 
 
+def too_busy_to_answer() -> None:
+    dist.all_reduce(torch.ones(1))
+    if dist.get_rank() == 1:
+        9 ** (9**9)  # no other thread of the process runs meanwhile
+    dist.barrier()
+
+
+def test_where_a_rank_was_seen_last_that_does_not_answer() -> None:
+    found = run(too_busy_to_answer, ranks=2, timeout=1.5).divergence
+    assert found is not None and found.kind == "timeout"
+    line = too_busy_to_answer.__code__.co_firstlineno + 1
+    assert f"rank 1 does not answer (last seen in all_reduce at {__file__}:{line})" in found.text
+
+
 def test_what_cannot_be_run_is_said() -> None:
     with pytest.raises(HarnessError, match=r"nosuch\.py: there is no such file"):
         run("nosuch.py")

@@ -92,6 +92,36 @@ def test_asynchronous_point_to_point_is_never_held() -> None:
     assert list(supervisor.held) == [(1, 11)]
 
 
+def connecting(rank: int, kind: str, other: int, **changes: object) -> Event:
+    return event(rank, kind, kind=kind, seq=-1, root=other, pair=True, connects=True, **changes)
+
+
+def test_two_ranks_are_connected_when_both_have_come() -> None:
+    supervisor = Supervisor(2)
+    supervisor.issue(connecting(0, "send", 1, is_async=True))
+    supervisor.look()
+    assert list(supervisor.held) == [(0, 10)] and not supervisor.release_async()
+    supervisor.issue(connecting(1, "send", 0, is_async=True))
+    assert sorted(supervisor.take_releases()) == [(0, 10), (1, 11)] and supervisor.verdict is None
+
+
+def test_connecting_releases_only_who_does_not_wait() -> None:
+    """A blocking receive has still to wait for its send."""
+    supervisor = Supervisor(2)
+    supervisor.issue(connecting(0, "recv", 1))
+    supervisor.issue(connecting(1, "recv", 0, is_async=True))
+    assert supervisor.take_releases() == [(1, 11)]
+
+
+def test_a_ring_in_which_each_connects_to_the_next() -> None:
+    supervisor = Supervisor(3)
+    for rank in range(3):
+        supervisor.issue(replace(connecting(rank, "send", (rank + 1) % 3, is_async=True), members=(0, 1, 2)))
+    supervisor.look()
+    assert supervisor.verdict is not None and supervisor.verdict.kind == "deadlock"
+    assert "outside a batch" in supervisor.verdict.text
+
+
 def test_trace_holds_nobody() -> None:
     supervisor = Supervisor(2, lockstep=False)
     supervisor.issue(event(0))

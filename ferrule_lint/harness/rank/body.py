@@ -64,6 +64,8 @@ class Setup:
     token: str
     environment: dict[str, str] = field(default_factory=dict)
     lockstep: bool = True
+    #: two ranks are connected as NCCL does it, also on gloo
+    pairs_connect: bool = False
     flow: bool = True
     backend: str = ""
     #: a program that asks for NCCL gets gloo
@@ -87,7 +89,7 @@ def run_rank(setup: Setup, target: Callable[[], Any], describe: Callable[[BaseEx
         from ferrule_lint.harness.rank.groups import patch
         from ferrule_lint.harness.rank.recorder import Recorder
 
-        recorder = Recorder(setup.rank, setup.world, client, flow)
+        recorder = Recorder(setup.rank, setup.world, client, flow, pairs_connect=setup.pairs_connect)
         recorder.install()
         patch(recorder, client, gloo_only=setup.gloo_only, own_store=setup.own_store)
         if setup.backend:

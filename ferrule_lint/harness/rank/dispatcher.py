@@ -8,7 +8,7 @@ torch's version, if it is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -107,6 +107,20 @@ def is_async(arguments: Mapping[str, Any], frame: FrameType | None) -> bool:
             return bool(arguments[name])
     asked = _asked(frame, "async_op")
     return True if asked is None else bool(asked)
+
+
+def connects_pairs(tensors: Sequence[torch.Tensor], group: Any) -> bool:
+    """Does a send or receive run on NCCL, which outside a batch has a communicator for each two ranks?
+
+    Groups that were bound to a device (`init_process_group(device_id=...)`) use their own one for both.
+    """
+    on_gpu = any(tensor.is_cuda for tensor in tensors)
+    return on_gpu and "nccl" in dist.get_backend(group) and getattr(group, "bound_device_id", None) is None
+
+
+def in_batch(group: Any) -> bool:
+    """Within `_coalescing_manager`, which is what `batch_isend_irecv` does where the backend can."""
+    return group in getattr(dist.distributed_c10d._world, "pg_coalesce_state", ())
 
 
 def _asked(frame: FrameType | None, *names: str) -> Any:

@@ -59,8 +59,14 @@ _OPERATIONS = {
 class Recorder:
     """One a rank. `install` puts it in place, `remove` takes it away."""
 
-    def __init__(self, rank: int, world: int, line: Line, flow: Flow | None = None) -> None:
+    def __init__(
+        self, rank: int, world: int, line: Line, flow: Flow | None = None, *, pairs_connect: bool = False
+    ) -> None:
+        """`pairs_connect`: on every backend two ranks are taken to be connected as NCCL does it."""
         self._rank, self._world, self._line, self._flow = rank, world, line, flow
+        self._pairs_connect = pairs_connect
+        #: groups and other ranks that this one has sent to, or received from, outside a batch
+        self._connected: set[tuple[str, tuple[int, ...], int]] = set()
         self._lock = threading.Lock()
         self._count = 0
         self._sequences: dict[tuple[str, tuple[int, ...]], int] = {}
@@ -106,9 +112,10 @@ class Recorder:
         elif name == "allgather_":
             details["room"] = tuple(_specs(arguments["output_tensors"]))
         if known.kind == "collective":
-            is_async = dispatcher.is_async(arguments, frame)
+            details["is_async"] = dispatcher.is_async(arguments, frame)
         else:
-            is_async = not call.blocking
+            details["is_async"] = not call.blocking
+            details["pair"] = root >= 0 and not call.batched and self._is_pair(arguments)
         self._issue(
             kind=known.kind,
             op=known.op,
@@ -118,11 +125,17 @@ class Recorder:
             reduce_op=dispatcher.reduce_op(arguments, frame),
             root=members[root] if root >= 0 else -1,
             tag=int(arguments.get("tag", 0)),
-            is_async=is_async,
             **details,
         )
         self._line.inside("collective")
         return self._done
+
+    def _is_pair(self, arguments: Mapping[str, Any]) -> bool:
+        """Does this send or receive run on a communicator of the two ranks?"""
+        group = dispatcher.process_group(arguments)
+        if dispatcher.in_batch(group):
+            return False
+        return self._pairs_connect or dispatcher.connects_pairs(arguments["tensors"], group)
 
     def _done(self) -> None:
         self._line.inside(None)
@@ -136,6 +149,10 @@ class Recorder:
             if kind in ("collective", "group"):
                 sequence = self._sequences.get(key, 0)
                 self._sequences[key] = sequence + 1
+            if details.get("pair"):
+                pair = (*key, details["root"])
+                details["connects"] = pair not in self._connected
+                self._connected.add(pair)
         event = Event(
             rank=self._rank,
             index=index,

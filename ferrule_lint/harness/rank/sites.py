@@ -19,6 +19,7 @@ _LIBRARY, _THIRD_PARTY, _USER = range(3)
 _WRAPPERS = {"wrapper", "wrapped", "decorate_context", "_fn", "inner", "decorate", "wrapped_func", "__torch_dispatch__"}
 _FORWARD = {"_call_impl", "_wrapped_call_impl", "__call__"}
 _BLOCKING = {"send", "recv"}
+_BATCH = "batch_isend_irecv"
 #: the function of torch.autograd.graph in which a thread waits for a backward pass
 BACKWARD = "_engine_run_backward"
 
@@ -80,6 +81,8 @@ class Call:
     module: str = ""
     #: within `dist.send` or `dist.recv`, which wait
     blocking: bool = False
+    #: within `dist.batch_isend_irecv`
+    batched: bool = False
 
 
 def call_of(frame: FrameType | None) -> Call:
@@ -92,14 +95,14 @@ def call_of(frame: FrameType | None) -> Call:
         return call
     main = sys._current_frames().get(threading.main_thread().ident or 0)
     outer = _read(main)
-    return Call(outer.stack, call.api or outer.api, call.module or outer.module, call.blocking)
+    return Call(outer.stack, call.api or outer.api, call.module or outer.module, call.blocking, call.batched)
 
 
 def _read(frame: FrameType | None) -> Call:
     stack: list[Site] = []
     others: list[Site] = []
     api = module = ""
-    blocking = False
+    blocking = batched = False
     while frame is not None and len(stack) < MOST_FRAMES:
         code = frame.f_code
         filename = code.co_filename
@@ -117,10 +120,11 @@ def _read(frame: FrameType | None) -> Call:
                 elif name not in _WRAPPERS and name[0] != "<":
                     api = name
                 blocking = blocking or name in _BLOCKING
+                batched = batched or name == _BATCH
                 if not module and "fsdp" in filename:
                     module = _module_name(frame)
         frame = frame.f_back
-    return Call(tuple(stack or others[:MOST_FRAMES]), api, module, blocking)
+    return Call(tuple(stack or others[:MOST_FRAMES]), api, module, blocking, batched)
 
 
 def _module_name(frame: FrameType) -> str:
