@@ -47,7 +47,7 @@ def numbers_of(rank: int, count: int) -> torch.Tensor:
 
 def batches(rows: torch.Tensor, size: int) -> Iterator[torch.Tensor]:
     """As many on every rank: who has run out goes on with empty ones, so that nobody steps alone."""
-    mine = torch.tensor(-(-len(rows) // size))
+    mine = torch.tensor(-(-len(rows) // size), device=rows.device)
     dist.all_reduce(mine, op=dist.ReduceOp.MAX)
     for number in range(int(mine.item())):
         yield rows[number * size : (number + 1) * size]
@@ -63,7 +63,7 @@ def evaluate(model: nn.Module, rows: torch.Tensor) -> float:
     """The mean error over the rows of all ranks, the same on all of them."""
     with torch.no_grad():
         missed = (model(rows) - rows.sum(1)).abs()
-    total = torch.stack([missed.sum(), torch.tensor(float(len(rows)))])
+    total = torch.stack([missed.sum(), missed.new_tensor(len(rows))])
     dist.all_reduce(total)
     return (total[0] / total[1]).item()
 
@@ -81,6 +81,8 @@ def save(model: nn.Module, folder: Path) -> None:
 def train(rows: torch.Tensor, steps: int, folder: Path | None = None, size: int = 16) -> list[float]:
     """Train for `steps` rounds over `rows`, or until it is good enough; the errors after each round."""
     model = build()
+    # FSDP shards onto the rank's GPU, if there is one
+    rows = rows.to(next(model.parameters()).device)
     optimizer = torch.optim.Adam(model.parameters(), 0.01)
     errors: list[float] = []
     for step in range(steps):
@@ -105,7 +107,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--folder", type=Path)
     options = parser.parse_args()
-    dist.init_process_group("gloo")
+    dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     rank = int(os.environ["RANK"])
     train(numbers_of(rank, 64 + 24 * rank), options.steps, options.folder)
     dist.destroy_process_group()

@@ -71,7 +71,8 @@ class Event:
     is_async: bool = False
     #: sent or received on a communicator of two ranks, as NCCL does outside a batch
     pair: bool = False
-    #: this rank's first call on that communicator, which NCCL makes when both ranks have come to theirs
+    #: NCCL connects the ranks in it, so that it waits for them: the first collective of a group, the first send to a
+    #: rank outside a batch, and its receive
     connects: bool = False
     #: what the user's code called: "all_gather_object", "backward", "forward", "clip_grad_norm_", ...
     api: str = ""

@@ -17,8 +17,6 @@ from ferrule_lint.harness.matching import Mismatch, mismatch, p2p_mismatch
 Key = tuple[str, tuple[int, ...], int]
 #: sender, receiver, tag, group name, whether on a communicator of the two
 Lane = tuple[int, int, int, str, bool]
-#: group name, members, and the two ranks that are connected
-Pair = tuple[str, tuple[int, ...], frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +58,10 @@ class Ledger:
     matched: dict[tuple[str, tuple[int, ...]], int] = field(default_factory=dict)
     #: receivers that take from anybody, by group: what is sent there cannot be paired
     wild: set[tuple[int, str]] = field(default_factory=set)
-    #: first calls of one rank on a communicator of two, while the other has not come to its own
-    connecting: dict[Pair, Event] = field(default_factory=dict)
 
     def add(self, event: Event) -> tuple[Clash | None, tuple[Event, ...]]:
         """Book an event: a clash with what is there, and the events that this one has completed (itself included)."""
         return self._add_p2p(event) if event.is_p2p else self._add_collective(event)
-
-    def connect(self, event: Event) -> tuple[Event, ...]:
-        """A rank's first call on a communicator of two: both ranks' first calls, once both are there."""
-        pair = (event.group, event.members, frozenset((event.rank, event.root)))
-        other = self.connecting.pop(pair, None)
-        if other is None:
-            self.connecting[pair] = event
-            return ()
-        return (other, event)
 
     def _add_collective(self, event: Event) -> tuple[Clash | None, tuple[Event, ...]]:
         key = key_of(event)

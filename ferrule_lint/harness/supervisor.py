@@ -93,8 +93,6 @@ class Supervisor:
         if self.lockstep and holds(event):
             self.held[event.rank, event.thread] = event
         clash, completed = self.ledger.add(event)
-        if event.connects:
-            completed += tuple(one for one in self.ledger.connect(event) if one.is_async)
         if clash is not None:
             self._decide(clash.mismatch.kind, clash.mismatch.text, clash.events)
         if self.verdict is None:
@@ -206,17 +204,14 @@ class Supervisor:
 
 
 def holds(event: Event) -> bool:
-    """Is the issuing thread held in lockstep? Asynchronous point-to-point operations mostly are only recorded.
-
-    Not so where NCCL connects the two ranks in them.
-    """
+    """Is the issuing thread held in lockstep? Asynchronous sends and receives are not, unless they connect ranks."""
     return event.connects or not (event.is_p2p and (event.is_async or event.root < 0))
 
 
 def _connecting(events: Iterable[Event]) -> str:
     """Why a rank waits in what does not wait, by its documentation."""
     if any(event.connects and event.is_async for event in events):
-        return " (outside a batch, NCCL connects two ranks when both have come to their first call for each other)"
+        return " (NCCL connects ranks in a group's first collective, and in the first send and receive outside a batch)"
     return ""
 
 

@@ -129,7 +129,8 @@ def _plugin() -> list[str]:
 
 
 def test_outcomes(done: subprocess.CompletedProcess[str]) -> None:
-    assert "7 failed, 6 passed, 1 skipped" in done.stdout, done.stdout
+    without_gpu = not pytest.importorskip("torch").cuda.is_available()
+    assert f"{6 + without_gpu} failed, 6 passed, {2 - without_gpu} skipped" in done.stdout, done.stdout
 
 
 def test_divergence_is_explained_with_what_the_ranks_printed(done: subprocess.CompletedProcess[str]) -> None:

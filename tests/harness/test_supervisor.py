@@ -101,16 +101,16 @@ def test_two_ranks_are_connected_when_both_have_come() -> None:
     supervisor.issue(connecting(0, "send", 1, is_async=True))
     supervisor.look()
     assert list(supervisor.held) == [(0, 10)] and not supervisor.release_async()
-    supervisor.issue(connecting(1, "send", 0, is_async=True))
+    supervisor.issue(connecting(1, "recv", 0, is_async=True))
     assert sorted(supervisor.take_releases()) == [(0, 10), (1, 11)] and supervisor.verdict is None
 
 
-def test_connecting_releases_only_who_does_not_wait() -> None:
-    """A blocking receive has still to wait for its send."""
+def test_what_connects_a_group_is_not_let_go() -> None:
     supervisor = Supervisor(2)
-    supervisor.issue(connecting(0, "recv", 1))
-    supervisor.issue(connecting(1, "recv", 0, is_async=True))
-    assert supervisor.take_releases() == [(1, 11)]
+    supervisor.issue(event(0, is_async=True, connects=True))
+    supervisor.issue(connecting(1, "recv", 0))
+    supervisor.look()
+    assert supervisor.verdict is not None and supervisor.verdict.kind == "deadlock"
 
 
 def test_a_ring_in_which_each_connects_to_the_next() -> None:

@@ -79,13 +79,15 @@ def test_healthy_module_with_its_own_options(folder: Path) -> None:
 
 def test_settings_that_get_in_the_way_are_reported(folder: Path) -> None:
     """NCCL's only where there is NCCL. By itself a program that asks for it gets gloo where it cannot be had."""
-    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch")
+    from ferrule_lint.harness.backend import choose, hardware
+
     done = trace(folder, "--json", "-", "train.py", TORCH_DISTRIBUTED_DEBUG="DETAIL", TORCH_NCCL_BLOCKING_WAIT="1")
     assert done.returncode == 0, done.stderr
-    gpus = torch.cuda.device_count() > 1
-    assert f"no divergence; 2 ranks, {'nccl' if gpus else 'gloo'}, lockstep" in done.stderr
+    backend = choose("auto", 2, hardware()).backend
+    assert f"no divergence; 2 ranks, {backend}, lockstep" in done.stderr
     assert "\nnote: TORCH_DISTRIBUTED_DEBUG=DETAIL: torch compares by itself" in done.stderr
-    assert ("TORCH_NCCL_BLOCKING_WAIT" in done.stderr) == gpus
+    assert ("TORCH_NCCL_BLOCKING_WAIT" in done.stderr) == (backend == "nccl")
     assert json.loads(done.stdout[done.stdout.index("{") :])["remarks"]
 
 

@@ -8,7 +8,7 @@ torch's version, if it is not seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -109,13 +109,21 @@ def is_async(arguments: Mapping[str, Any], frame: FrameType | None) -> bool:
     return True if asked is None else bool(asked)
 
 
-def connects_pairs(tensors: Sequence[torch.Tensor], group: Any) -> bool:
-    """Does a send or receive run on NCCL, which outside a batch has a communicator for each two ranks?
+def link(arguments: Mapping[str, Any], group: Any) -> str:
+    """Over which communicator NCCL sends and receives: "pair", "group", or empty if it is not NCCL that does.
 
-    Groups that were bound to a device (`init_process_group(device_id=...)`) use their own one for both.
+    A group has one for each two ranks, outside of batches, unless it was bound to a device
+    (`init_process_group(device_id=...)`): then it has one for everything. (ProcessGroupNCCL::pointToPoint, torch 2.11)
     """
-    on_gpu = any(tensor.is_cuda for tensor in tensors)
-    return on_gpu and "nccl" in dist.get_backend(group) and getattr(group, "bound_device_id", None) is None
+    if "nccl" not in dist.get_backend(group) or not any(map(_is_on_gpu, arguments.values())):
+        return ""
+    return "pair" if getattr(group, "bound_device_id", None) is None else "group"
+
+
+def _is_on_gpu(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return bool(value.is_cuda)
+    return isinstance(value, (list, tuple)) and any(map(_is_on_gpu, value))
 
 
 def in_batch(group: Any) -> bool:

@@ -54,6 +54,9 @@ _OPERATIONS = {
     "recv_": _Operation("recv", "tensors", "recv", "src"),
     "recv_any_source_": _Operation("recv", "tensors", "recv"),
 }
+_ALL_TO_ALL = ("alltoall_", "alltoall_base_")
+#: group name, members, "collective", "send" or "recv", and the other rank
+_Way = tuple[str, tuple[int, ...], str, int]
 
 
 class Recorder:
@@ -62,11 +65,10 @@ class Recorder:
     def __init__(
         self, rank: int, world: int, line: Line, flow: Flow | None = None, *, pairs_connect: bool = False
     ) -> None:
-        """`pairs_connect`: on every backend two ranks are taken to be connected as NCCL does it."""
+        """`pairs_connect`: on every backend two ranks are taken to be connected as NCCL does it by default."""
         self._rank, self._world, self._line, self._flow = rank, world, line, flow
         self._pairs_connect = pairs_connect
-        #: groups and other ranks that this one has sent to, or received from, outside a batch
-        self._connected: set[tuple[str, tuple[int, ...], int]] = set()
+        self._connected: set[_Way] = set()
         self._lock = threading.Lock()
         self._count = 0
         self._sequences: dict[tuple[str, tuple[int, ...]], int] = {}
@@ -107,15 +109,17 @@ class Recorder:
         call = call_of(frame)
         root = arguments.get(known.root, -1) if known.root else -1
         details: dict[str, Any] = {"tensors": tuple(_specs(arguments.get(known.tensors)))}
-        if name in ("alltoall_", "alltoall_base_"):
+        if name in _ALL_TO_ALL:
             details = _all_to_all(name, arguments, len(members))
         elif name == "allgather_":
             details["room"] = tuple(_specs(arguments["output_tensors"]))
         if known.kind == "collective":
             details["is_async"] = dispatcher.is_async(arguments, frame)
+            details["connects"] = self._connects(name, (group, members), arguments)
         else:
             details["is_async"] = not call.blocking
-            details["pair"] = root >= 0 and not call.batched and self._is_pair(arguments)
+            if root >= 0:
+                details |= self._connection((group, members, known.kind, members[root]), arguments, call)
         self._issue(
             kind=known.kind,
             op=known.op,
@@ -130,12 +134,26 @@ class Recorder:
         self._line.inside("collective")
         return self._done
 
-    def _is_pair(self, arguments: Mapping[str, Any]) -> bool:
-        """Does this send or receive run on a communicator of the two ranks?"""
-        group = dispatcher.process_group(arguments)
-        if dispatcher.in_batch(group):
+    def _connects(self, name: str, key: tuple[str, tuple[int, ...]], arguments: Mapping[str, Any]) -> bool:
+        """Is this the group's first collective on NCCL?"""
+        link = dispatcher.link(arguments, dispatcher.process_group(arguments))
+        if not link:
             return False
-        return self._pairs_connect or dispatcher.connects_pairs(arguments["tensors"], group)
+        if link == "group" and name in _ALL_TO_ALL:
+            self._connected |= {(*key, kind, rank) for kind in ("send", "recv") for rank in key[1]}
+        before = len(self._connected)
+        self._connected.add((*key, "collective", -1))
+        return len(self._connected) > before
+
+    def _connection(self, way: _Way, arguments: Mapping[str, Any], call: Call) -> dict[str, bool]:
+        """How a send or receive reaches the other rank: `Event.pair` and `Event.connects`."""
+        group = dispatcher.process_group(arguments)
+        link = "pair" if self._pairs_connect else dispatcher.link(arguments, group)
+        alone = not call.batched and not dispatcher.in_batch(group)
+        connects = bool(link) and alone and way not in self._connected
+        if alone or link == "group":
+            self._connected.add(way)
+        return {"pair": link == "pair" and alone, "connects": connects}
 
     def _done(self) -> None:
         self._line.inside(None)
@@ -149,10 +167,6 @@ class Recorder:
             if kind in ("collective", "group"):
                 sequence = self._sequences.get(key, 0)
                 self._sequences[key] = sequence + 1
-            if details.get("pair"):
-                pair = (*key, details["root"])
-                details["connects"] = pair not in self._connected
-                self._connected.add(pair)
         event = Event(
             rank=self._rank,
             index=index,
