@@ -1,15 +1,9 @@
-"""FER303: point-to-point calls that cannot pair up.
-
-Three forms that are wrong whatever the rest of the program does: one rank sends once and all others receive; every rank
-of a ring blocks in the same direction first; every rank of a ring sends to the neighbour that it receives from.
-"""
+"""FER303: one rank sends once and all others receive, or the other way round; and what is asked of single transfers."""
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.checks.places import decision
@@ -17,7 +11,6 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.domain.assigned import assignments
-from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Atom, Formula, divergence_of, negate
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
@@ -34,36 +27,16 @@ _NUMBER = re.compile(r"#\d+")
 _PEERS = {"send": "dst", "isend": "dst", "recv": "src", "irecv": "src"}
 
 
-class Transfer(NamedTuple):
-    """A `send` or `recv`, and the expression of its peer with names of this function replaced by what they hold."""
-
-    event: Event
-    name: str
-    peer: f.Expr
-
-
-def check(root: Trace, function: str, body: f.Body, siblings: Callable[[], f.Body]) -> Iterator[Finding]:
-    """`siblings` gives the statements of all methods of the function's class, which say what its attributes hold."""
-    if any(_is_transfer(t) for t in _straight(root)):
-        calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
-        yield from _rings(root, function, body, calls, siblings())
+def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:
+    """What one rank does and all others do not."""
     for i, term in enumerate(root):
         if type(term) is Choice:
             yield from _one_to_all(term, function, body, root[i + 1 :])
         elif type(term) is Attempt:
-            yield from check(term.body, function, body, siblings)
+            yield from check(term.body, function, body)
 
 
-def _straight(trace: Trace) -> Iterator[Event]:
-    """The events that every rank comes by, in order."""
-    for term in trace:
-        if type(term) is Event:
-            yield term
-        elif type(term) is Attempt:
-            yield from _straight(term.body)
-
-
-def _is_transfer(event: Event) -> bool:
+def is_transfer(event: Event) -> bool:
     return event.op in ("send", "recv") and bool(event.p2p)
 
 
@@ -88,15 +61,15 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
     if single is None or one is None or others is None or {one.p2p, others.p2p} != {"send", "recv"}:
         return
     calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
-    peer = _peer(calls.get(one.pos))
+    peer = peer_of(calls.get(one.pos))
     if peer is None or peer == f.Const("None") or _lets_two_in(body, choice.text.removeprefix("not ")):
         return
     # a program for two ranks names the other one by its number
-    confidence = Confidence.LOW if _is_other_of_two(_resolved(peer, body, ())) else Confidence.MEDIUM
+    confidence = Confidence.LOW if _is_other_of_two(resolved(peer, body, ())) else Confidence.MEDIUM
     does, do = ("sends", "wait to receive") if one.p2p == "send" else ("receives", "send")
     message = f"the rank with `{text}` {does} once, to or from `{render(peer)}`, but all other ranks {do}"
     condition = decision(choice)
-    yield _finding(message, divergence, (others, one), (condition,), function, min(confidence, divergence.confidence))
+    yield finding(message, divergence, (others, one), (condition,), function, min(confidence, divergence.confidence))
 
 
 def _of_one(formula: Formula) -> str | None:
@@ -133,43 +106,10 @@ def _only(trace: Trace) -> Event | None:
     first, *rest = trace or (None,)
     if any(type(term) is not Exit or term.kind != "return" for term in rest):
         return None
-    return first if type(first) is Event and _is_transfer(first) else None
+    return first if type(first) is Event and is_transfer(first) else None
 
 
-# ---------------------------------------------------------------------- rings
-def _rings(root: Trace, function: str, body: f.Body, calls: dict[f.Pos, f.Call], siblings: f.Body) -> Iterator[Finding]:
-    transfers: list[Transfer] = []
-    for event in _straight(root):
-        call = calls.get(event.pos)
-        peer = _peer(call)
-        if _is_transfer(event) and call is not None and peer is not None:
-            transfers.append(Transfer(event, last_name(call.func), _resolved(peer, body, siblings)))
-    for first, second in itertools.pairwise(transfers):
-        if first.event.p2p == second.event.p2p or first.event.axes != second.event.axes:
-            continue
-        if not (_around(first.peer) and _around(second.peer)):
-            continue
-        divergence = Divergence(WORLD, "rank", (), Confidence.MEDIUM)
-        if render(first.peer) == render(second.peer):
-            message = (
-                f"every rank sends to `{render(first.peer)}` and receives from the same neighbour,"
-                " which sends to another one"
-            )
-            yield _finding(message, divergence, (second.event, first.event), (), function, Confidence.MEDIUM)
-        elif first.name in ("send", "recv"):
-            message = f"every rank of the ring is in a blocking `{first.name}` at once, and none in its counterpart"
-            yield _finding(message, divergence, (first.event, second.event), (), function, Confidence.MEDIUM)
-
-
-def _around(expr: f.Expr) -> bool:
-    """`(rank + 1) % size`: the neighbour in a ring; not a partner such as `rank ^ 1`."""
-    if type(expr) is not f.Op or expr.kind != "Mod":
-        return False
-    inner = expr.operands[0]
-    return type(inner) is f.Op and inner.kind in ("Add", "Sub") and "rank" in render(inner).lower()
-
-
-def _peer(call: f.Call | None) -> f.Expr | None:
+def peer_of(call: f.Call | None) -> f.Expr | None:
     if call is None or last_name(call.func) not in _PEERS:
         return None
     name = _PEERS[last_name(call.func)]
@@ -179,7 +119,7 @@ def _peer(call: f.Call | None) -> f.Expr | None:
     return call.args[1] if len(call.args) > 1 and not any(type(a) is f.Starred for a in call.args) else None
 
 
-def _resolved(expr: f.Expr, body: f.Body, siblings: f.Body) -> f.Expr:
+def resolved(expr: f.Expr, body: f.Body, siblings: f.Body) -> f.Expr:
     """The place in the ring that an expression tells: what a name or an attribute holds, if it is assigned once; of a
     rank in the job, the place in the group that it is looked up by."""
     if type(expr) in (f.Name, f.Attr):
@@ -187,7 +127,7 @@ def _resolved(expr: f.Expr, body: f.Body, siblings: f.Body) -> f.Expr:
         if not found and type(expr) is f.Attr:
             found = _held(siblings, expr)
         if len(found) == 1 and type(found[0]) is not type(expr):
-            return _resolved(found[0], (), ())
+            return resolved(found[0], (), ())
     if type(expr) is f.Call and last_name(expr.func) == "get_global_rank" and len(expr.args) > 1:
         return expr.args[1]
     if type(expr) is f.Subscript:
@@ -201,7 +141,7 @@ def _held(body: f.Body, place: f.Expr) -> list[f.Expr]:
     return [value for value, tests in known if not tests or len(known) == 1]
 
 
-def _finding(
+def finding(
     message: str,
     divergence: Divergence,
     events: tuple[Event, ...],

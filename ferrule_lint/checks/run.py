@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, stages
+from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, rings, stages
 from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
 from ferrule_lint.checks.filled_up import but_of_filled_up
@@ -241,7 +241,8 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         found += branches.check(trace, name, ruled_out, trusted, frame.analysis.count, by_number)
         found += loops.check(trace, name, ruled_out)
         found += order.check(trace, name, ruled_out)
-        found += p2p.check(trace, name, body, lambda: _of_class(frame))
+        found += p2p.check(trace, name, body)
+        found += rings.check(trace, name, body, lambda: _of_class(frame), lambda: rings.only_gloo(frame.module))
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:

@@ -100,7 +100,7 @@ def play(case: Case, spread: bool, ranks: int = 0) -> Result:
     def body() -> object:
         return on_lane(lambda: scene.play(load(case.source, "example"), spread))
 
-    return run(body, ranks=ranks or scene.ranks, timeout=90, flow=False, backend=LANE)
+    return run(body, ranks=ranks or scene.ranks, timeout=90, flow=False, backend=LANE, strict=scene.strict)
 
 
 def skip_on_nccl(case: Case, why: Mapping[tuple[str, str], str]) -> None:

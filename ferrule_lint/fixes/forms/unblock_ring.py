@@ -1,19 +1,22 @@
 """Unblock a ring: the send and the receive are issued as one batch, and waited for behind it.
 
-Where every rank is in a blocking `send` at once, none comes to its `recv`. `isend` is not enough: NCCL
-connects two ranks when both have come to their first call for each other, unless the calls are one batch (PyTorch,
-`batch_isend_irecv`).
+Where every rank is in a blocking `send` at once, none comes to its `recv`. `isend` is not enough: NCCL waits in the
+first one to a rank for its `irecv`, unless the calls are one batch (PyTorch, `batch_isend_irecv`). Where handles were
+waited for further below, the batch is.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import libcst as cst
 
-from ferrule_lint.findings import Edit, Fix, Safety
-from ferrule_lint.fixes.blocks import indent_of, long_string
+from ferrule_lint.findings import Edit, Fix, Safety, Span
+from ferrule_lint.fixes.blocks import deepened, indent_of, long_string, whole_lines
 from ferrule_lint.fixes.edits import in_order, insertion
-from ferrule_lint.fixes.names import fresh, reads
+from ferrule_lint.fixes.names import below, fresh, is_label, reads
 from ferrule_lint.fixes.site import Site, callee
+from ferrule_lint.fixes.tree import Tree
 
 FORM = "unblock-ring"
 #: arguments of `send` and `recv` by place, and what `P2POp` calls them
@@ -21,55 +24,109 @@ _PLACES = ("tensor", "peer", "group", "tag", "group_peer")
 _NAMES = {"dst": "peer", "src": "peer", "group_dst": "group_peer", "group_src": "group_peer"}
 
 
+class _Transfer(NamedTuple):
+    """`send(...)` alone in its line, or `work = isend(...)` and the line with `work.wait()`."""
+
+    call: cst.Call
+    #: "send" or "recv"
+    kind: str
+    arguments: dict[str, cst.Arg]
+    line: cst.BaseStatement
+    wait: cst.BaseStatement | None
+
+
 def propose(site: Site) -> Fix | None:
     """`send(x); recv(y)` as one batch of both operations."""
     tree = site.tree
-    calls = site.event_calls()
     spelled = site.module.spelled("torch.distributed")
-    if [callee(call) for call in calls] != ["send", "recv"] or spelled is None:
+    calls = site.event_calls()
+    # of a ring with the wrong neighbour the finding names the later call first
+    if spelled is None or len(calls) != 2 or tree.span(calls[0]).line > tree.span(calls[1]).line:
         return None
-    send, recv = calls
-    lines = [line for call in calls if (line := tree.statement(call)) is not None]
-    block = list(tree.block(lines[0])) if len(lines) == 2 else []
-    if not all(line in block for line in lines) or block.index(lines[1]) != block.index(lines[0]) + 1:
+    first, second = (_transfer(tree, call, spelled) for call in calls)
+    if first is None or second is None or {first.kind, second.kind} != {"send", "recv"}:
         return None
-    given = []
-    for call, line in zip(calls, lines, strict=True):
-        small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
-        if not isinstance(small, cst.Expr) or small.value is not call or long_string(tree, line):
-            return None
-        arguments = _arguments(call)
-        if tree.text(call.func) != f"{spelled}.{callee(call)}" or arguments is None:
-            return None
-        given.append(arguments)
-    sent, received = given
-    if reads(sent["tensor"].value) & reads(received["tensor"].value):
+    block = list(tree.block(first.line))
+    if second.line not in block or block.index(second.line) != block.index(first.line) + 1:
+        return None
+    if reads(first.arguments["tensor"].value) & reads(second.arguments["tensor"].value):
         # what is sent must not be overwritten before it is gone
         return None
-    if len({tree.text(one["group"].value) if "group" in one else "None" for one in given}) > 1:
+    if (
+        len(
+            {tree.text(one.arguments["group"].value) if "group" in one.arguments else "None" for one in (first, second)}
+        )
+        > 1
+    ):
         return None
-    indent = tree.indent(lines[0])
-    operations, work = fresh("operations", site.module.taken), fresh("work", site.module.taken)
-    above, below = tree.span(send).line, tree.span(recv).end_line
-    edits = [insertion(above, f"{indent}{operations} = [\n")]
-    edits += [insertion(line, "    ") for line in range(above, below + 1) if tree.source.line(line).strip()]
-    for call, arguments in zip(calls, given, strict=True):
-        span, first = tree.span(call), tree.span(call.args[0])
-        apart = f"\n{indent_of(tree.source.line(first.line))}    " if first.line > span.line else " "
-        edits += [
-            Edit(tree.span(call.func), f"{spelled}.P2POp"),
-            insertion(first.line, f"{spelled}.i{callee(call)},{apart}", first.column),
-            insertion(span.end_line, ",", span.end_column),
-        ]
-        edits += [
-            Edit(tree.span(one.keyword), name)
-            for name, one in arguments.items()
-            if one.keyword is not None and one.keyword.value != name
-        ]
-    batch = f"{indent}for {work} in {spelled}.batch_isend_irecv({operations}):\n{indent}    {work}.wait()\n"
-    edits.append(insertion(below + 1, f"{indent}]\n{batch}"))
+    indent = tree.indent(first.line)
+    names = {name: fresh(name, site.module.taken) for name in ("operations", "works", "work")}
+    above, last = tree.span(first.call).line, tree.span(second.call).end_line
+    edits = [insertion(above, f"{indent}{names['operations']} = [\n"), *deepened(tree, above, last, "    ")]
+    for one in (first, second):
+        edits += _as_operation(tree, one, spelled)
+    batch, work = f"{spelled}.batch_isend_irecv({names['operations']})", names["work"]
+    waits = [one.wait for one in (first, second) if one.wait is not None]
+    if len(waits) == 2:
+        loop = f"{indent}for {work} in {names['works']}:\n{indent}    {work}.wait()\n"
+        edits.append(insertion(last + 1, f"{indent}]\n{indent}{names['works']} = {batch}\n"))
+        waits.sort(key=lambda wait: tree.span(wait).line)
+        edits.append(Edit(whole_lines(tree, waits.pop(0)), loop))
+    else:
+        edits.append(insertion(last + 1, f"{indent}]\n{indent}for {work} in {batch}:\n{indent}    {work}.wait()\n"))
+    edits += [Edit(whole_lines(tree, wait), "") for wait in waits]
     message = "the send and the receive are issued as one batch; assumes that the two tensors share no memory"
     return Fix(FORM, message, Safety.UNSAFE, in_order(edits))
+
+
+def _transfer(tree: Tree, call: cst.Call, spelled: str) -> _Transfer | None:
+    """What a call transfers, if it can be put into a batch."""
+    name, line = callee(call), tree.statement(call)
+    small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
+    arguments = _arguments(call)
+    if line is None or arguments is None or tree.text(call.func) != f"{spelled}.{name}" or long_string(tree, line):
+        return None
+    if isinstance(small, cst.Expr) and small.value is call and name in ("send", "recv"):
+        return _Transfer(call, name, arguments, line, None)
+    if isinstance(small, cst.Assign) and small.value is call and name in ("isend", "irecv") and len(small.targets) == 1:
+        wait = _wait(tree, line, small.targets[0].target)
+        return _Transfer(call, name[1:], arguments, line, wait) if wait is not None else None
+    return None
+
+
+def _wait(tree: Tree, line: cst.BaseStatement, handle: cst.BaseExpression) -> cst.BaseStatement | None:
+    """`handle.wait()`, a line below in the same block and without a comment, if nothing else reads the handle."""
+    function = tree.function(line)
+    if not isinstance(handle, cst.Name) or function is None:
+        return None
+    names = [
+        one for one in below(function.body, functions=True) if isinstance(one, cst.Name) and one.value == handle.value
+    ]
+    used = [one for one in names if one is not handle and not is_label(tree, one)]
+    found = tree.statement(used[0]) if len(used) == 1 else None
+    after = list(tree.block(line))
+    if found is None or found not in after[after.index(line) + 1 :]:
+        return None
+    span = tree.span(found)
+    alone = tree.text(found).strip() == f"{handle.value}.wait()" == tree.source.line(span.line).strip()
+    return found if alone and whole_lines(tree, found).line == span.line else None
+
+
+def _as_operation(tree: Tree, one: _Transfer, spelled: str) -> list[Edit]:
+    """The edits that make an operation of a batch out of a call."""
+    call = one.call
+    line, function, span, first = tree.span(one.line), tree.span(call.func), tree.span(call), tree.span(call.args[0])
+    apart = f"\n{indent_of(tree.source.line(first.line))}    " if first.line > span.line else " "
+    edits = [
+        Edit(Span(line.line, line.column, function.end_line, function.end_column), f"{spelled}.P2POp"),
+        insertion(first.line, f"{spelled}.i{one.kind},{apart}", first.column),
+        insertion(span.end_line, ",", span.end_column),
+    ]
+    return edits + [
+        Edit(tree.span(argument.keyword), name)
+        for name, argument in one.arguments.items()
+        if argument.keyword is not None and argument.keyword.value != name
+    ]
 
 
 def _arguments(call: cst.Call) -> dict[str, cst.Arg] | None:

@@ -1,4 +1,4 @@
-"""Sent to the right and expected from the right."""
+"""Sent to the right and expected from the left."""
 
 import torch
 import torch.distributed as dist
@@ -8,7 +8,11 @@ def shift(block: torch.Tensor) -> torch.Tensor:
     rank = dist.get_rank()
     size = dist.get_world_size()
     received = torch.empty_like(block)
-    work = dist.isend(block, (rank + 1) % size)
-    dist.recv(received, (rank - 1) % size)
+    if rank % 2:
+        work = dist.irecv(received, (rank - 1) % size)
+        dist.send(block, (rank + 1) % size)
+    else:
+        work = dist.isend(block, (rank + 1) % size)
+        dist.recv(received, (rank - 1) % size)
     work.wait()
     return received

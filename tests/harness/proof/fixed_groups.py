@@ -143,6 +143,12 @@ def over_lines(m: types.ModuleType, spread: bool) -> Any:
     return full(m.shift([torch.full((2,), float(dist.get_rank()))], torch.empty(2), dist.group.WORLD))
 
 
+@scene("fixes:unblock_ring/waited_for_later", ranks=3, by_rank=True, strict=True)
+@scene("fixes:unblock_ring/half_blocking", ranks=3, by_rank=True, strict=True)
+def turn(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.rotate(torch.full((2,), float(dist.get_rank())), torch.empty(2)))
+
+
 @scene("fixes:widen_guard/training_only")
 def training_only(m: types.ModuleType, spread: bool) -> Any:
     torch.manual_seed(0)

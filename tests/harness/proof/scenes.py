@@ -39,6 +39,8 @@ class Scene:
     error: bool = False
     #: the ranks are interpreters of their own, with different hash seeds where inputs are spread
     hash_seeds: bool = False
+    #: two ranks are connected as NCCL does it, also on gloo
+    strict: bool = False
 
 
 SCENES: dict[str, Scene] = {}
@@ -460,7 +462,7 @@ def tie_embedding(m: types.ModuleType, spread: bool) -> Any:
     m.tie_embedding(torch.ones(2), dist.group.WORLD, 2)
 
 
-@scene("rotate", ranks=3, by_rank=True)
+@scene("rotate", ranks=3, by_rank=True, strict=True)
 def rotate(m: types.ModuleType, spread: bool) -> Any:
     m.rotate(torch.ones(2), torch.empty(2))
 

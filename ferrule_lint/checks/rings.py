@@ -1,0 +1,149 @@
+"""FER303: rings that cannot turn, and partners that cannot swap.
+
+Forms that are wrong whatever the rest of the program does: every rank sends to the neighbour that it receives from;
+every rank blocks in the same direction first. NCCL does so in `isend` as well: it connects two ranks in the first send
+of the one and the first receive of the other, unless both are one batch, and needs the receive for what is larger than
+its buffers (https://github.com/NVIDIA/nccl/issues/479; docs/harness.md has what was measured).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ferrule_lint.checks.p2p import finding, is_transfer, peer_of, resolved
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence, Finding
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Event, Loop, Trace, every_event, has_exit
+from ferrule_lint.semantics.project.entities import ModuleInfo
+
+_RING = Divergence(WORLD, "rank", (), Confidence.MEDIUM)
+#: calls that are told which backend the ranks use
+_STARTS = ("init_process_group", "new_group")
+#: a context manager that makes one batch of the calls in it
+_BATCH = "_coalescing_manager"
+
+
+class Transfer(NamedTuple):
+    """A `send` or `recv`, and the expression of its peer with names of this function replaced by what they hold."""
+
+    event: Event
+    name: str
+    peer: f.Expr
+
+
+def check(
+    root: Trace, function: str, body: f.Body, siblings: Callable[[], f.Body], on_gloo: Callable[[], bool]
+) -> Iterator[Finding]:
+    """`siblings` gives the statements of all methods of the function's class, which say what its attributes hold.
+
+    `on_gloo` tells whether the ranks are known to use gloo, where `isend` waits for nobody.
+    """
+    for stretch in _stretches(root):
+        if sum(map(is_transfer, stretch)) > 1:
+            calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
+            in_batch = any(last_name(call.func) == _BATCH for call in calls.values())
+            transfers = _transfers(stretch, body, calls, siblings())
+            yield from _in_a_row(transfers, function, _always if in_batch else on_gloo)
+
+
+def only_gloo(module: ModuleInfo) -> bool:
+    """Whether the file starts process groups, and all of them are written out to be gloo's."""
+    started = [call for name in _STARTS for _, call in module.calls_named(name)]
+    said = [_says(call) for call in started]
+    return "gloo" in said and set(said) <= {"gloo", ""}
+
+
+def _says(call: f.Call) -> str:
+    """The backend that a call names; empty if it names none."""
+    given = [value for keyword, value in call.keywords if keyword == "backend"]
+    if last_name(call.func) == "init_process_group":
+        given += call.args[:1]
+    texts = [value.text.strip("\"'") if type(value) is f.Const else "?" for value in given]
+    return texts[0] if texts else ""
+
+
+def _stretches(trace: Trace) -> Iterator[list[Event]]:
+    """The events that every rank comes by, in order: of a block, and of each loop and test within that all ranks take
+    alike. Below one that part of the ranks leaves, nobody knows who comes by."""
+    own: list[Event] = []
+    for term in trace:
+        if type(term) is Event:
+            own.append(term)
+        elif type(term) is Attempt:
+            first, *others = _stretches(term.body)
+            own += first
+            yield from others
+        elif type(term) is Loop:
+            if term.trip is None:
+                yield from _stretches(term.body)
+        elif type(term) is Choice:
+            if has_exit((term,)) and any(map(is_transfer, every_event((term,)))):
+                break
+            # a test of the rank's parity, where nothing says so, has transfers in both arms
+            if divergence_of(term.formula) is None and not any(map(is_transfer, every_event(term.orelse))):
+                yield from _stretches(term.body)
+    yield own
+
+
+def _transfers(stretch: list[Event], body: f.Body, calls: dict[f.Pos, f.Call], siblings: f.Body) -> list[Transfer]:
+    found = []
+    for event in stretch:
+        call = calls.get(event.pos)
+        peer = peer_of(call)
+        if is_transfer(event) and call is not None and peer is not None:
+            found.append(Transfer(event, last_name(call.func), resolved(peer, body, siblings)))
+    return found
+
+
+def _in_a_row(transfers: list[Transfer], function: str, waits_for_nobody: Callable[[], bool]) -> Iterator[Finding]:
+    for first, second in itertools.pairwise(transfers):
+        if first.event.p2p == second.event.p2p or first.event.axes != second.event.axes:
+            continue
+        same = render(first.peer) == render(second.peer)
+        in_ring = _around(first.peer) and _around(second.peer)
+        if in_ring and same:
+            message = (
+                f"every rank sends to `{render(first.peer)}` and receives from the same neighbour,"
+                " which sends to another one"
+            )
+            yield finding(message, _RING, (second.event, first.event), (), function, Confidence.MEDIUM)
+            continue
+        if not in_ring and not (same and _is_partner(first.peer)):
+            continue
+        who = "every rank of the ring is" if in_ring else "both partners are"
+        if first.name in ("send", "recv"):
+            message = f"{who} in a blocking `{first.name}` at once, and none in its counterpart"
+        elif not waits_for_nobody():
+            message = (
+                f"{who} in `{first.name}` at once: unless it is one batch with its counterpart, NCCL waits in it for"
+                " the other rank's"
+            )
+        else:
+            continue
+        yield finding(message, _RING, (first.event, second.event), (), function, Confidence.MEDIUM)
+
+
+def _always() -> bool:
+    return True
+
+
+def _around(expr: f.Expr) -> bool:
+    """`(rank + 1) % size`: the neighbour in a ring."""
+    if type(expr) is not f.Op or expr.kind != "Mod":
+        return False
+    inner = expr.operands[0]
+    return type(inner) is f.Op and inner.kind in ("Add", "Sub") and "rank" in render(inner).lower()
+
+
+def _is_partner(expr: f.Expr) -> bool:
+    """`rank ^ 1` or `1 - rank`: of two ranks each is the other's."""
+    if type(expr) is not f.Op or len(expr.operands) != 2 or "rank" not in render(expr).lower():
+        return False
+    return expr.kind == "BitXor" or (expr.kind == "Sub" and expr.operands[0] == f.Const("1"))
