@@ -231,7 +231,8 @@ def dispatch(frame: Frame, function: Value, arguments: Arguments) -> Value:
     quiet = type(target) is MethodTarget and (
         forwards.runs_nothing(target.name) or (function.module and runs_no_module(frame, target))
     )
-    if not quiet and (function.types or function.module or function.external is not None):
+    instance = bool(function.types) or function.module or function.external is not None
+    if not quiet and (instance or forwards.is_own_part(frame, function, e.func)):
         value = _call_instance(frame, function, arguments)
         if value is not None:
             return value

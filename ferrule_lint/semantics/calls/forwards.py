@@ -47,7 +47,8 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     model = frame.models.class_(function.external) if function.external else None
     role = model.role if model is not None else ""
     modules = [c for c in function.types if analysis.is_module(c)]
-    if not modules and not function.module and role not in ("module", "sharded", "ddp", "leaf"):
+    known = bool(modules) or function.module or role in ("module", "sharded", "ddp", "leaf")
+    if not known and not is_own_part(frame, function, arguments.expr.func):
         return result
     if role == "ddp" and analysis.sharding.shares_buffers(modules, not modules and _has_statistics(frame)):
         note = f"the forward of `{render(arguments.expr.func)}` {_BUFFERS}{_FIRST if frame.no_gradient else ''}"
@@ -70,6 +71,15 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     value = (result or Value())._replace(data=data) if result is None or result.data is None else result
     trains_nothing = role == "leaf" or (not modules and role in ("", "module") and _attends(arguments.expr))
     return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value)
+
+
+def is_own_part(frame: Frame, function: Value, called: f.Expr) -> bool:
+    """Whether what is called is an attribute of this module, of which nothing is known but that it is sharded."""
+    owner = frame.self_class
+    if owner is None or function.types or function.external is not None or not frame.in_module:
+        return False
+    name = place_name(called).removeprefix(f"{frame.self_name}.")
+    return place_name(called) != name and "." not in name and frame.analysis.sharding.is_own_part(owner, name)
 
 
 def _has_statistics(frame: Frame) -> bool:

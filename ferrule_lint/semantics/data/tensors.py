@@ -25,7 +25,7 @@ from ferrule_lint.semantics.domain.dependences import (
 )
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
-from ferrule_lint.semantics.domain.text import last_name, render, root_name
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, root_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -262,9 +262,15 @@ def _of_content(frame: Frame, arguments: Arguments) -> Value:
         data=value.data,
         shape=None if written else worse(value.shape, _of_all(value.length)),
         deps=_of_known_length(value.deps) if written else value.deps,
-        shape_deps=NO_DEPS if written else value.shape_deps | counted(value),
+        shape_deps=NO_DEPS if written else value.shape_deps | counted(value) | _as_passed(display, value),
         unordered=value.unordered,
     )
+
+
+def _as_passed(display: f.Expr | None, value: Value) -> Deps:
+    """A parameter, or a part of one, that a tensor is made of as it is: if it is a list, its caller knows how long."""
+    place = place_name(display) if type(display) is f.Name or type(display) is f.Attr else ""
+    return frozenset([(place, COUNTED)]) if place and (place, FLOWS) in value.deps else NO_DEPS
 
 
 def _is_written_out(frame: Frame, display: f.Expr) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -191,6 +191,8 @@ class Gathering:
                 seen.own_parts.setdefault(part, site)
                 seen.generic = seen.generic or Confidence.LOW  # of others it is a guess
             elif not self._is_of_library(module, expr):
+                for part in () if serves else self._parts_of_others(module, owner, expr):
+                    seen.own_parts.setdefault(part, site)
                 unused = is_given_by_nobody(self._analysis, module, owner, expr)
                 self._any_module(site, serves or unused, model.configured)
         elif not classes:
@@ -207,6 +209,15 @@ class Gathering:
             return None
         name = own_parts.attribute(owner, expr)
         return (info.id, name) if name else None
+
+    def _parts_of_others(
+        self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr
+    ) -> Iterator[tuple[str, str]]:
+        """The classes of modules of which something is sharded from outside, and the attributes."""
+        for base, name in own_parts.attributes(module.body if owner is None else owner.body, expr):
+            for info in self._analysis.classes_of(module, owner, base):
+                if self._analysis.is_module(info):
+                    yield info.id, name
 
     def _is_of_library(self, module: ModuleInfo, expr: f.Expr) -> bool:
         """`fully_shard(nn.Linear(8, 8).cuda())`: a layer of a library, which says nothing of the project's modules."""

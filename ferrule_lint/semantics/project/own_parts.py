@@ -1,4 +1,5 @@
-"""Parts that a module shards in a method of its own: `fully_shard(self.tower)`, and a layer of it.
+"""Parts of a module that are sharded by their place in it: `fully_shard(self.tower)`, `fully_shard(model.tower)`, and a
+layer of them.
 
 Whatever class such a part is of, it belongs to this module, and says nothing of the parts of others.
 """
@@ -24,11 +25,18 @@ def attribute(method: FunctionInfo, expr: f.Expr) -> str:
     takes from none, or from one that holds the whole model."""
     if method.is_static or not method.parameters:
         return ""
-    name = next(_attributes(expr, method, method.parameters[0].name, _ROUNDS), "")
+    own = method.parameters[0].name
+    name = next((name for base, name in _attributes(expr, method.body, _ROUNDS) if base.id == own), "")
     return "" if _WHOLE_MODEL.fullmatch(name) else name
 
 
-def _attributes(expr: f.Expr, method: FunctionInfo, own: str, rounds: int) -> Iterator[str]:
+def attributes(body: f.Body, expr: f.Expr) -> list[tuple[f.Name, str]]:
+    """The objects and the attributes of these that an expression takes something from, over local names too; but for
+    attributes that hold the whole model."""
+    return [(base, name) for base, name in _attributes(expr, body, _ROUNDS) if not _WHOLE_MODEL.fullmatch(name)]
+
+
+def _attributes(expr: f.Expr, body: f.Body, rounds: int) -> Iterator[tuple[f.Name, str]]:
     name = ""
     while type(expr) is not f.Name:
         if type(expr) is f.Attr:
@@ -39,11 +47,11 @@ def _attributes(expr: f.Expr, method: FunctionInfo, own: str, rounds: int) -> It
             name, expr = "", expr.func
         else:
             return
-    if expr.id == own and name:
-        yield name
-    elif expr.id != own and rounds:
-        for source in _bound(method.body, expr.id):
-            yield from _attributes(source, method, own, rounds - 1)
+    if name:
+        yield expr, name
+    if rounds:
+        for source in _bound(body, expr.id):
+            yield from _attributes(source, body, rounds - 1)
 
 
 def _bound(body: f.Body, name: str) -> Iterator[f.Expr]:

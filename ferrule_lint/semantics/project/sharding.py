@@ -134,8 +134,14 @@ class Sharding:
         known = self.of_class(info)
         if self._setting != "auto" or (known is not None and known > Confidence.MEDIUM):
             return known
+        return Confidence.MEDIUM if self.is_own_part(info, attribute) else known
+
+    def is_own_part(self, info: ClassInfo, attribute: str) -> bool:
+        """Whether what an attribute of a module holds, whatever that is, is seen to be sharded as a part of it."""
+        if self._setting != "auto" or self._gathering:
+            return False
         parts = self.gather().own_parts
-        return Confidence.MEDIUM if any((c.id, attribute) in parts for c in self._mro(info)) else known
+        return any((c.id, attribute) in parts for c in self._mro(info))
 
     def is_left_open(self, site: WrapSite) -> bool:
         """Whether a launcher or a file of settings decides if this call shards what it is given."""
