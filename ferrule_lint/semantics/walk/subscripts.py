@@ -5,6 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import batch_fields, cutting, looked_up, own_records, selection, shares
+from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.dependences import DEALT, FLOWS, NO_DEPS, NOTHING, OBSERVED, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
@@ -24,6 +25,22 @@ def _of_one_axis(frame: Frame, name: str) -> bool:
     return name.endswith(_COORDINATES) and frame.models.convention("rank", name) is not None
 
 
+def _is_new_list(frame: Frame, e: f.Subscript, place: str, base: Value) -> bool:
+    """Whether nothing has been put into a dict that makes a list for each key which it is asked for
+    (`defaultdict(list)`), and it is asked for one that is written out."""
+    if type(e.index) is not f.Const or not base.container or base.entries or base.data is not None or not base.uniform:
+        return False
+    body = frame.function.body if frame.function is not None and place else ()
+    made = [value for value, _ in assignments(body, place)]
+    return bool(made) and all(map(_makes_lists, made))
+
+
+def _makes_lists(value: f.Expr) -> bool:
+    if type(value) is not f.Call or last_name(value.func) != "defaultdict" or len(value.args) != 1:
+        return False
+    return type(value.args[0]) is f.Name and value.args[0].id == "list"
+
+
 def subscript(frame: Frame, e: f.Subscript) -> Value:
     place = place_name(e.base)
     if type(e.index) is f.Const and place:
@@ -39,6 +56,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     told = environment.looked_up(frame, e.base, e.index, e.pos)
     if told is not None:
         return told
+    if _is_new_list(frame, e, place, base):
+        return Value(uniform=True, container=True, slots=NOTHING)
     if base.items is not None and type(e.index) is f.Const:
         try:
             return base.items[int(e.index.text)]
