@@ -26,19 +26,34 @@ def of_field(frame: Frame, e: f.Attr | f.Subscript, base: Value, name: str, valu
     """
     if frame.light or frame.models.convention("tensor", name) is None or not _is_open(value):
         return value
-    if base.uniform or base.module or base.target is not None or base.agreed or base.divergence is not None:
+    if base.uniform or base.module or base.agreed or base.divergence is not None:
         return value
-    if type(e.base) is not f.Name or e.base.id == frame.self_name:
-        return value
-    if (e.base.id, FLOWS) not in base.deps and all(how != ITEM for _, how in base.deps):
-        return value
-    if frame.models.convention("uniform", e.base.id) is not None:
+    if not _is_part_of_batch(frame, base) and not _is_passed(frame, e.base, base):
         return value
     if any(frame.analysis.is_module(info) for info in base.types):
         return value
     note = f"`{shown(e)}` holds the rank's own data"
     data = frame.source(DP, "data", e.pos, note, Confidence.MEDIUM)._replace(assumed=True)
     return value._replace(data=data)
+
+
+def _is_passed(frame: Frame, carrier: f.Expr, base: Value) -> bool:
+    """Whether what carries a field is a parameter, or an item of one."""
+    if base.target is not None or type(carrier) is not f.Name or carrier.id == frame.self_name:
+        return False
+    if frame.models.convention("uniform", carrier.id) is not None:
+        return False
+    return (carrier.id, FLOWS) in base.deps or any(how == ITEM for _, how in base.deps)
+
+
+def _is_part_of_batch(frame: Frame, base: Value) -> bool:
+    """Whether what carries a field is the batch of something passed in: `data.batch["response_mask"]`."""
+    parts = (name.partition(".") for name, how in base.deps if how == FLOWS)
+    return any(
+        root != frame.self_name and "." not in part and frame.models.convention("batch", part) is not None
+        for root, _, part in parts
+        if part
+    )
 
 
 def _is_open(value: Value) -> bool:
