@@ -168,7 +168,13 @@ def imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:
 
 
 def _joins(analysis: Analysis, module: ModuleInfo) -> bool:
-    return module.mentions_any(_JOINS) or module.mentions_any(analysis.models.wrapping)
+    """Whether a file makes a process group or wraps modules. What wraps them may have a name of many senses (`wrap`,
+    `setup`, `prepare`); who means that one speaks of several processes, too."""
+    if module.mentions_any(_JOINS):
+        return True
+    return module.mentions_any(analysis.models.wrapping) and (
+        module.mentions_like(_OF_SEVERAL) or any(_OF_SEVERAL.search(dotted) for dotted, _ in module.imports.values())
+    )
 
 
 _NAME = frozenset({"__name__"})
