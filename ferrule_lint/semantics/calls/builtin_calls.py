@@ -53,6 +53,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render, turned_rows
+from ferrule_lint.semantics.groups import strides
 from ferrule_lint.semantics.sources import environment, parts
 from ferrule_lint.semantics.walk.truth import observe, truthiness
 
@@ -235,6 +236,8 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[0]
     if value.external == SIZE:
         return Value(uniform=True, there=True)  # how many dimensions a tensor has
+    if strides.is_made_group(frame, arguments.expr.args[0] if arguments.expr.args else arguments.expr):
+        return UNKNOWN
     if value.types and value.length is None and (own := _own_length(frame, value, arguments.expr.pos)) is not None:
         return own
     if value.items is not None and value.length is None:
