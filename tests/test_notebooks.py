@@ -165,6 +165,7 @@ def test_broken_notebooks(root: Path, content: str, message: str, capsys: pytest
 def test_other_languages_and_odd_cells(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (root / "a.ipynb").write_text(notebook("if (x) { y <- 1 }", language="R"))
     (root / "b.ipynb").write_text(nbformat.writes(nbformat.v4.new_notebook()))
+    (root / "new.ipynb").write_text("")
     run(capsys, status=0)
     odd: list[Any] = [
         1,

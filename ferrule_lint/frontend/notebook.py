@@ -46,6 +46,8 @@ class Notebook:
 
 def read_notebook(content: bytes) -> Notebook | None:
     """The code of a notebook, None if it is not in Python; SourceError if it is no notebook that can be read."""
+    if not content.strip():
+        return Notebook(b"", ())  # a new file, which editors open as a notebook without cells
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):

@@ -53,6 +53,7 @@ from ferrule_lint.semantics.domain.lattice import (
 )
 from ferrule_lint.semantics.domain.targets import ClassTarget, PartialTarget
 from ferrule_lint.semantics.domain.text import last_name, render, turned_rows
+from ferrule_lint.semantics.groups import strides
 from ferrule_lint.semantics.sources import environment, parts
 from ferrule_lint.semantics.walk.truth import observe, truthiness
 
@@ -235,6 +236,8 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
     value = arguments.positional[0]
     if value.external == SIZE:
         return Value(uniform=True, there=True)  # how many dimensions a tensor has
+    if strides.is_made_group(frame, arguments.expr.args[0] if arguments.expr.args else arguments.expr):
+        return UNKNOWN
     if value.types and value.length is None and (own := _own_length(frame, value, arguments.expr.pos)) is not None:
         return own
     if value.items is not None and value.length is None:
@@ -244,10 +247,12 @@ def _len(frame: Frame, arguments: Arguments) -> Value:
         divergence = divergence.then(frame.step("flow", arguments.expr.pos, f"`{render(arguments.expr)}` differs"))
         return Value(divergence=divergence, deps=value.deps)
     deps = recast(length_deps(value), COUNTED, ITERATED)
-    emptiness = emptiness_of(value) or parts.nothing_of(frame, arguments.expr.args[0], value)
-    in_entry, picked_by = picked.emptiness(frame, arguments.expr.args[0], arguments.expr.pos)
+    asked = arguments.expr.args[0]
+    emptiness = value.emptiness if _is_handed_dict(frame, asked) else emptiness_of(value)
+    emptiness = emptiness or parts.nothing_of(frame, asked, value)
+    in_entry, picked_by = picked.emptiness(frame, asked, arguments.expr.pos)
     emptiness = emptiness or in_entry
-    if not _has_entries(frame, arguments.expr.args[0]):
+    if not _has_entries(frame, asked):
         deps |= empty_or_not(value)
     deps |= picked_by
     return Value(uniform=value.uniform, emptiness=emptiness, deps=deps, multiple=value.multiple)
@@ -261,7 +266,19 @@ def _has_entries(frame: Frame, expr: f.Expr) -> bool:
     return not _OF_DICTS.isdisjoint(frame.function.calls_on(expr.id))
 
 
+def _is_handed_dict(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a name holds a dict that a call has handed back, by what the function asks of it: the entries of metrics
+    are those that the program names, whatever the data. Entries that some ranks alone have put in are known by
+    themselves."""
+    if type(expr) is not f.Name or frame.function is None or not frame.version(expr.id):
+        return False
+    asked = frozenset(frame.function.calls_on(expr.id))
+    return not asked.isdisjoint(_OF_DICTS) and asked.isdisjoint(_OF_TENSORS)
+
+
 _OF_DICTS = frozenset({"items", "keys", "values"})
+#: sparse tensors have values, too
+_OF_TENSORS = frozenset("size dim numel to sum mean indices coalesce detach cpu cuda lengths".split())
 
 
 def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:

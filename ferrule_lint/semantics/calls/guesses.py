@@ -34,11 +34,24 @@ def without(frame: Frame, result: Value, summary: Summary, bound: Mapping[str, V
     passed = [d for d in passed if d.confidence > Confidence.LOW]
     if passed and all(d.assumed for d in passed):
         return result  # what is passed may be such a guess itself, come back in the next round of a loop
+    if not passed and _hands_on_inputs(frame, pos):
+        return result
     step = frame.step("call", pos, f"returned by `{summary.display}`")
     changed: dict[str, Any] = {
         facet: _confirmed(d) if passed else d.at_most(Confidence.LOW).then(step) for facet, d in found
     }
     return result._replace(**changed)
+
+
+def _hands_on_inputs(frame: Frame, pos: f.Pos) -> bool:
+    """Whether a call in the forward of a module hands on all that it was given by name: `self.step(**kwargs)`. Who
+    calls the forward knows what that is."""
+    function = frame.function
+    if function is None or function.name != "forward" or function.owner is None:
+        return False
+    given = next((p.name for p in function.parameters if p.kind == "**"), "")
+    handed = (value for call in function.calls if call.pos == pos for key, value in call.keywords if key is None)
+    return bool(given) and any(type(value) is f.Name and value.id == given for value in handed)
 
 
 def _confirmed(guess: Divergence) -> Divergence:

@@ -37,7 +37,13 @@ def all_are(frame: Frame, call: f.Call, function: FunctionInfo, asked: frozenset
     told = bool(asked) and all(type(e) is not f.Starred for e in call.args) and all(k for k, _ in call.keywords)
     given = [*zip(named, call.args, strict=False), *call.keywords] if told else []
     parts = [e for name, e in given if name in asked] if told else [*call.args, *(value for _, value in call.keywords)]
+    parts = [e for e in parts if not _is_no_tensor(e)]
     return bool(parts) and all(_is_one(frame, e, frozenset()) for e in parts)
+
+
+def _is_no_tensor(e: f.Expr) -> bool:
+    """A constant, or what torch calls a type or a layout: `torch.float32`, `torch.channels_last`."""
+    return type(e) is f.Const or (type(e) is f.Attr and type(e.base) is f.Name and e.base.id == "torch")
 
 
 def _is_one(frame: Frame, e: f.Expr, asked: frozenset[str]) -> bool:

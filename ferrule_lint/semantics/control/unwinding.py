@@ -1,6 +1,8 @@
 """Tests whether an exception is on its way: `if sys.exc_info()[0] is None: barrier()` in a `finally` or what it calls.
 
-Where one is, a rank does nothing of what stands under such a test, and so it waits for nobody there.
+Where one is, a rank does nothing of what stands under such a test, and so it waits for nobody there. A loop that counts
+its rounds has not come to its end then, which others may ask for: `for self.step in range(first, last)` in the `try`,
+and `if self.loop.step + 1 >= self.loop.last: evaluate()` in what the `finally` calls.
 """
 
 from __future__ import annotations
@@ -17,9 +19,25 @@ _ENDS_ALL = frozenset({"SystemExit"})
 _DEEPEST = 4
 
 
-def first(trace: Trace, function: FunctionInfo | None, depth: int = 0) -> tuple[Event, f.Pos] | None:
+#: what a loop counts its rounds by, and the last number, by their last names
+Counted = frozenset[tuple[str, str]]
+_NONE: Counted = frozenset()
+
+
+def counted_in(body: f.Body) -> Counted:
+    """The loops of a block whose rounds are counted: `for self.step in range(first, last)`."""
+    return frozenset(
+        (last_name(s.target), last_name(s.iterable.args[min(1, len(s.iterable.args) - 1)]))
+        for s in statements(body)
+        if type(s) is f.For and type(s.iterable) is f.Call and last_name(s.iterable.func) == "range" and s.iterable.args
+    )
+
+
+def first(
+    trace: Trace, function: FunctionInfo | None, counted: Counted = _NONE, depth: int = 0
+) -> tuple[Event, f.Pos] | None:
     """The first event of a trace of a function that a rank with an exception comes to, and where it is reached."""
-    asked = dict(_tests(function)) if function is not None else {}
+    asked = dict(_tests(function, counted)) if function is not None else {}
     stack = list(trace)
     while stack:
         term = stack.pop(0)
@@ -28,7 +46,7 @@ def first(trace: Trace, function: FunctionInfo | None, depth: int = 0) -> tuple[
         if type(term) is CallTerm and term.summary.events:
             event = term.summary.events[0]
             inside, callee = term.summary.trace, term.summary.function
-            inner = first(inside, callee, depth + 1) if inside and depth < _DEEPEST else (event, term.pos)
+            inner = first(inside, callee, counted, depth + 1) if inside and depth < _DEEPEST else (event, term.pos)
             if inner is not None:
                 return inner[0], term.pos
         elif type(term) is Choice and term.pos in asked:
@@ -38,10 +56,10 @@ def first(trace: Trace, function: FunctionInfo | None, depth: int = 0) -> tuple[
     return None
 
 
-def _tests(function: FunctionInfo) -> list[tuple[f.Pos, bool]]:
+def _tests(function: FunctionInfo, counted: Counted) -> list[tuple[f.Pos, bool]]:
     """The tests of a function that ask it, by their places, and whether they hold where an exception is on its way."""
     body = function.body
-    if not any(type(node) is f.Call and last_name(node.func) in _ASKS for node in walk(body)):
+    if not counted and not any(type(node) is f.Call and last_name(node.func) in _ASKS for node in walk(body)):
         return []
     held = {
         target.id
@@ -50,17 +68,18 @@ def _tests(function: FunctionInfo) -> list[tuple[f.Pos, bool]]:
         for target in s.targets
         if type(target) is f.Name
     }
-    found = [(position(s.test), _holds(s.test, frozenset(held))) for s in statements(body) if type(s) is f.If]
+    tests = [s.test for s in statements(body) if type(s) is f.If]
+    found = [(position(test), _holds(test, frozenset(held), counted)) for test in tests]
     return [(pos, holds) for pos, holds in found if pos is not None and holds is not None]
 
 
-def _holds(test: f.Expr, held: frozenset[str]) -> bool | None:
+def _holds(test: f.Expr, held: frozenset[str], counted: Counted) -> bool | None:
     """Whether a test holds (True) or fails (False) wherever an exception is on its way; None: it asks of others."""
     if type(test) is f.Not:
-        inner = _holds(test.operand, held)
+        inner = _holds(test.operand, held, counted)
         return None if inner is None else not inner
     if type(test) is f.BoolOp:
-        parts_of = [_holds(value, held) for value in test.values if not _is_of_all(value, held)]
+        parts_of = [_holds(value, held, counted) for value in test.values if not _is_of_all(value, held)]
         if test.op == "and":
             return False if False in parts_of else True if parts_of and all(parts_of) else None
         return True if True in parts_of else False if parts_of and all(p is False for p in parts_of) else None
@@ -68,7 +87,17 @@ def _holds(test: f.Expr, held: frozenset[str]) -> bool | None:
         if _is_asked(test.left, held):
             return {"is": False, "==": False, "is not": True, "!=": True}.get(test.ops[0])
         return None
+    if type(test) is f.Compare and len(test.ops) == 1 and _asks_for_end(test, counted):
+        return False
     return True if _is_asked(test, held) else None
+
+
+def _asks_for_end(test: f.Compare, counted: Counted) -> bool:
+    """Whether a test asks if a loop has come to its end: `self.loop.step + 1 >= self.loop.last`."""
+    if test.ops[0] not in (">=", ">", "=="):
+        return False
+    names = {last_name(node) for node in walk(test.left) if type(node) is f.Name or type(node) is f.Attr}
+    return any(number in names and last_name(test.rights[0]) == last for number, last in counted)
 
 
 def _is_asked(expr: f.Expr, held: frozenset[str]) -> bool:

@@ -24,7 +24,7 @@ from ferrule_lint.semantics.calls.shapes import (
 )
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import length_deps
-from ferrule_lint.semantics.divergence import ends
+from ferrule_lint.semantics.divergence import by_one, ends
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.reach import asked_by_one
@@ -75,7 +75,8 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
             own = {a.key: a._replace(divergence=_ANY) for a in atoms(term.formula) if _is_open(a, term)}
             if not own or len(own) > 3:
                 continue
-            found = difference(trace, term, own, _ANY, Confidence.MEDIUM, effort=effort)
+            apart, asked = by_one.told_apart(trace, term, own, of_one)
+            found = difference(apart, asked, own, _ANY, Confidence.MEDIUM, effort=effort)
             if found is None:
                 continue
             guess = [ends.asks_who_is_one(trace, o) for o in found.occurrences]

@@ -2,7 +2,7 @@
 
 A program can be written for several groups and have one: `new_group(range(i * size, (i + 1) * size))`, where the size
 is a parameter that is the number of all ranks for want of another. An assertion says so (`assert size is None, "not
-implemented"`), or nobody in the project gives it.
+implemented"`), or nobody in the project gives it. A function is handed such a group where all its calls hand it one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -51,13 +52,16 @@ def _is_of_all(scope: Scope, expr: f.Expr, depth: int) -> bool:
     if depth > _DEEPEST:
         return False
     if type(expr) is f.Name:
-        if scope.has_parameter(expr.id) and not _is_left_at_none(scope, expr.id):
-            return False
         made = scope.assigned(expr.id)
+        if scope.has_parameter(expr.id) and not _is_left_at_none(scope, expr.id):
+            return not made and _is_handed_all(scope, expr.id, depth)
         if made:
             return all(_is_of_all(scope, value, depth + 1) for value in made)
         variable = scope.analysis.names.resolve(expr, scope.module)
         return type(variable) is GlobalName and _holds_all(scope, variable, depth)
+    if type(expr) is f.Attr:
+        named = scope.analysis.names.resolve(expr, scope.module)
+        return type(named) is External and named.dotted in _WORLD
     if type(expr) is not f.Call:
         return False
     made_of = scope.analysis.names.resolve(expr.func, scope.module)
@@ -69,6 +73,22 @@ def _is_of_all(scope: Scope, expr: f.Expr, depth: int) -> bool:
         return False
     ranks = next((value for name, value in expr.keywords if name == "ranks"), expr.args[0] if expr.args else _NONE)
     return ranks == _NONE or _lists_all(scope, ranks, depth)
+
+
+#: the group of the job, as torch calls it
+_WORLD = frozenset(f"torch.distributed.{name}" for name in ("group.WORLD", "GroupMember.WORLD"))
+
+
+def _is_handed_all(scope: Scope, name: str, depth: int) -> bool:
+    """Whether all calls of a function outside of tests, and there are some, hand it a group of all ranks."""
+    function, analysis = scope.function, scope.analysis
+    if function is None or function.parent is not None or function.owner is not None:
+        return False
+    calls = [site for site in options.calls_of(analysis, function) if not is_test(site[0].path)]
+    handed = [
+        (Scope(analysis, module, caller), options.passed(call, function, False, name)) for module, caller, call in calls
+    ]
+    return bool(handed) and all(value is not None and _is_of_all(there, value, depth + 1) for there, value in handed)
 
 
 def _holds_all(scope: Scope, variable: GlobalName, depth: int) -> bool:

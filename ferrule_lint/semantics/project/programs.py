@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.semantics.domain.text import last_name
-from ferrule_lint.semantics.project.entities import ModuleInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.reads import Reads
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
     return (
         can_be_started(analysis.names.modules, module, analysis.names.reads)
         and not any(_OF_SEVERAL.search(name) for name in names)
-        and not any(_joins(analysis, imported) for imported in imported(analysis, module))
+        and not any(_brings_ranks(analysis, entity) for entity in _imported(analysis, module))
     )
 
 
@@ -160,15 +160,56 @@ _AT_WORK = frozenset("main train test run evaluate validate train_epoch train_on
 
 def imported(analysis: Analysis, module: ModuleInfo) -> Iterator[ModuleInfo]:
     """The files of the project that a file imports something from; one may come several times."""
-    for name in module.imports:
-        entity = analysis.names.lookup(module, name)
+    for entity in _imported(analysis, module):
         found = entity if type(entity) is ModuleInfo else getattr(entity, "module", None)
         if isinstance(found, ModuleInfo):
             yield found
 
 
+def _imported(analysis: Analysis, module: ModuleInfo) -> Iterator[object]:
+    return (analysis.names.lookup(module, name) for name in module.imports)
+
+
+def _brings_ranks(analysis: Analysis, entity: object) -> bool:
+    """Whether something that a program imports may make it one of several processes: its file does, and of a function
+    also itself, or what it calls."""
+    module = entity if type(entity) is ModuleInfo else getattr(entity, "module", None)
+    if not isinstance(module, ModuleInfo) or not _joins(analysis, module):
+        return False
+    if type(entity) is not FunctionInfo or entity.owner is not None or entity.decorators:
+        return True
+    words = _JOINS | analysis.models.wrapping
+    known, waiting = {entity.id}, [entity]
+    while waiting:
+        for call in waiting.pop().calls:
+            if last_name(call.func) in words or _leads_away(analysis, module, call.func):
+                return True
+            called = analysis.names.lookup(module, call.func.id) if type(call.func) is f.Name else None
+            if type(called) is FunctionInfo and called.id not in known:
+                known.add(called.id)
+                waiting.append(called)
+    return False
+
+
+def _leads_away(analysis: Analysis, module: ModuleInfo, func: f.Expr) -> bool:
+    """Whether a call is of a class, or of what another file of the project defines: `Engine()`, `setup.begin()`."""
+    root = func
+    while type(root) is f.Attr:
+        root = root.base
+    meant = analysis.names.lookup(module, root.id) if type(root) is f.Name else None
+    if type(meant) is FunctionInfo:
+        return meant.module is not module
+    return type(meant) is ModuleInfo or isinstance(getattr(meant, "module", None), ModuleInfo)
+
+
 def _joins(analysis: Analysis, module: ModuleInfo) -> bool:
-    return module.mentions_any(_JOINS) or module.mentions_any(analysis.models.wrapping)
+    """Whether a file makes a process group or wraps modules. What wraps them may have a name of many senses (`wrap`,
+    `setup`, `prepare`); who means that one speaks of several processes, too."""
+    if module.mentions_any(_JOINS):
+        return True
+    return module.mentions_any(analysis.models.wrapping) and (
+        module.mentions_like(_OF_SEVERAL) or any(_OF_SEVERAL.search(dotted) for dotted, _ in module.imports.values())
+    )
 
 
 _NAME = frozenset({"__name__"})

@@ -18,13 +18,17 @@ _HINT = re.compile(
 )
 
 
+#: what accelerate takes DDP's settings in, which may be made in another file than the model is prepared in
+_SETTINGS = frozenset({"DistributedDataParallelKwargs"})
+
+
 def names(analysis: Analysis) -> frozenset[str]:
-    """Names of what wraps modules, those that imports anywhere in the project give it, and those of classes that
-    inherit from it."""
+    """Names of what wraps modules or holds settings for that, those that imports anywhere in the project give it, and
+    those of classes that inherit from it."""
     modules, models = analysis.names.modules.values(), analysis.models
     pairs = [pair for m in modules for pair in renamed(m)]
     heirs = _also_renamed(models.wrapping_classes, [*pairs, *(pair for m in modules for pair in inherited(m))])
-    return _also_renamed(models.wrapping, pairs) | heirs
+    return _also_renamed(models.wrapping | _SETTINGS, pairs) | heirs
 
 
 def files(analysis: Analysis) -> list[str]:

@@ -69,6 +69,11 @@ def _path_of(call: f.Call) -> f.Expr | None:
     return call.args[0] if call.args else call.func.base if type(call.func) is f.Attr else None
 
 
+def _folders_around(made: f.Expr) -> tuple[f.Expr, ...]:
+    """The folders in which a path lies, as it is put together: `os.path.join(folder, "last.pt")`."""
+    return made.args[:-1] if type(made) is f.Call and last_name(made.func) == "join" else ()
+
+
 def may_write(call: f.Call) -> bool:
     """Whether a call by its name writes files."""
     name = last_name(call.func)
@@ -129,19 +134,21 @@ class Files:
     """What a function tests and writes, in the order of its text."""
 
     __slots__ = (
-        "_awaited", "_by_all", "_by_one", "_folders", "_given", "_keys", "_looks", "_met", "_open", "_paths", "_raced",
-        "_something", "_tested", "_waited_for",
+        "_around", "_awaited", "_by_all", "_by_one", "_folders", "_given", "_keys", "_looks", "_met", "_open", "_paths",
+        "_raced", "_something", "_tested", "_waited_for",
     )  # fmt: skip
 
     #: what is collected in it
     COLLECTED = (
-        "_awaited", "_by_all", "_by_one", "_folders", "_given", "_keys", "_looks", "_open", "_paths", "_raced",
-        "_tested",
+        "_around", "_awaited", "_by_all", "_by_one", "_folders", "_given", "_keys", "_looks", "_open", "_paths",
+        "_raced", "_tested",
     )  # fmt: skip
 
     def __init__(self) -> None:
         #: tests after which ranks have not met: the source, and what the tested path is made of
         self._open: dict[Step, frozenset[str]] = {}
+        #: the source of a test -> the folders in which what is looked for lies: who makes one makes nothing in it
+        self._around: dict[Step, frozenset[str]] = {}
         #: the source of a test -> the path it asked for when it was last walked
         self._keys: dict[Step, str] = {}
         #: the tests of what the run was given
@@ -181,11 +188,12 @@ class Files:
         made = meaning(path)
         parts = (path, made, *(made.args if type(made) is f.Call else ()))
         texts = frozenset(render(p) for p in parts if p is path or type(p) is not f.Const)
+        around_it = frozenset(render(p) for p in _folders_around(made))
         known = key(path)
         if type(made) is not f.Call and _GIVEN.fullmatch(last_name(made)):
             self._given.update(source)
         looks = only_looks_inside(*around, call, path)
-        there = self._paths if looks else self._paths | self._folders
+        there = self._paths if looks else self._paths | (self._folders - around_it)
         for step in source:
             # in another round of a loop another path, of which nothing has been written yet
             again = self._keys.get(step, known) != known
@@ -196,6 +204,7 @@ class Files:
                 self._looks.add(step)
             self._keys[step] = known
             self._open[step] = texts
+            self._around[step] = around_it
         self._tested[known] = divergence
 
     def looked_at_again(self, call: f.Call, key: Callable[[f.Expr], str]) -> Divergence | None:
@@ -228,8 +237,11 @@ class Files:
         else:
             self._paths |= written
         self._waited_for = False
+        none: frozenset[str] = frozenset()
         self._raced.update(
-            step for step, made in self._open.items() if step not in there and not written.isdisjoint(made)
+            step
+            for step, made in self._open.items()
+            if step not in there and not written.isdisjoint(made - (self._around.get(step, none) if folders else none))
         )
         if not self._met:
             self._by_one |= written

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -60,6 +60,8 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
         return None
     if "." not in place and filled_in_step.is_filled(frame, frame.function, place):
         return None
+    if _has_asserted_length(frame.function, place):
+        return None
     axes = WORLD if part.group in ("", "None") else frame.axes_in(part.group) or UNKNOWN_GROUP
     into = f"`{part.op}`" if part.name == place else f"`{part.name}`, which goes into `{part.op}`"
     note = f"what `{place}` holds goes into {into} there, so a rank may hold other items, or none"
@@ -71,6 +73,14 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     found = frame.source(axes, "data", part.pos, note, Confidence.LOW if guess else Confidence.MEDIUM)
     group = part.group if axes == UNKNOWN_GROUP else ""
     return found._replace(empty=True, group=group, assumed=passed_in)
+
+
+def _has_asserted_length(function: FunctionInfo, place: str) -> bool:
+    """Whether a function asserts how many items a list holds: one for each rank, say, and no rank none."""
+    tests = (s.test for s in statements(function.body) if type(s) is f.Assert)
+    equal = (t for t in tests if type(t) is f.Compare and t.ops == ("==",))
+    counted = (side for t in equal for side in (t.left, *t.rights) if type(side) is f.Call)
+    return any(last_name(c.func) == "len" and len(c.args) == 1 and place_name(c.args[0]) == place for c in counted)
 
 
 def of_function(frame: Frame, function: FunctionInfo) -> dict[str, Part]:

@@ -34,15 +34,19 @@ _SHARED = re.compile(r"reduce|gather|sync|broadcast|all_", re.IGNORECASE)
 
 
 def of_target(frame: Frame, target: f.Expr, value: Value) -> Value:
-    """A variable that is bound to something of which nothing is known."""
-    if type(target) is not f.Name or frame.light or frame.function is None or not _is_open(value):
+    """A variable that is bound to something of which nothing is known, or no more than a guess."""
+    if type(target) is not f.Name or frame.light or frame.function is None:
+        return value
+    guessed = _is_guess(value)
+    if not guessed and not _is_open(value):
         return value
     function = frame.function
     names = frame.analysis.trained_losses.find(function.id, lambda: _found_in(function), frozenset())
     if target.id not in names:
         return value
     note = f"`{target.id}` has a backward pass, so it is the rank's own loss"
-    return value._replace(data=frame.source(DP, "data", position(target), note, Confidence.MEDIUM))
+    own = frame.source(DP, "data", position(target), note, Confidence.MEDIUM)
+    return value._replace(data=own, divergence=None) if guessed else value._replace(data=own)
 
 
 def _is_open(value: Value) -> bool:
@@ -50,6 +54,15 @@ def _is_open(value: Value) -> bool:
         return False
     known = (value.divergence, value.data, value.const, value.items, value.group, value.target, value.presence)
     return known.count(None) == len(known)
+
+
+def _is_guess(value: Value) -> bool:
+    """Whether a tensor is taken to differ by what its batch holds, and nobody is sure of that on the way it was
+    followed: the backward pass says more."""
+    if value.uniform or value.agreed or value.container or value.presence is not None or value.data is None:
+        return False
+    known = [d for d in (value.data, value.divergence) if d is not None]
+    return all(d.kind == "data" and d.confidence == Confidence.LOW for d in known)
 
 
 def _found_in(function: FunctionInfo) -> frozenset[str]:

@@ -11,6 +11,7 @@ from types import NoneType
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.semantics.data import sorts
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
@@ -32,7 +33,7 @@ _MOST_CLASSES = 3
 def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
     """Let the environment know what `test` being `outcome` says; the result is for `widen`."""
     changed: Narrowed = {}
-    told = tuple(told_parts(test, outcome))
+    told = tuple(_meant(frame, part, holds) for part, holds in told_parts(test, outcome))
     tested = [expr for part, holds in told for expr in _tested(part, holds)]
 
     def hold(place: str, before: Value | None, inside: Value) -> None:
@@ -90,6 +91,17 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         if value is not None and value.length is not None:
             hold(place, value, value._replace(length=None))
     return changed
+
+
+def _meant(frame: Frame, test: f.Expr, outcome: bool) -> tuple[f.Expr, bool]:
+    """What a flag stands for that was set to one of Python's bools: `ddp = True if size else False`."""
+    meant = definition(frame, test)
+    if type(meant) is f.IfExp and type(test) is f.Name and {meant.body, meant.orelse} == {_TRUE, _FALSE}:
+        return meant.test, outcome is (meant.body == _TRUE)
+    return test, outcome
+
+
+_TRUE, _FALSE = f.Const("True"), f.Const("False")
 
 
 def _structures(test: f.Expr, outcome: bool) -> list[str]:

@@ -31,7 +31,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
-from ferrule_lint.semantics.groups import blocks, this_round
+from ferrule_lint.semantics.groups import blocks, strides, this_round
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests
@@ -207,7 +207,8 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if frame.rounds and (last := iteration.last_round(frame, left, positive, right)) is not None:
         return result(in_last_round(frame, key_expr._replace(ops=("==",)), last), UNKNOWN)
     value = _compared(frame, e, left, a, right, b)
-    asked = first_rank.equals_zero(a) if positive in ("==", "is") and b.const == "0" else None
+    first = _also_member(a, value)
+    asked = first_rank.equals_zero(first) if positive in ("==", "is") and b.const == "0" else None
     if asked is not None:
         return result(asked, value)
     tested = value
@@ -215,6 +216,13 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
     if value.divergence is None and positive in ("<", "<=") and not value.container:
         tested = observe(frame, value, e.pos, shown(e))
     return result(atom_of(frame, key_expr, tested), value)
+
+
+def _also_member(rank: Value, compared: Value) -> Value:
+    """A rank of which a comparison asks whether it is in a group."""
+    if rank.divergence is None or compared.divergence is None or not compared.divergence.member:
+        return rank
+    return rank._replace(divergence=rank.divergence._replace(member=True))
 
 
 _TRUE, _FALSE = f.Const("True"), f.Const("False")
@@ -458,6 +466,7 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if e.ops[0] in ("==", "!=") and joined.divergence is not None and joined.divergence.kind == "rank":
         member = member or blocks.same_place_in_both(frame, left, right)
         member = member or this_round.asks_for_own(frame, e, left, right)
+        member = member or (op == "==" and strides.asks_for_member(frame, left, right))
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     if joined.divergence is not None and _asks_for_leader(e.ops[0], left, a, right, b):

@@ -27,6 +27,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.sources import environment, first_rank, measured, parts
+from ferrule_lint.semantics.sources.rank_axes import is_world_size
 from ferrule_lint.semantics.walk import passed_over
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -72,6 +73,8 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     surely = value.presence is None and value.divergence is None
     if surely and type(value.target) in (FunctionTarget, ClassTarget, ModuleTarget):
         return Known(True), Value(uniform=True, const="True")
+    if value.there and type(expr) is f.Name and is_world_size(expr.id) and value.divergence is None:
+        return Known(True), Value(uniform=True, const="True")  # no job has no ranks
     if environment.is_read(definition(frame, expr)):
         return Atom("=" + frame.key(expr), None, NO_DEPS), Value(uniform=True)
     first = first_rank.truth(value)

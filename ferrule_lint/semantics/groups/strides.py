@@ -1,0 +1,87 @@
+"""Ranks at a distance from each other, of which a group is made: the first of each node, say.
+
+```python
+leaders = new_group(list(range(0, world_size, per_node)))
+if rank % per_node == 0:
+    broadcast(x, src=0, group=leaders)
+```
+
+Who asks whether the rank is a multiple of the distance asks whether it is a member. On a node the first has the local
+rank 0, so that this asks the same where the distance is the number of ranks on one. And a list of ranks that a function
+makes a group of has as many on every rank: groups of a kind are of one size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.text import last_name, render, variables
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_MAKES = "new_group"
+#: what makes groups by its name, or hands out one of some ranks
+_GIVES = re.compile(r"(^|_)(group|pg|subgroup)s?(_|$)")
+_LOCAL_RANK = re.compile(r"^local_?rank$", re.IGNORECASE)
+#: how many ranks there are on a node
+_ON_NODE = re.compile(
+    r"local|(per|in|each)_?(node|host|machine)|node_?size|device_?count|(n|num)_?(gpus?|devices?)", re.IGNORECASE
+)
+
+
+def asks_for_member(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
+    """Whether a comparison of two sides asks if the rank is one of those, at some distance, that a group is made of."""
+    strides = list(_strides(frame))
+    return bool(strides) and any(
+        type(other) is f.Const and any(_lets_in(frame, asked, other.text, first, step) for first, step in strides)
+        for asked, other in ((left, right), (right, left))
+    )
+
+
+def _lets_in(frame: Frame, asked: f.Expr, answer: str, first: f.Expr, step: f.Expr) -> bool:
+    if render(first) != answer:
+        return False
+    meant = definition(frame, asked)
+    if type(meant) is f.Op and meant.kind == "Mod" and len(meant.operands) == 2:
+        return render(meant.operands[1]) == render(step)
+    return answer == "0" and _LOCAL_RANK.match(last_name(asked)) is not None and bool(_ON_NODE.search(render(step)))
+
+
+def _strides(frame: Frame) -> Iterator[tuple[f.Expr, f.Expr]]:
+    """The first and the distance of the ranks that a function hands to what makes groups: `range(0, n, step)`."""
+    function = frame.function
+    if function is None or not any(_is_range(call) for call in function.calls):
+        return
+    handed = [call for call in function.calls if _GIVES.search(last_name(call.func))]
+    names = variables(tuple((call.args, call.keywords) for call in handed))
+    held = [s.value for s in walk(function.body) if type(s) is f.Assign and variables(s.targets) & names]
+    for expr in (*handed, *held):
+        for call in walk(expr):
+            if type(call) is f.Call and _is_range(call):
+                yield call.args[0], call.args[2]
+
+
+def _is_range(call: f.Call) -> bool:
+    return last_name(call.func) == "range" and len(call.args) == 3
+
+
+def is_made_group(frame: Frame, expr: f.Expr) -> bool:
+    """Whether the function makes a group of the ranks in a list: `new_group(list(ranks))`."""
+    if type(expr) is not f.Name or frame.function is None:
+        return False
+    made = (call for call in frame.function.calls if last_name(call.func) == _MAKES)
+    lists = (e for call in made for e in (*call.args[:1], *(v for k, v in call.keywords if k == "ranks")))
+    return any(render(_listed(e)) == expr.id for e in lists)
+
+
+def _listed(expr: f.Expr) -> f.Expr:
+    """What a list is made of: `list(ranks)`, `sorted(ranks)`."""
+    if type(expr) is f.Call and last_name(expr.func) in ("list", "tuple", "sorted") and len(expr.args) == 1:
+        return expr.args[0]
+    return expr
