@@ -105,9 +105,11 @@ class ModuleText:
         return None
 
     def says(self, text: str, target: str) -> bool:
-        """Whether `text` is one of the ways in which the file can say `target`: it may import it more than once."""
+        """Whether `text` is one of the ways in which the file can say `target`: it may import it more than once, and
+        `import torch` binds what is below torch as well."""
         bound = [(name, stands) for one in self.imports for name, stands in one.names]
-        return (text, target) in bound or text == self.spelled(target)
+        ways = [name + target[len(stands) :] for name, stands in bound if f"{target}.".startswith(f"{stands}.")]
+        return text in ways or text == self.spelled(target)
 
     def import_of(self, module: str) -> Edit | None:
         """The edit that adds `import module` where isort would put it; None if there is no good place."""

@@ -77,10 +77,15 @@ class Site:
                 return None
         return Group(texts.pop(), certain) if len(texts) == 1 else None
 
+    def library(self, call: cst.Call) -> str | None:
+        """What a call of torch.distributed says for that: `dist` of `dist.send(x, 1)`. None for any other call."""
+        named = self.tree.text(call.func).rpartition(".")[0]
+        return named if self.module.says(named, "torch.distributed") else None
+
     def _named_group(self, event: EventSite) -> cst.BaseExpression | None:
         """The group that a call of torch.distributed is given."""
         for call in self.tree.calls_at(event.line, event.column)[:1] if event.path == self.finding.path else ():
-            if self.module.says(self.tree.text(call.func).rpartition(".")[0], "torch.distributed"):
+            if self.library(call) is not None:
                 named = [arg.value for arg in call.args if arg.keyword is not None and arg.keyword.value == "group"]
                 place = GROUP_PLACE.get(callee(call), 99)
                 listed = [arg.value for arg in call.args[place : place + 1] if arg.keyword is None]

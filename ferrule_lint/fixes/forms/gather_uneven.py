@@ -34,7 +34,7 @@ def propose(site: Site) -> Fix | None:
     ):
         return None
     arguments = _arguments(call)
-    if arguments is None or not site.module.says(tree.text(call.func).rpartition(".")[0], "torch.distributed"):
+    if arguments is None or not site.library(call):
         return None
     target, value, group = arguments
     if not isinstance(target, cst.Name) or not _own(site, target.value, call):

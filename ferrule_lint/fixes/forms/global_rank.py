@@ -75,8 +75,7 @@ def _prefix(site: Site) -> str | None:
     if not isinstance(func, cst.Attribute):
         return None
     prefix = site.tree.text(func.value)
-    known = prefix == site.module.spelled("torch.distributed")
-    return prefix if known or f"{prefix}.get_global_rank(" in site.module.source.text else None
+    return prefix if site.library(site.call) or f"{prefix}.get_global_rank(" in site.module.source.text else None
 
 
 def _is_handle(group: cst.BaseExpression) -> bool:

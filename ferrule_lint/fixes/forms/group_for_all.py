@@ -7,7 +7,7 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.edits import in_order, insertion
 from ferrule_lint.fixes.names import below, binds, fresh, reads
-from ferrule_lint.fixes.site import Site
+from ferrule_lint.fixes.site import Site, callee
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "group-for-all"
@@ -16,12 +16,15 @@ FORM = "group-for-all"
 def propose(site: Site) -> Fix | None:
     """The groups of both arms, created above the `if`."""
     tree, guard = site.tree, site.owner
-    spelled = site.module.spelled("torch.distributed")
     if site.finding.kind != "rank" or not isinstance(guard, cst.If) or isinstance(tree.parent(guard), cst.If):
         return None
     if any(isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(guard.test)):
         return None
-    calls = [one for one in below(guard) if isinstance(one, cst.Call) and tree.text(one.func) == f"{spelled}.new_group"]
+    calls = [
+        one
+        for one in below(guard)
+        if isinstance(one, cst.Call) and callee(one) == "new_group" and site.library(one) is not None
+    ]
     if site.call not in calls or not all(_in_arm(tree, call, guard) and call.args for call in calls):
         return None
     inside = binds(guard)

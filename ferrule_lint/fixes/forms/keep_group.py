@@ -48,14 +48,13 @@ def _group(site: Site) -> str | None:
 def _keyword(site: Site, group: str) -> str | None:
     """How the function that is called names its group."""
     tree, call = site.tree, site.call
-    spelled = site.module.spelled("torch.distributed")
     if site.module.spelled(f"torch.distributed.{callee(call)}") == tree.text(call.func):
         return "group"
     own = {event.line for event in site.finding.events if event.path == site.finding.path}
     if tree.span(call).line not in own or not isinstance(call.func, cst.Attribute):
         return group  # a function of the project, which takes it under the same name
     prefix = tree.text(call.func.value)
-    if prefix == spelled:
+    if site.library(call) is not None:
         return "group"
     likewise = {
         arg.keyword.value

@@ -21,10 +21,9 @@ _LAST_ROUND = " is what the last round of the loop has left"
 def propose(site: Site) -> Fix | None:
     """The option, behind the last argument."""
     tree, call = site.tree, site.call
-    spelled = site.module.spelled("torch.distributed")
     if any(step.note.endswith(_LAST_ROUND) for step in site.finding.witness):
         return None
-    if spelled is None or tree.text(call.func) != f"{spelled}.new_group" or callee(call) != "new_group":
+    if site.library(call) is None or callee(call) != "new_group":
         return None
     if not call.args or any(arg.star or "synchronization" in tree.text(arg) for arg in call.args):
         # without ranks the group has all of them

@@ -58,11 +58,11 @@ def _destination(call: cst.Call) -> cst.BaseExpression | None:
 def _receiver(site: Site, send: cst.Call, to: cst.BaseExpression) -> str | None:
     """A test that holds on the rank that is sent to."""
     tree = site.tree
-    spelled = site.module.spelled("torch.distributed")
+    spelled = site.library(send)
     if isinstance(to, cst.Attribute) and to.attr.value in _TESTS:
         return f"{tree.text(to.value)}.{_TESTS[to.attr.value]}"
     plain = isinstance(to, cst.Name | cst.Integer) or (isinstance(to, cst.Attribute) and "rank" in to.attr.value)
-    if spelled is not None and plain and tree.text(send.func) in (f"{spelled}.send", f"{spelled}.isend"):
+    if spelled is not None and plain and callee(send) in ("send", "isend"):
         # torch.distributed counts its peers in the job
         return f"{spelled}.get_rank() == {tree.text(to)}"
     return None

@@ -151,16 +151,21 @@ def _time_is_up(site: Site, owner: cst.If) -> Fix | None:
 def _exit(body: cst.BaseSuite) -> str:
     """What the arm does at its end, if that is an exit of this function or of a loop around the test.
 
-    A return on some way through the arm counts, too.
+    A return on some way through the arm counts, too, and so does what a test at its end does in one of its arms.
     """
-    statements = body.body
-    last = statements[-1] if statements else None
+    last = _last(body)
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]
     found = next((word for kind, word in _EXITS.items() if isinstance(last, kind)), "")
     if not found and any(isinstance(one, cst.Return) for one in below(body)):
         return "returns"
     return found
+
+
+def _last(body: cst.BaseSuite) -> cst.CSTNode | None:
+    """The statement at the end of a block, or of the first arm of a test that stands there."""
+    last = body.body[-1] if body.body else None
+    return _last(last.body) if isinstance(last, cst.If) else last
 
 
 def _is_end(text: str) -> bool:

@@ -38,13 +38,13 @@ class _Transfer(NamedTuple):
 def propose(site: Site) -> Fix | None:
     """`send(x); recv(y)` as one batch of both operations."""
     tree = site.tree
-    spelled = site.module.spelled("torch.distributed")
     calls = site.event_calls()
     # of a ring with the wrong neighbour the finding names the later call first
-    if spelled is None or len(calls) != 2 or tree.span(calls[0]).line > tree.span(calls[1]).line:
+    if len(calls) != 2 or tree.span(calls[0]).line > tree.span(calls[1]).line:
         return None
-    first, second = (_transfer(tree, call, spelled) for call in calls)
-    if first is None or second is None or {first.kind, second.kind} != {"send", "recv"}:
+    spelled = site.library(calls[0])
+    first, second = (_transfer(site, call) for call in calls)
+    if first is None or second is None or spelled is None or {first.kind, second.kind} != {"send", "recv"}:
         return None
     block = list(tree.block(first.line))
     if second.line not in block or block.index(second.line) != block.index(first.line) + 1:
@@ -79,12 +79,13 @@ def propose(site: Site) -> Fix | None:
     return Fix(FORM, message, Safety.UNSAFE, in_order(edits))
 
 
-def _transfer(tree: Tree, call: cst.Call, spelled: str) -> _Transfer | None:
+def _transfer(site: Site, call: cst.Call) -> _Transfer | None:
     """What a call transfers, if it can be put into a batch."""
+    tree = site.tree
     name, line = callee(call), tree.statement(call)
     small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
     arguments = _arguments(call)
-    if line is None or arguments is None or tree.text(call.func) != f"{spelled}.{name}" or long_string(tree, line):
+    if line is None or arguments is None or site.library(call) is None or long_string(tree, line):
         return None
     if isinstance(small, cst.Expr) and small.value is call and name in ("send", "recv"):
         return _Transfer(call, name, arguments, line, None)

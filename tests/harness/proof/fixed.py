@@ -136,6 +136,7 @@ def file_is_there(m: types.ModuleType, spread: bool) -> Any:
 
 @scene("fixes:reduce_decision/bad_loss_in_a_name")
 @scene("fixes:reduce_decision/loss_is_not_finite")
+@scene("fixes:reduce_decision/skipped_if_asked_for")
 def loss_is_not_finite(m: types.ModuleType, spread: bool) -> Any:
     middle = float("nan") if spread and odd() else 2.0
     return m.train([torch.tensor(1.0), torch.tensor(middle), torch.tensor(3.0)])

@@ -77,6 +77,11 @@ def twin(m: types.ModuleType, spread: bool) -> Any:
     dist.all_reduce(torch.ones(1), group=m.twin(mesh.get_group("tp")))
 
 
+@scene("fixes:local_group/by_its_full_name", ranks=4, by_rank=True)
+def own_group(m: types.ModuleType, spread: bool) -> Any:
+    dist.all_reduce(torch.ones(1), group=m.own_group(2))
+
+
 class _Stages:
     """A pipeline's group as an object that sends and receives, as some frameworks have it."""
 
