@@ -136,14 +136,15 @@ class Recorder:
 
     def _connects(self, name: str, key: tuple[str, tuple[int, ...]], arguments: Mapping[str, Any]) -> bool:
         """Is this the group's first collective on NCCL?"""
-        link = dispatcher.link(arguments, dispatcher.process_group(arguments))
-        if not link:
-            return False
+        way = (*key, "collective", -1)
+        first = way not in self._connected
+        link = dispatcher.link(arguments, dispatcher.process_group(arguments)) if first or name in _ALL_TO_ALL else ""
+        if link:
+            self._connected.add(way)
         if link == "group" and name in _ALL_TO_ALL:
+            # they go over the same connections as sends and receives
             self._connected |= {(*key, kind, rank) for kind in ("send", "recv") for rank in key[1]}
-        before = len(self._connected)
-        self._connected.add((*key, "collective", -1))
-        return len(self._connected) > before
+        return bool(link) and first
 
     def _connection(self, way: _Way, arguments: Mapping[str, Any], call: Call) -> dict[str, bool]:
         """How a send or receive reaches the other rank: `Event.pair` and `Event.connects`."""
