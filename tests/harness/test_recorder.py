@@ -70,6 +70,23 @@ def test_thread_without_frames_is_told_of_where_the_main_thread_is() -> None:
     assert event.site is not None and event.site.function == "from_a_thread_without_frames"
 
 
+def on_a_group_of_its_own() -> None:
+    """As libraries make them that leave torch.distributed's own registry alone."""
+    rank = dist.get_rank()
+    store = dist.PrefixStore("own", dist.distributed_c10d._get_default_store())
+    group = dist.ProcessGroup(store, rank, 2)
+    backend = dist.ProcessGroupGloo(store, rank, 2)
+    group._register_backend(torch.device("cpu"), dist.ProcessGroup.BackendType.GLOO, backend)
+    group._set_group_name("own")
+    group.allreduce([torch.ones(2)]).wait()
+
+
+@pytest.mark.skipif(version() < (2, 6), reason="groups are made otherwise")
+def test_group_that_is_not_registered() -> None:
+    (event,) = events_of(on_a_group_of_its_own, backend="gloo")
+    assert (event.op, event.group, event.members) == ("all_reduce", "own", (0, 1))
+
+
 def asking_for_nccl() -> None:
     x = torch.ones(4)
     dist.all_reduce(x, group=dist.new_group([0, 1], backend="nccl"))

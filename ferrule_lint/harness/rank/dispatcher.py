@@ -115,7 +115,11 @@ def link(arguments: Mapping[str, Any], group: Any) -> str:
     A group has one for each two ranks, outside of batches, unless it was bound to a device
     (`init_process_group(device_id=...)`): then it has one for everything. (ProcessGroupNCCL::pointToPoint, torch 2.11)
     """
-    if "nccl" not in dist.get_backend(group) or not any(map(_is_on_gpu, arguments.values())):
+    try:
+        backend = dist.get_backend(group)
+    except (ValueError, RuntimeError):
+        return ""  # a group that torch.distributed has not made
+    if "nccl" not in backend or not any(map(_is_on_gpu, arguments.values())):
         return ""
     return "pair" if getattr(group, "bound_device_id", None) is None else "group"
 
