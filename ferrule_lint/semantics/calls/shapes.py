@@ -105,12 +105,19 @@ def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) ->
     held = {name for name, how in value.deps if how != CONTAINED}
     # what a setting or a size decides selects nothing
     asked = (n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != ".")
-    name = next((n for n in asked if not is_setting(n) and ".shape" not in n), None)
+    plain = _plain_by_default(frame)
+    name = next((n for n in asked if not is_setting(n) and ".shape" not in n and n not in plain), None)
     if name is None:
         return None
     note = f"how much is selected from `{name}` depends on what it holds, and what is gathered differs between ranks"
     divergence = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
     return divergence if meets(value, divergence, event.axes) else None
+
+
+def _plain_by_default(frame: Frame) -> set[str]:
+    """The parameters that are switches or numbers by default, and no tensors: `output_features=False, stride=8`."""
+    given = frame.function.parameters if frame.function is not None else ()
+    return {p.name for p in given if type(p.default) is f.Const and p.default.text != "None"}
 
 
 def _problems(value: Value) -> list[tuple[Value, str, Divergence]]:

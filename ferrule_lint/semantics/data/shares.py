@@ -184,6 +184,31 @@ def counted_off(frame: Frame, s: f.For) -> bool:
     return _all_have(frame, first.test.rights[0])
 
 
+def takes_turns(frame: Frame, s: f.If) -> bool:
+    """Whether a test deals the rounds of a loop out in turn, of which there are as many as a multiple of the ranks:
+    `if i % world_size != rank: continue` in front of everything, or `if i % world_size == rank:` around it."""
+    loop = frame.rounds[-1] if frame.rounds else None
+    if loop is None or not loop.walked.multiple or s.orelse or not _is_first(loop.statement, s):
+        return False
+    if type(s.test) is not f.Compare or s.test.ops not in (("==",), ("!=",)):
+        return False
+    if [*map(type, s.body)] != [f.Continue] if s.test.ops == ("!=",) else len(loop.statement.body) > 1:
+        return False
+    sides = (s.test.left, s.test.rights[0])
+    numbered = [x for x in sides if type(x) is f.Op and x.kind == "Mod" and frame.eval(x.operands[1]).world_size]
+    target, walked = loop.statement.target, loop.statement.iterable
+    counted = type(walked) is f.Call and last_name(walked.func) == "enumerate" and len(walked.args) == 1
+    if not counted or type(target) is not f.Sequence or len(numbered) != 1:
+        return False
+    rank = frame.eval(sides[0] if numbered[0] is sides[1] else sides[1]).divergence
+    return rank is not None and rank.kind == "rank" and render(numbered[0].operands[0]) == render(target.elements[0])
+
+
+def _is_first(loop: f.For, s: f.If) -> bool:
+    first = loop.body[0] if loop.body else None
+    return type(first) is f.If and first.body is s.body
+
+
 def _all_have(frame: Frame, expr: f.Expr) -> bool:
     """Whether every rank's share has at least so many items: `len(items) // world_size`, or as many as were agreed."""
     number = definition(frame, expr)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD, Axes
+from ferrule_lint.semantics.domain.axes import PRIVATE, UNKNOWN_GROUP, WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ENDS
+from ferrule_lint.semantics.groups import neighbours
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -43,6 +44,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     value = arguments.value_of(expr) or UNKNOWN
     if value.const == "None":
         return default, ""
+    if neighbours.is_one(frame, expr):
+        return PRIVATE, ""
     named = frame.axes_in(render(expr))
     axes = named if value.group is None or value.group == UNKNOWN_GROUP else value.group
     if axes is not None:

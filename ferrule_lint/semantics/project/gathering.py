@@ -186,9 +186,13 @@ class Gathering:
         most = MOST_CANDIDATES if model.configured else MOST_MEANT
         classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= most]
         if not classes and shards:
-            part = None if serves else self._own_part(module, owner, expr)
-            if part is not None:
-                seen.own_parts.setdefault(part, site)
+            # `fully_shard([self.norm, self.head])` makes one shard of several
+            several = expr.elements if type(expr) is f.Sequence else (expr,)
+            parts = () if serves else [self._own_part(module, owner, e) for e in several]
+            own = [part for part in parts if part is not None]
+            if own and len(own) == len(several):
+                for part in own:
+                    seen.own_parts.setdefault(part, site)
                 seen.generic = seen.generic or Confidence.LOW  # of others it is a guess
             elif not self._is_of_library(module, expr):
                 for part in () if serves else self._parts_of_others(module, owner, expr):

@@ -117,7 +117,8 @@ def _names(expr: f.Expr | None) -> Iterator[str]:
     if type(expr) is f.Name:
         yield expr.id
     elif type(expr) is f.Op and expr.kind in ("Div", "Mult", "Add", "USub"):
-        for operand in expr.operands:
+        # what a loss is divided by is a number of rounds or of tokens, and not a loss
+        for operand in expr.operands[:1] if expr.kind == "Div" else expr.operands:
             yield from _names(operand)
     elif type(expr) is f.Attr and expr.attr in _HANDS_ON:
         yield from _names(expr.base)

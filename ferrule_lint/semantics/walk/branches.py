@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
-from ferrule_lint.semantics.data import exchanged
+from ferrule_lint.semantics.data import exchanged, shares
 from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import TRUE, Formula, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
@@ -32,7 +32,7 @@ from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 from ferrule_lint.semantics.walk.kept_tests import set_under, spelled_out
 from ferrule_lint.semantics.walk.narrowing import after_test, narrow, widen
-from ferrule_lint.semantics.walk.predicates import condition, doubted, trusted_to_agree
+from ferrule_lint.semantics.walk.predicates import answered_alike, condition, doubted, trusted_to_agree
 from ferrule_lint.semantics.walk.unfolded import unfolded
 
 Env = dict[str, Value]
@@ -51,6 +51,8 @@ def if_statement(frame: Frame, s: f.If) -> None:
         s = s._replace(test=test)
     if _is_given_instead(frame, s):
         formula = doubted(formula)
+    if shares.takes_turns(frame, s):
+        formula = answered_alike(formula)
     if _refuses(s.body):
         formula = trusted_to_agree(formula)
     known = evaluate(formula, {})
@@ -305,7 +307,7 @@ def _merge(
             merged[place] = _set_in_one_arm(frame, formula, place, value)
             continue
         merged[place] = merge_arms(formula, value, other, before.get(place))
-        if place in frame.filled_alike:
+        if place in frame.filled_alike and filled_by_others.tells_alike(formula):
             merged[place] = filled_by_others.met(merged[place], value, other)
         if value.layout is not None and other.layout is not None:
             merged[place] = in_place.of_arms(formula, value, other, before.get(place), merged[place])

@@ -2,8 +2,9 @@
 load(key)`, and further down `if rank != 0: state[key] = receive(key)`.
 
 Who comes to neither has none, so the tests of the other places have to cover what the own one leaves out; what decides
-over both alike (`if resume:`) does not count. The keys are the same where they are written alike, and come from loops
-over the same thing. That nobody asks for an entry between the two places is taken for granted.
+over both alike (`if resume:`) does not count, and where ranks may differ in it (`if exists(path):`) it is all that does.
+The keys are the same where they are written alike, and come from loops over the same thing. That nobody asks for an
+entry between the two places is taken for granted.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from typing import NamedTuple, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, told_parts
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
-from ferrule_lint.semantics.domain.conditions import divergence_of
-from ferrule_lint.semantics.domain.lattice import Value, worse
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import place_name, render
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -40,7 +41,7 @@ def by_others(frame: Frame, place: str, pos: f.Pos) -> bool:
     much there elsewhere; that is kept in mind for where the arms meet."""
     if frame.function is None or not place.isidentifier():
         return False
-    if sum(divergence_of(condition) is not None for condition in frame.conditions) != 1:
+    if sum(d is not None and d.kind == "rank" for d in map(divergence_of, frame.conditions)) != 1:
         return False
     tests: dict[str, f.Expr] = {}
     stores = list(_stores(frame.function.body, place, frozenset(), "", tests))
@@ -58,6 +59,18 @@ def by_others(frame: Frame, place: str, pos: f.Pos) -> bool:
             frame.filled_alike.add(place)
             return True
     return False
+
+
+def by_other_tests(frame: Frame) -> Divergence | None:
+    """What is left to tell apart who comes here where all put as much in under a test of the rank."""
+    told = (divergence_of(condition) for condition in reversed(frame.conditions))
+    return next((d for d in told if d is not None and d.kind != "rank"), None)
+
+
+def tells_alike(formula: Formula) -> bool:
+    """Whether ranks are told apart by nothing but who they are where two arms meet."""
+    divergence = divergence_of(formula)
+    return divergence is None or divergence.kind == "rank"
 
 
 def met(merged: Value, a: Value, b: Value) -> Value:

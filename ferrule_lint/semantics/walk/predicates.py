@@ -168,6 +168,13 @@ def trusted_to_agree(formula: Formula) -> Formula:
     return formula._replace(divergence=None)
 
 
+def answered_alike(formula: Formula) -> Formula:
+    """A test that all ranks pass as often, each in rounds of its own."""
+    if type(formula) is Negation:
+        return Negation(answered_alike(formula.operand))
+    return formula._replace(divergence=None) if type(formula) is Atom else formula
+
+
 _NEGATIVE = {"is not": "is", "!=": "==", "not in": "in", ">=": "<", ">": "<="}
 #: whether a size is zero, asked by comparing it so with a number that is written out
 _NOTHING = frozenset((op, "0") for op in ("==", "!=", ">", "<=", "is")) | {("<", "1"), (">=", "1")}

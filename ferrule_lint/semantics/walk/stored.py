@@ -56,7 +56,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     tensor = base.layout is not None
     divergence = frame.path_divergence()
     if divergence is not None and divergence.kind == "rank" and filled_by_others.by_others(frame, place, target.pos):
-        divergence = None
+        divergence = filled_by_others.by_other_tests(frame)
     length, counted = base.length, NO_DEPS
     slots = None
     passed = not frame.light and given.stands_for_passed(frame, place)
