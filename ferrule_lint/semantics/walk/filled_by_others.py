@@ -2,7 +2,7 @@
 load(key)`, and further down `if rank != 0: state[key] = receive(key)`.
 
 Who comes to neither has none, so the tests of the other places have to cover what the own one leaves out; what decides
-over both alike (`if resume:`) does not count, and where ranks may differ in it (`if exists(path):`) it is all that does.
+over both alike (`if resume:`) does not count, and where ranks may differ in it (`if exists(path):`) it alone does.
 The keys are the same where they are written alike, and come from loops over the same thing. That nobody asks for an
 entry between the two places is taken for granted.
 """
