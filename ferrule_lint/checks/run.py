@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, rings, stages
+from ferrule_lint.checks.alone import without_those_alone
 from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
 from ferrule_lint.checks.filled_up import but_of_filled_up
@@ -140,7 +141,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
             found = [_of_one_process(f) if _only_of_modules(f) else f for f in found]
         found = made_up_for(analysis, but_in_local_modes(analysis, found))
         found = without_those_who_left(analysis, among_others(analysis, found))
-        found = but_of_counted_rounds(analysis, found)
+        found = but_of_counted_rounds(analysis, without_those_alone(analysis, found))
         found = but_of_filled_up(analysis, found)
         found = [as_it_is_meant(analysis, finding) for finding in sent_to_workers(analysis, found)]
         found = [with_wraps(analysis, of_two_programs(analysis, finding)) for finding in found]

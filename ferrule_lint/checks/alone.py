@@ -1,0 +1,65 @@
+"""Process groups of one process: `init_process_group("nccl", rank=0, world_size=1)`.
+
+A probe, a benchmark or a converter starts the library alone, because what it tries out communicates. Whatever differs
+in it does so between no ranks. That goes for the functions in the one that starts it, too, and where a helper of the
+project is told the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
+from ferrule_lint.findings import Finding
+from ferrule_lint.semantics.analysis import Analysis
+from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+
+_INIT = "init_process_group"
+_SIZE = "world_size"
+_ONE = f.Const("1")
+#: what is found in a file as it stands concerns any number of processes
+_OF_TEXTS = ("FER0",)
+
+
+def without_those_alone(analysis: Analysis, findings: Iterable[Finding]) -> list[Finding]:
+    """Findings without those in functions that start torch.distributed as its only process."""
+    return [finding for finding in findings if finding.code.startswith(_OF_TEXTS) or not _is_alone(analysis, finding)]
+
+
+def _is_alone(analysis: Analysis, finding: Finding) -> bool:
+    module = analysis.names.modules.get(finding.path)
+    if module is None:
+        return False
+    inner = next((own for own in module.functions.values() if finding.function in (own.qualname, own.display)), None)
+    if inner is None:
+        return False
+    around = list(_outwards(module, inner))
+    sizes = [_size(analysis, module, c) for o in around for c in nodes(o.body, f.Call) if _INIT in last_name(c.func)]
+    # one that is made where there is no other (`if not is_initialized(): ...`) says nothing of the rest
+    always = any(type(s) is f.ExprStmt and _is_start(s.value) for o in around for s in o.body)
+    return always and all(size == _ONE for size in sizes)
+
+
+def _is_start(expr: f.Expr) -> bool:
+    return type(expr) is f.Call and _INIT in last_name(expr.func)
+
+
+def _outwards(module: ModuleInfo, function: FunctionInfo) -> Iterator[FunctionInfo]:
+    """A function, and those that it is written in."""
+    known: FunctionInfo | None = function
+    while known is not None:
+        yield known
+        known = module.functions.get(known.parent or "")
+
+
+def _size(analysis: Analysis, module: ModuleInfo, call: f.Call) -> f.Expr | None:
+    """The number of processes that a call starts torch.distributed with, if it is told."""
+    if (size := dict(call.keywords).get(_SIZE)) is not None or last_name(call.func) == _INIT:
+        return size
+    helper = analysis.names.resolve(call.func, module)
+    if type(helper) is not FunctionInfo:
+        return None
+    place = next((i for i, p in enumerate(helper.parameters) if p.name == _SIZE), len(call.args))
+    return call.args[place] if place < len(call.args) else None
