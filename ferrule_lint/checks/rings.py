@@ -26,6 +26,8 @@ from ferrule_lint.semantics.project.entities import ModuleInfo
 _RING = Divergence(WORLD, "rank", (), Confidence.MEDIUM)
 #: calls that are told which backend the ranks use
 _STARTS = ("init_process_group", "new_group")
+#: backends whose `isend` waits for nobody
+_ASYNCHRONOUS = frozenset({"gloo", "mpi"})
 #: a context manager that makes one batch of the calls in it
 _BATCH = "_coalescing_manager"
 
@@ -39,25 +41,24 @@ class Transfer(NamedTuple):
 
 
 def check(
-    root: Trace, function: str, body: f.Body, siblings: Callable[[], f.Body], on_gloo: Callable[[], bool]
+    root: Trace, function: str, body: f.Body, siblings: Callable[[], f.Body], asynchronous: Callable[[], bool]
 ) -> Iterator[Finding]:
     """`siblings` gives the statements of all methods of the function's class, which say what its attributes hold.
 
-    `on_gloo` tells whether the ranks are known to use gloo, where `isend` waits for nobody.
+    `asynchronous` tells whether the ranks are known to use a backend whose `isend` waits for nobody.
     """
     for stretch in _stretches(root):
         if sum(map(is_transfer, stretch)) > 1:
             calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
             in_batch = any(last_name(call.func) == _BATCH for call in calls.values())
             transfers = _transfers(stretch, body, calls, siblings())
-            yield from _in_a_row(transfers, function, _always if in_batch else on_gloo)
+            yield from _in_a_row(transfers, function, _always if in_batch else asynchronous)
 
 
-def only_gloo(module: ModuleInfo) -> bool:
-    """Whether the file starts process groups, and all of them are written out to be gloo's."""
-    started = [call for name in _STARTS for _, call in module.calls_named(name)]
-    said = [_says(call) for call in started]
-    return "gloo" in said and set(said) <= {"gloo", ""}
+def waits_for_nobody(module: ModuleInfo) -> bool:
+    """Whether the file starts process groups, and all of them are written out to be of such a backend."""
+    said = {_says(call) for name in _STARTS for _, call in module.calls_named(name)} - {""}
+    return bool(said) and said <= _ASYNCHRONOUS
 
 
 def _says(call: f.Call) -> str:
@@ -102,7 +103,7 @@ def _transfers(stretch: list[Event], body: f.Body, calls: dict[f.Pos, f.Call], s
     return found
 
 
-def _in_a_row(transfers: list[Transfer], function: str, waits_for_nobody: Callable[[], bool]) -> Iterator[Finding]:
+def _in_a_row(transfers: list[Transfer], function: str, asynchronous: Callable[[], bool]) -> Iterator[Finding]:
     for first, second in itertools.pairwise(transfers):
         if first.event.p2p == second.event.p2p or first.event.axes != second.event.axes:
             continue
@@ -120,7 +121,7 @@ def _in_a_row(transfers: list[Transfer], function: str, waits_for_nobody: Callab
         who = "every rank of the ring is" if in_ring else "both partners are"
         if first.name in ("send", "recv"):
             message = f"{who} in a blocking `{first.name}` at once, and none in its counterpart"
-        elif not waits_for_nobody():
+        elif not asynchronous():
             message = (
                 f"{who} in `{first.name}` at once: unless it is one batch with its counterpart, NCCL waits in it for"
                 " the other rank's"

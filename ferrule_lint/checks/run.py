@@ -243,7 +243,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         found += loops.check(trace, name, ruled_out)
         found += order.check(trace, name, ruled_out)
         found += p2p.check(trace, name, body)
-        found += rings.check(trace, name, body, lambda: _of_class(frame), lambda: rings.only_gloo(frame.module))
+        found += rings.check(trace, name, body, lambda: _of_class(frame), lambda: rings.waits_for_nobody(frame.module))
     found += calls.check(frame, name)
     yield from found
     if frame.partly_used or frame.gradient_marks:
