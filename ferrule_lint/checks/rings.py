@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ferrule_lint.checks.p2p import finding, is_transfer, peer_of, resolved
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence, Finding
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import divergence_of
@@ -47,12 +47,14 @@ def check(
 
     `asynchronous` tells whether the ranks are known to use a backend whose `isend` waits for nobody.
     """
+    if sum(map(is_transfer, every_event(root))) < 2:
+        return
+    calls = {call.pos: call for call in nodes(body, f.Call)}
+    in_batch = any(last_name(call.func) == _BATCH for call in calls.values())
     for stretch in _stretches(root):
         if sum(map(is_transfer, stretch)) > 1:
-            calls = {n.pos: n for n in walk(body) if type(n) is f.Call}
-            in_batch = any(last_name(call.func) == _BATCH for call in calls.values())
             transfers = _transfers(stretch, body, calls, siblings())
-            yield from _in_a_row(transfers, function, _always if in_batch else asynchronous)
+            yield from _in_a_row(transfers, function, lambda: in_batch or asynchronous())
 
 
 def waits_for_nobody(module: ModuleInfo) -> bool:
@@ -129,10 +131,6 @@ def _in_a_row(transfers: list[Transfer], function: str, asynchronous: Callable[[
         else:
             continue
         yield finding(message, _RING, (first.event, second.event), (), function, Confidence.MEDIUM)
-
-
-def _always() -> bool:
-    return True
 
 
 def _around(expr: f.Expr) -> bool:

@@ -64,8 +64,8 @@ def run(
     `mode`: `lockstep` holds every operation until all members have come to the same one, so that nothing wrong is ever
     issued; `trace` records and lets go; `simulate` runs one rank after the other without communication, for any number
     of ranks. `strict` (lockstep) holds asynchronous operations as well, whatever happens, and connects two ranks as
-    NCCL does, at their first call for each other: opposite orders on two groups, and a ring of `isend`, on which NCCL
-    may hang, show as a deadlock.
+    NCCL does, in the first send of the one and the first receive of the other: opposite orders on two groups, and a
+    ring of `isend`, on which NCCL may hang, show as a deadlock.
 
     Ranks are forks of this process, unless it has started CUDA (for NCCL: or asked for its devices), or `fresh` asks
     for interpreters of their own; `hash_seeds` (one a rank, implies `fresh`) makes the order of sets differ as it does

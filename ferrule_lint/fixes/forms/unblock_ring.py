@@ -28,6 +28,8 @@ class _Transfer(NamedTuple):
     """`send(...)` alone in its line, or `work = isend(...)` and the line with `work.wait()`."""
 
     call: cst.Call
+    #: what the call says for torch.distributed
+    library: str
     #: "send" or "recv"
     kind: str
     arguments: dict[str, cst.Arg]
@@ -42,9 +44,8 @@ def propose(site: Site) -> Fix | None:
     # of a ring with the wrong neighbour the finding names the later call first
     if len(calls) != 2 or tree.span(calls[0]).line > tree.span(calls[1]).line:
         return None
-    spelled = site.library(calls[0])
     first, second = (_transfer(site, call) for call in calls)
-    if first is None or second is None or spelled is None or {first.kind, second.kind} != {"send", "recv"}:
+    if first is None or second is None or {first.kind, second.kind} != {"send", "recv"}:
         return None
     block = list(tree.block(first.line))
     if second.line not in block or block.index(second.line) != block.index(first.line) + 1:
@@ -52,29 +53,21 @@ def propose(site: Site) -> Fix | None:
     if reads(first.arguments["tensor"].value) & reads(second.arguments["tensor"].value):
         # what is sent must not be overwritten before it is gone
         return None
-    if (
-        len(
-            {tree.text(one.arguments["group"].value) if "group" in one.arguments else "None" for one in (first, second)}
-        )
-        > 1
-    ):
+    groups = [one.arguments.get("group") for one in (first, second)]
+    if len({"None" if group is None else tree.text(group.value) for group in groups}) > 1:
         return None
     indent = tree.indent(first.line)
-    names = {name: fresh(name, site.module.taken) for name in ("operations", "works", "work")}
+    operations, works, work = (fresh(name, site.module.taken) for name in ("operations", "works", "work"))
     above, last = tree.span(first.call).line, tree.span(second.call).end_line
-    edits = [insertion(above, f"{indent}{names['operations']} = [\n"), *deepened(tree, above, last, "    ")]
+    edits = [insertion(above, f"{indent}{operations} = [\n"), *deepened(tree, above, last, "    ")]
     for one in (first, second):
-        edits += _as_operation(tree, one, spelled)
-    batch, work = f"{spelled}.batch_isend_irecv({names['operations']})", names["work"]
-    waits = [one.wait for one in (first, second) if one.wait is not None]
-    if len(waits) == 2:
-        loop = f"{indent}for {work} in {names['works']}:\n{indent}    {work}.wait()\n"
-        edits.append(insertion(last + 1, f"{indent}]\n{indent}{names['works']} = {batch}\n"))
-        waits.sort(key=lambda wait: tree.span(wait).line)
-        edits.append(Edit(whole_lines(tree, waits.pop(0)), loop))
-    else:
-        edits.append(insertion(last + 1, f"{indent}]\n{indent}for {work} in {batch}:\n{indent}    {work}.wait()\n"))
-    edits += [Edit(whole_lines(tree, wait), "") for wait in waits]
+        edits += _as_operation(tree, one)
+    waits = sorted((one.wait for one in (first, second) if one.wait is not None), key=lambda wait: tree.span(wait).line)
+    batch, later = f"{first.library}.batch_isend_irecv({operations})", len(waits) == 2
+    loop = f"{indent}for {work} in {works if later else batch}:\n{indent}    {work}.wait()\n"
+    edits.append(insertion(last + 1, f"{indent}]\n" + (f"{indent}{works} = {batch}\n" if later else loop)))
+    for wait in waits:
+        edits.append(Edit(whole_lines(tree, wait), loop if later and wait is waits[0] else ""))
     message = "the send and the receive are issued as one batch; assumes that the two tensors share no memory"
     return Fix(FORM, message, Safety.UNSAFE, in_order(edits))
 
@@ -85,13 +78,14 @@ def _transfer(site: Site, call: cst.Call) -> _Transfer | None:
     name, line = callee(call), tree.statement(call)
     small = line.body[0] if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 else None
     arguments = _arguments(call)
-    if line is None or arguments is None or site.library(call) is None or long_string(tree, line):
+    library = site.library(call)
+    if line is None or arguments is None or library is None or long_string(tree, line):
         return None
     if isinstance(small, cst.Expr) and small.value is call and name in ("send", "recv"):
-        return _Transfer(call, name, arguments, line, None)
+        return _Transfer(call, library, name, arguments, line, None)
     if isinstance(small, cst.Assign) and small.value is call and name in ("isend", "irecv") and len(small.targets) == 1:
         wait = _wait(tree, line, small.targets[0].target)
-        return _Transfer(call, name[1:], arguments, line, wait) if wait is not None else None
+        return _Transfer(call, library, name[1:], arguments, line, wait) if wait is not None else None
     return None
 
 
@@ -113,14 +107,14 @@ def _wait(tree: Tree, line: cst.BaseStatement, handle: cst.BaseExpression) -> cs
     return found if alone and whole_lines(tree, found).line == span.line else None
 
 
-def _as_operation(tree: Tree, one: _Transfer, spelled: str) -> list[Edit]:
+def _as_operation(tree: Tree, one: _Transfer) -> list[Edit]:
     """The edits that make an operation of a batch out of a call."""
     call = one.call
     line, function, span, first = tree.span(one.line), tree.span(call.func), tree.span(call), tree.span(call.args[0])
     apart = f"\n{indent_of(tree.source.line(first.line))}    " if first.line > span.line else " "
     edits = [
-        Edit(Span(line.line, line.column, function.end_line, function.end_column), f"{spelled}.P2POp"),
-        insertion(first.line, f"{spelled}.i{one.kind},{apart}", first.column),
+        Edit(Span(line.line, line.column, function.end_line, function.end_column), f"{one.library}.P2POp"),
+        insertion(first.line, f"{one.library}.i{one.kind},{apart}", first.column),
         insertion(span.end_line, ",", span.end_column),
     ]
     return edits + [

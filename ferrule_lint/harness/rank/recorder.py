@@ -102,7 +102,8 @@ class Recorder:
 
     def _on_operation(self, name: str, arguments: Mapping[str, Any]) -> Callable[[], None]:
         known = _OPERATIONS.get(name) or _Operation(name.strip("_"))
-        group, members = self.group_of(dispatcher.process_group(arguments))
+        process_group = dispatcher.process_group(arguments)
+        group, members = self.group_of(process_group)
         kernel = sys._getframe().f_back
         # a thread of autograd's has no frame below the kernel's
         frame = None if kernel is None else kernel.f_back
@@ -115,11 +116,11 @@ class Recorder:
             details["room"] = tuple(_specs(arguments["output_tensors"]))
         if known.kind == "collective":
             details["is_async"] = dispatcher.is_async(arguments, frame)
-            details["connects"] = self._connects(name, (group, members), arguments)
+            details["connects"] = self._connects(name, (group, members), process_group, arguments)
         else:
             details["is_async"] = not call.blocking
             if root >= 0:
-                details |= self._connection((group, members, known.kind, members[root]), arguments, call)
+                details |= self._connection((group, members, known.kind, members[root]), process_group, arguments, call)
         self._issue(
             kind=known.kind,
             op=known.op,
@@ -134,11 +135,11 @@ class Recorder:
         self._line.inside("collective")
         return self._done
 
-    def _connects(self, name: str, key: tuple[str, tuple[int, ...]], arguments: Mapping[str, Any]) -> bool:
+    def _connects(self, name: str, key: tuple[str, tuple[int, ...]], group: Any, arguments: Mapping[str, Any]) -> bool:
         """Is this the group's first collective on NCCL?"""
         way = (*key, "collective", -1)
         first = way not in self._connected
-        link = dispatcher.link(arguments, dispatcher.process_group(arguments)) if first or name in _ALL_TO_ALL else ""
+        link = dispatcher.link(arguments, group) if first or name in _ALL_TO_ALL else ""
         if link:
             self._connected.add(way)
         if link == "group" and name in _ALL_TO_ALL:
@@ -146,9 +147,8 @@ class Recorder:
             self._connected |= {(*key, kind, rank) for kind in ("send", "recv") for rank in key[1]}
         return bool(link) and first
 
-    def _connection(self, way: _Way, arguments: Mapping[str, Any], call: Call) -> dict[str, bool]:
+    def _connection(self, way: _Way, group: Any, arguments: Mapping[str, Any], call: Call) -> dict[str, bool]:
         """How a send or receive reaches the other rank: `Event.pair` and `Event.connects`."""
-        group = dispatcher.process_group(arguments)
         link = "pair" if self._pairs_connect else dispatcher.link(arguments, group)
         alone = not call.batched and not dispatcher.in_batch(group)
         connects = bool(link) and alone and way not in self._connected

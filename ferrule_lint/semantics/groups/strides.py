@@ -14,7 +14,7 @@ makes a group of has as many on every rank: groups of a kind are of one size.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _MAKES = "new_group"
+_SAYS_IT = frozenset({_MAKES})
 #: what makes groups by its name, or hands out one of some ranks
 _GIVES = re.compile(r"(^|_)(group|pg|subgroup)s?(_|$)")
 _LOCAL_RANK = re.compile(r"^local_?rank$", re.IGNORECASE)
@@ -37,20 +38,23 @@ _ON_NODE = re.compile(
 
 def asks_for_member(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
     """Whether a comparison of two sides asks if the rank is one of those, at some distance, that a group is made of."""
-    strides = list(_strides(frame))
-    return bool(strides) and any(
-        type(other) is f.Const and any(_lets_in(frame, asked, other.text, first, step) for first, step in strides)
-        for asked, other in ((left, right), (right, left))
-    )
+    for asked, other in ((left, right), (right, left)):
+        # what is asked tells in most comparisons that it is no such, before the function is gone through
+        lets_in = _member_by(frame, asked, other) if type(other) is f.Const else None
+        if lets_in is not None and any(lets_in(first, step) for first, step in _strides(frame)):
+            return True
+    return False
 
 
-def _lets_in(frame: Frame, asked: f.Expr, answer: str, first: f.Expr, step: f.Expr) -> bool:
-    if render(first) != answer:
-        return False
+def _member_by(frame: Frame, asked: f.Expr, answer: f.Const) -> Callable[[f.Expr, f.Expr], bool] | None:
+    """Whether who gives this answer is a member, by the first of the ranks and their distance; None if in no group."""
     meant = definition(frame, asked)
     if type(meant) is f.Op and meant.kind == "Mod" and len(meant.operands) == 2:
-        return render(meant.operands[1]) == render(step)
-    return answer == "0" and _LOCAL_RANK.match(last_name(asked)) is not None and bool(_ON_NODE.search(render(step)))
+        by = render(meant.operands[1])
+        return lambda first, step: render(first) == answer.text and render(step) == by
+    if answer.text == "0" and _LOCAL_RANK.match(last_name(asked)) is not None:
+        return lambda first, step: render(first) == answer.text and _ON_NODE.search(render(step)) is not None
+    return None
 
 
 def _strides(frame: Frame) -> Iterator[tuple[f.Expr, f.Expr]]:
@@ -73,7 +77,8 @@ def _is_range(call: f.Call) -> bool:
 
 def is_made_group(frame: Frame, expr: f.Expr) -> bool:
     """Whether the function makes a group of the ranks in a list: `new_group(list(ranks))`."""
-    if type(expr) is not f.Name or frame.function is None:
+    # asked of every `len`: most files make no groups, and need not be gone through
+    if type(expr) is not f.Name or frame.function is None or not frame.module.mentions_any(_SAYS_IT):
         return False
     made = (call for call in frame.function.calls if last_name(call.func) == _MAKES)
     lists = (e for call in made for e in (*call.args[:1], *(v for k, v in call.keywords if k == "ranks")))

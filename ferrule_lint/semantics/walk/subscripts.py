@@ -30,9 +30,14 @@ def _is_new_list(frame: Frame, e: f.Subscript, place: str, base: Value) -> bool:
     (`defaultdict(list)`), and it is asked for one that is written out."""
     if type(e.index) is not f.Const or not base.container or base.entries or base.data is not None or not base.uniform:
         return False
-    body = frame.function.body if frame.function is not None and place else ()
-    made = [value for value, _ in assignments(body, place)]
+    # asked of every entry that is read: most files make no such dict
+    if frame.function is None or not place or not frame.module.mentions_any(_SAYS_IT):
+        return False
+    made = [value for value, _ in assignments(frame.function.body, place)]
     return bool(made) and all(map(_makes_lists, made))
+
+
+_SAYS_IT = frozenset({"defaultdict"})
 
 
 def _makes_lists(value: f.Expr) -> bool:
