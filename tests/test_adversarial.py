@@ -138,6 +138,36 @@ def displays(n: int) -> str:
     return f"{HEAD}X = {{{items}}}\ndef f():\n    y = {{{items}}}\n    dist.barrier()\n"
 
 
+def variables(n: int) -> str:
+    """One function that sets variables of its module, and asks for each before."""
+    begun = "".join(f"G{i} = None\n" for i in range(n))
+    made = "".join(f"    global G{i}\n    assert G{i} is None\n    G{i} = dist.new_group(ranks)\n" for i in range(n))
+    used = "".join(f"    dist.all_reduce(x, group=G{i})\n" for i in range(n))
+    return f"{HEAD}{begun}def setup(ranks):\n{made}def f(x):\n{used}"
+
+
+def groups(n: int) -> str:
+    """A function that makes groups, and asks of each whether this rank is in it."""
+    body = "".join(
+        f"    ranks{i} = [r + {i} for r in given]\n    group{i} = dist.new_group(ranks{i})\n"
+        f"    if place in ranks{i}:\n        mine = group{i}\n"
+        for i in range(n)
+    )
+    return f"{HEAD}def f(given, x):\n    place = dist.get_rank()\n{body}    dist.all_reduce(x, group=mine)\n"
+
+
+def entries(n: int) -> str:
+    """A dict that makes what it is asked for, and is asked for a lot."""
+    body = "".join(f"    found['k{i}'].append(x['k{i}'])\n" for i in range(n))
+    head = f"{HEAD}from collections import defaultdict\n"
+    return f"{head}def f(x):\n    found = defaultdict(list)\n{body}    dist.all_reduce(x)\n"
+
+
+def walked(n: int) -> str:
+    """Loops over one thing, one after the other."""
+    return f"{HEAD}def f(xs):\n" + "    for x in xs:\n        dist.all_reduce(x)\n" * n
+
+
 def lines(n: int) -> str:
     """A generated file of so many lines."""
     return HEAD + "".join(
@@ -162,6 +192,10 @@ def lines(n: int) -> str:
         (attributes, 16, 2.5),
         (bases, 20, 5),
         (displays, 60, 2.5),
+        (variables, 60, 2.5),
+        (groups, 30, 2.5),
+        (entries, 60, 2.5),
+        (walked, 60, 2.5),
         (lines, 300, 2.5),
     ],
     ids=lambda value: value.__name__ if callable(value) else None,

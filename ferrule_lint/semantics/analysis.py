@@ -17,6 +17,7 @@ from ferrule_lint.semantics.calls.receivers import Receivers
 from ferrule_lint.semantics.calls.summaries import Summaries
 from ferrule_lint.semantics.control import exceptions
 from ferrule_lint.semantics.data.accumulators import Accumulators
+from ferrule_lint.semantics.domain.assigned import Bodies
 from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Summary
@@ -82,6 +83,7 @@ class Analysis:
         self.counters: collections.Counter[str] = collections.Counter()
         self._modules: Memo[str, bool] = Memo(reads)
         self._axes: dict[str, Axes | None] = {}
+        self.bodies = Bodies()
         #: what parameters hold as far as their functions tell, by its id, their names and whether it is a module's
         self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
         #: functions, gone through for what they pass to constructors, by file, id and layer; see `passed_in`

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
 from ferrule_lint.semantics.data import batch_fields, filling, filters, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
-from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, contained, worse
@@ -357,10 +357,19 @@ def _brings_keys(e: f.Call, known: Value, added: Value) -> bool:
 def _makes_entry(frame: Frame, entry: f.Subscript) -> bool:
     """Whether an entry of a `defaultdict` of the function, asked for nowhere else in it, is added to."""
     body = frame.function.body if frame.function is not None else ()
-    made = [called_name(value) for value, _ in assignments(body, place_name(entry.base))]
-    text = render(entry)
-    again = (n for n in walk(body) if type(n) is f.Subscript and n.pos != entry.pos and render(n) == text)
-    return bool(made) and MAKING.issuperset(made) and next(again, None) is None
+    made = [called_name(value) for value in frame.analysis.bodies.assigned(body, place_name(entry.base))]
+    if not made or not MAKING.issuperset(made):
+        return False
+    written = frame.analysis.bodies.once("entries", body, _entries).get(render(entry), set())
+    return written <= {entry.pos}
+
+
+def _entries(body: f.Body) -> Mapping[str, set[f.Pos]]:
+    """Where each entry is written, by its text."""
+    found: dict[str, set[f.Pos]] = {}
+    for node in nodes(body, f.Subscript):
+        found.setdefault(render(node), set()).add(node.pos)
+    return found
 
 
 def _keyed(frame: Frame, target: f.Subscript, value: Value, makes: bool = False) -> None:

@@ -73,7 +73,7 @@ def _events_in(trace: Trace) -> list[Event]:
 
 
 def _met_alone(frame: Frame, s: f.Try, line: int, where: str, body: Trace, found: Trace) -> None:
-    first = unwinding.first(found, frame.function, unwinding.counted_in(s.body))
+    first = unwinding.first(frame.analysis.bodies, found, frame.function, unwinding.counted_in(s.body))
     if first is None or not body or frame.path_divergence() is not None:
         return  # where some ranks are to begin with, the others may be waiting for just that
     event, pos = first

@@ -8,7 +8,8 @@ and `if self.loop.step + 1 >= self.loop.last: evaluate()` in what the `finally` 
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import nodes, statements, walk
+from ferrule_lint.semantics.domain.assigned import Bodies
 from ferrule_lint.semantics.domain.text import instance_test, last_name, position
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Trace, parts
 from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -34,10 +35,10 @@ def counted_in(body: f.Body) -> Counted:
 
 
 def first(
-    trace: Trace, function: FunctionInfo | None, counted: Counted = _NONE, depth: int = 0
+    bodies: Bodies, trace: Trace, function: FunctionInfo | None, counted: Counted = _NONE, depth: int = 0
 ) -> tuple[Event, f.Pos] | None:
     """The first event of a trace of a function that a rank with an exception comes to, and where it is reached."""
-    asked = dict(_tests(function, counted)) if function is not None else {}
+    asked = dict(_tests(bodies, function, counted)) if function is not None else {}
     stack = list(trace)
     while stack:
         term = stack.pop(0)
@@ -46,7 +47,9 @@ def first(
         if type(term) is CallTerm and term.summary.events:
             event = term.summary.events[0]
             inside, callee = term.summary.trace, term.summary.function
-            inner = first(inside, callee, counted, depth + 1) if inside and depth < _DEEPEST else (event, term.pos)
+            inner = (
+                first(bodies, inside, callee, counted, depth + 1) if inside and depth < _DEEPEST else (event, term.pos)
+            )
             if inner is not None:
                 return inner[0], term.pos
         elif type(term) is Choice and term.pos in asked:
@@ -56,10 +59,15 @@ def first(
     return None
 
 
-def _tests(function: FunctionInfo, counted: Counted) -> list[tuple[f.Pos, bool]]:
+def _asks(body: f.Body) -> bool:
+    """Whether a function asks for the exception that is on its way."""
+    return any(last_name(call.func) in _ASKS for call in nodes(body, f.Call))
+
+
+def _tests(bodies: Bodies, function: FunctionInfo, counted: Counted) -> list[tuple[f.Pos, bool]]:
     """The tests of a function that ask it, by their places, and whether they hold where an exception is on its way."""
     body = function.body
-    if not counted and not any(type(node) is f.Call and last_name(node.func) in _ASKS for node in walk(body)):
+    if not counted and not bodies.once("asks for exceptions", body, _asks):
         return []
     held = {
         target.id

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias, TypeVar
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, under_tests
+from ferrule_lint.facts.walk import nodes, statements, under_tests
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
 
+#: the tests that hold where something stands
+Tests: TypeAlias = tuple[f.Expr, ...]
+_Found = TypeVar("_Found")
+
+#: bodies of which is known what they assign: those that were asked about last
+_BODIES = 32
 #: what shows how far something is that is walked by way of it
 BARS = frozenset({"tqdm", "trange", "track", "progress_bar", "auto_tqdm", "ProgressBar"})
 
@@ -29,17 +37,22 @@ def is_bar(expr: f.Expr) -> bool:
     return type(expr) is f.Call and last_name(expr.func) in BARS
 
 
-def assignments(body: f.Body, place: str) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:
+def assignments(body: f.Body, place: str) -> Iterator[tuple[f.Expr, Tests]]:
     """What is assigned to a place in a body, with the tests that hold there."""
+    return ((value, tests) for at, value, tests in _assignments(body) if at == place)
+
+
+def _assignments(body: f.Body) -> Iterator[tuple[str, f.Expr, Tests]]:
+    """The same of every place, with its name."""
     for s, tests in under_tests(body):
         if type(s) is not f.Assign or s.value is None:
             continue
         for target in s.targets:
-            if place_name(target) == place:
-                yield s.value, tests
+            if place := place_name(target):
+                yield place, s.value, tests
             elif type(target) is f.Sequence and type(s.value) is f.Sequence:
                 pairs = zip(target.elements, s.value.elements, strict=False)
-                yield from ((value, tests) for part, value in pairs if place_name(part) == place)
+                yield from ((place, value, tests) for part, value in pairs if (place := place_name(part)))
 
 
 def assigning(body: f.Body, place: str) -> Iterator[f.Assign]:
@@ -47,3 +60,66 @@ def assigning(body: f.Body, place: str) -> Iterator[f.Assign]:
     for s in statements(body):
         if type(s) is f.Assign and place in map(place_name, s.targets):
             yield s
+
+
+class Bodies:
+    """What bodies say of each place. Each is gone through once: who asks for every entry, group or loop of a function
+    with thousands of them would go through it as often."""
+
+    def __init__(self) -> None:
+        #: by the question and the body's identity, which stays its own as long as the body is kept here
+        self._known: OrderedDict[tuple[str, int], tuple[f.Body, Any]] = OrderedDict()
+
+    def assigned(self, body: f.Body, place: str) -> list[f.Expr]:
+        """What is assigned to a place in a body."""
+        return [value for value, _ in self.assignments(body, place)]
+
+    def assignments(self, body: f.Body, place: str) -> list[tuple[f.Expr, Tests]]:
+        """The same with the tests that hold there; see the function of this name."""
+        return self.once("assigned", body, _assigned).get(place, [])
+
+    def given(self, body: f.Body, place: str) -> list[f.Expr]:
+        """What a place gets by any statement; see `given`."""
+        return self.once("given", body, _given).get(place, [])
+
+    def looked_in(self, body: f.Body, place: str) -> list[f.Compare]:
+        """The comparisons that ask whether something is in a place."""
+        return self.once("looked in", body, _looked_in).get(place, [])
+
+    def once(self, question: str, body: f.Body, find: Callable[[f.Body], _Found]) -> _Found:
+        """What is found in a body, where that is asked again and again."""
+        key = (question, id(body))
+        if key in self._known:
+            self._known.move_to_end(key)
+        else:
+            self._known[key] = (body, find(body))
+            if len(self._known) > _BODIES:
+                self._known.popitem(last=False)
+        found: _Found = self._known[key][1]
+        return found
+
+
+def by_place(found: Iterable[tuple[str, _Found]]) -> dict[str, list[_Found]]:
+    """What was found of each place, in order."""
+    places: dict[str, list[_Found]] = {}
+    for place, value in found:
+        places.setdefault(place, []).append(value)
+    return places
+
+
+def _assigned(body: f.Body) -> dict[str, list[tuple[f.Expr, Tests]]]:
+    return by_place((place, (value, tests)) for place, value, tests in _assignments(body))
+
+
+def _given(body: f.Body) -> dict[str, list[f.Expr]]:
+    return by_place(
+        (place, value) for s in statements(body) for target, value in given(s) if (place := place_name(target))
+    )
+
+
+def _looked_in(body: f.Body) -> dict[str, list[f.Compare]]:
+    return by_place(
+        (place, node)
+        for node in nodes(body, f.Compare)
+        if node.ops == ("in",) and (place := place_name(node.rights[0]))
+    )

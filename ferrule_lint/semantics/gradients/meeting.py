@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
@@ -206,7 +205,7 @@ def joined(frame: Frame, call: f.Call, joining: Value) -> Value:
         return joining
     if any(not o.startswith("=") for o in reach.outputs):
         return joining  # there are other items
-    if not any(is_empty(made) for made, _ in assignments(frame.function.body, place)):
+    if not any(map(is_empty, frame.analysis.bodies.assigned(frame.function.body, place))):
         return joining
     by_way: dict[object, set[str]] = {}
     for p in reach.partly:

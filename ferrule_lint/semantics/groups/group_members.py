@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import held_tests, spelled_out
-from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
@@ -75,9 +73,7 @@ def _place_among(frame: Frame, expr: f.Expr) -> Divergence | None:
     if not text:
         return None
     body = frame.function.body if frame.function is not None else frame.module.body
-    for node in walk(body):
-        if type(node) is not f.Compare or node.ops != ("in",) or place_name(node.rights[0]) != text:
-            continue
+    for node in frame.analysis.bodies.looked_in(body, text):
         divergence = frame.eval(node.left).divergence
         if divergence is None or divergence.kind != "rank" or divergence.confidence < Confidence.HIGH:
             continue
@@ -182,7 +178,7 @@ def _assigned(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
     place = place_name(expr)
     body = frame.function.body if frame.function is not None else frame.module.body
     held: dict[str, f.Expr] | None = None
-    for value, tests in assignments(body, place):
+    for value, tests in frame.analysis.bodies.assignments(body, place):
         if tests and held is None:
             held = held_tests(body)
         for test in (spelled_out(asked, held or {}) for asked in tests):

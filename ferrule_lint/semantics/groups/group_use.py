@@ -18,12 +18,11 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.arithmetic import factors
-from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms
 from ferrule_lint.semantics.domain.dependences import PRESENT
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
+from ferrule_lint.semantics.domain.text import last_name, render, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
 from ferrule_lint.semantics.groups import never_given
 from ferrule_lint.semantics.groups.axes import names_group
@@ -263,7 +262,7 @@ def _of_number(frame: Frame, expr: f.Expr, depth: int) -> str:
 def _is_of_job(frame: Frame, expr: f.Name) -> bool:
     """Whether the size of all of the job is put under the name of a group's: `tp_size = dist.get_world_size()`."""
     bodies = (frame.function.body if frame.function is not None else (), frame.module.body)
-    made = (value for body in bodies for value, _ in assignments(body, place_name(expr)))
+    made = (value for body in bodies for value in frame.analysis.bodies.assigned(body, expr.id))
     return any(
         type(value) is f.Call and last_name(value.func) == "get_world_size" and not value.args and not value.keywords
         for value in made
@@ -272,7 +271,7 @@ def _is_of_job(frame: Frame, expr: f.Name) -> bool:
 
 def _assigned(frame: Frame, expr: f.Name, depth: int, ask: Callable[[Frame, f.Expr, int], str]) -> str:
     body = frame.function.body if frame.function is not None else frame.module.body
-    found = {ask(frame, value, depth + 1) for value, _ in assignments(body, place_name(expr))}
+    found = {ask(frame, value, depth + 1) for value in frame.analysis.bodies.assigned(body, expr.id)}
     return found.pop() if len(found) == 1 else ""
 
 

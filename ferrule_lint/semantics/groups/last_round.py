@@ -34,10 +34,9 @@ def left_over(frame: Frame, ranks: f.Expr, pos: f.Pos) -> Divergence | None:
     if type(ranks) is not f.Name:
         return None
     body = frame.function.body if frame.function is not None else frame.module.body
-    for suite in _suites(body):
-        place = next((i for i, s in enumerate(suite) if _has_call(s, pos)), None)
-        if place is None or type(suite[place]) is not f.Assign:
-            continue
+    if not frame.analysis.bodies.looked_in(body, ranks.id):
+        return None
+    for suite, place in frame.analysis.bodies.once("assigned calls", body, _assigned_calls).get(pos, []):
         loop = next((s for s in reversed(suite[:place]) if _sets(s, ranks.id)), None)
         if type(loop) is f.For and _works_out(loop, ranks.id) and _is_looked_in(suite[place + 1 :], ranks.id):
             note = f"`{ranks.id}` is what the last round of the loop has left"
@@ -56,8 +55,14 @@ def _suites(body: Sequence[f.Stmt]) -> Iterator[Sequence[f.Stmt]]:
             yield s.body
 
 
-def _has_call(s: f.Stmt, pos: f.Pos) -> bool:
-    return type(s) is f.Assign and type(s.value) is f.Call and s.value.pos == pos
+def _assigned_calls(body: f.Body) -> dict[f.Pos, list[tuple[Sequence[f.Stmt], int]]]:
+    """The calls that something is set to, by their places: the suite that each stands in, and where."""
+    found: dict[f.Pos, list[tuple[Sequence[f.Stmt], int]]] = {}
+    for suite in _suites(body):
+        for i, s in enumerate(suite):
+            if type(s) is f.Assign and type(s.value) is f.Call:
+                found.setdefault(s.value.pos, []).append((suite, i))
+    return found
 
 
 def _sets(s: f.Stmt, name: str) -> bool:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import replaced, walk
-from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import place_name, render, variables
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def _made_of(frame: Frame, expr: f.Expr) -> list[f.Expr]:
     """What a place is set to in this function, if that is one thing."""
     place = place_name(expr)
     body = frame.function.body if frame.function is not None else frame.module.body
-    made = [value for value, _ in assignments(body, place)] if place else []
+    made = frame.analysis.bodies.assigned(body, place)
     return made if len(made) == 1 else []
 
 

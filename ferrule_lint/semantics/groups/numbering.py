@@ -38,7 +38,7 @@ def starts_block(frame: Frame, expr: f.Expr, depth: int = 0) -> bool:
         parts = expr.operands if expr.kind in ("Add", "Sub") else ()
         return expr.kind == "Mult" or any(starts_block(frame, part, depth + 1) for part in parts)
     if type(expr) is f.Name and frame.function is not None:
-        made = [v for v, _ in assignments(frame.function.body, expr.id) if v != f.Const("None")]
+        made = [v for v in frame.analysis.bodies.assigned(frame.function.body, expr.id) if v != f.Const("None")]
         return bool(made) and all(starts_block(frame, value, depth + 1) for value in made)
     if type(expr) is not f.Call:
         return False
@@ -147,7 +147,7 @@ class Places:
         if not place:
             return None
         for body in self._bodies(place, self._own):
-            values = [value for value, _ in assignments(body, place)]
+            values = self._frame.analysis.bodies.assigned(body, place)
             if not all(type(v) is f.Name or (type(v) is f.Const and v.text.isdigit()) for v in values):
                 return None  # it is made from something else, which may have converted it
             for text in (place, *(v.id for v in values if type(v) is f.Name)):
@@ -205,7 +205,8 @@ class Places:
         place = place_name(expr)
         if not place:
             return []
-        return [(value, scope) for scope in self._bodies(place, body) for value, _ in assignments(scope, place)]
+        assigned = self._frame.analysis.bodies.assigned
+        return [(value, scope) for scope in self._bodies(place, body) for value in assigned(scope, place)]
 
     def _bodies(self, place: str, body: f.Body) -> Iterator[f.Body]:
         """Where a place can be set: the function that names it, for an attribute of the instance all its methods."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.axes import DP, UNKNOWN_GROUP, WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -148,7 +147,7 @@ def _is_of_part_of_mesh(frame: Frame, expr: f.Expr) -> bool:
 def _made_of(frame: Frame, expr: f.Name) -> f.Expr | None:
     """What a name is set to, where it is set to one thing."""
     body = frame.function.body if frame.function is not None else frame.module.body
-    made = {render(value): value for value, _ in assignments(body, expr.id)}
+    made = {render(value): value for value in frame.analysis.bodies.assigned(body, expr.id)}
     return next(iter(made.values())) if len(made) == 1 else None
 
 

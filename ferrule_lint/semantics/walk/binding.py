@@ -6,12 +6,11 @@ import re
 from typing import Any
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import accumulators, batch_fields, loaders, met_keys, number_types, selection, single
 from ferrule_lint.semantics.data.grouping import adds_to
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
-from ferrule_lint.semantics.domain.assigned import given, is_bar
+from ferrule_lint.semantics.domain.assigned import is_bar
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
@@ -79,13 +78,7 @@ def _counts(frame: Frame, expr: f.Expr, depth: int = 1) -> f.Expr:
     and that behind something which shows progress: the numbers in it are no part of what it counts."""
     found = _ways(expr)
     if (place := place_name(expr)) and frame.function is not None:
-        made = [
-            way
-            for s in statements(frame.function.body)
-            for target, value in given(s)
-            if place_name(target) == place
-            for way in _ways(value)
-        ]
+        made = [way for value in frame.analysis.bodies.given(frame.function.body, place) for way in _ways(value)]
         found = [_counts(frame, m, depth - 1) if depth else m for m in made if place_name(m) != place]
     calls = [m for m in found if type(m) is f.Call]
     if not calls or len(calls) < len(found):

@@ -22,9 +22,9 @@ from ferrule_lint.semantics.walk.returned import counts
 def comprehension(frame: Frame, e: f.Comprehension) -> Value:
     """A comprehension. Its variables are its own: what the function has under their names is there again behind it."""
     own = {name for g in e.generators for name in _bound_names(g.target)}
-    before = {place: value for place, value in frame.env.items() if _root(place) in own}
+    before = {place: frame.env[place] for place in _places_of(frame, own)}
     value = _evaluated_comprehension(frame, e)
-    for place in [place for place in frame.env if _root(place) in own]:
+    for place in _places_of(frame, own):
         del frame.env[place]
     frame.env.update(before)
     return value
@@ -44,8 +44,12 @@ def _bound_names(target: f.Expr) -> list[str]:
     return [target.id] if type(target) is f.Name else []
 
 
-def _root(place: str) -> str:
-    return place.partition(".")[0].partition("[")[0]
+def _places_of(frame: Frame, names: set[str]) -> list[str]:
+    """The places that begin with one of some names; the function may have thousands of others."""
+    begin = tuple(names)
+    return [
+        place for place in frame.env if place.startswith(begin) and place.partition(".")[0].partition("[")[0] in names
+    ]
 
 
 def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:

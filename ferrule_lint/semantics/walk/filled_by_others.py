@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, told_parts
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
+from ferrule_lint.semantics.domain.assigned import by_place
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import place_name, render
@@ -43,8 +44,8 @@ def by_others(frame: Frame, place: str, pos: f.Pos) -> bool:
         return False
     if sum(d is not None and d.kind == "rank" for d in map(divergence_of, frame.conditions)) != 1:
         return False
-    tests: dict[str, f.Expr] = {}
-    stores = list(_stores(frame.function.body, place, frozenset(), "", tests))
+    places, tests = frame.analysis.bodies.once("stores", frame.function.body, _found)
+    stores = places.get(place, [])
     own = next((s for s in stores if s.pos == pos), None)
     if own is None:
         return False
@@ -106,29 +107,35 @@ def _cover(paths: list[frozenset[_Answer]]) -> bool:
     )
 
 
+def _found(body: f.Body) -> tuple[dict[str, list[_Store]], dict[str, f.Expr]]:
+    """Where something is put into each dict or list, and what is asked on the way, by its text."""
+    tests: dict[str, f.Expr] = {}
+    return by_place(_stores(body, frozenset(), "", tests)), tests
+
+
 def _stores(
-    body: f.Body, place: str, answers: frozenset[_Answer], walked: str, tests: dict[str, f.Expr]
-) -> Iterator[_Store]:
-    """The places in a block where something is put in; `tests`: what is asked on the way, by its text."""
+    body: f.Body, answers: frozenset[_Answer], walked: str, tests: dict[str, f.Expr]
+) -> Iterator[tuple[str, _Store]]:
+    """The places in a block where something is put in, each with what it is put into."""
     for s in body:
         if type(s) is f.Assign:
             for target in s.targets:
-                if type(target) is f.Subscript and place_name(target.base) == place:
-                    yield _Store(target.pos, answers, f"[{render(target.index)}]", walked)
+                if type(target) is f.Subscript and (place := place_name(target.base)):
+                    yield place, _Store(target.pos, answers, f"[{render(target.index)}]", walked)
         elif type(s) is f.ExprStmt and type(s.value) is f.Call and type(s.value.func) is f.Attr:
-            if s.value.func.attr == "append" and place_name(s.value.func.base) == place:
-                yield _Store(s.value.pos, answers, _APPEND, walked)
+            if s.value.func.attr == "append" and (place := place_name(s.value.func.base)):
+                yield place, _Store(s.value.pos, answers, _APPEND, walked)
         elif type(s) is f.If:
-            yield from _stores(s.body, place, answers | _told(s.test, True, tests), walked, tests)
-            yield from _stores(s.orelse, place, answers | _told(s.test, False, tests), walked, tests)
+            yield from _stores(s.body, answers | _told(s.test, True, tests), walked, tests)
+            yield from _stores(s.orelse, answers | _told(s.test, False, tests), walked, tests)
         elif type(s) is f.For:
-            yield from _stores(s.body, place, answers, render(s.iterable), tests)
+            yield from _stores(s.body, answers, render(s.iterable), tests)
         elif type(s) is f.With:
-            yield from _stores(s.body, place, answers, walked, tests)
+            yield from _stores(s.body, answers, walked, tests)
         elif type(s) is f.While or type(s) is f.Try:
             for block in blocks(s):
                 # how often, and whether at all
-                yield from _stores(block, place, answers | {(f"@{s.line}", True)}, walked, tests)
+                yield from _stores(block, answers | {(f"@{s.line}", True)}, walked, tests)
 
 
 def _told(test: f.Expr, outcome: bool, tests: dict[str, f.Expr]) -> frozenset[_Answer]:

@@ -7,7 +7,7 @@ Within a layer, project functions are followed for their results only, to a smal
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
@@ -31,6 +31,8 @@ from ferrule_lint.semantics.walk.writers import Writers
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
+#: why module-level variables differ after a function that sets them
+Rebinds: TypeAlias = dict[str, Divergence | None]
 #: the analysis proper; attribute layers are 1 and 2
 FULL = 0
 #: functions that set a module's variable which are looked at for what they set it to
@@ -49,6 +51,9 @@ class Holders:
         self._called: Asked[frozenset[str]] = Asked(reads, "called under tests")
         self._writers: Memo[str, Writers] = Memo(reads)
         self._globals: Memo[tuple[str, str], Value] = Memo(reads, _question_of_variable)
+        self._begun: Memo[tuple[str, str], Value] = Memo(reads)
+        self._rebinds: Memo[str, Rebinds | None] = Memo(reads)
+        self._rebinds_one: Memo[tuple[str, str], Divergence | None] = Memo(reads)
         self._changed: Memo[str, frozenset[str]] = Memo(reads)
         self._set_later: Memo[str, frozenset[str]] = Memo(reads)
 
@@ -291,20 +296,15 @@ class Holders:
         if not expressions:
             value = UNKNOWN
         else:
-            values = [self._global_value(variable.module, e) for e in expressions]
-            if any(v.rank[:1] == "#" for v in values):  # -1 is the rank of a process that has no others
-                values = [v for v in values if v.const != "-1"]
-            value = begun = join(values)._replace(deps=NO_DEPS)
+            value = self._begun_as(variable)
             rebinders = variable.module.rebinders(variable.name)
-            if len(values) > 1 or rebinders:
+            if rebinders:
                 value = value._replace(const=None, uniform=False)
             for function in rebinders:
                 if self._analysis.signals.handles(function):
                     value = signals.set_by(value, function)
             for function in rebinders[:_MOST_REBINDERS]:
-                value = value._replace(
-                    divergence=worse(value.divergence, self._rebound(function, variable.name, begun))
-                )
+                value = value._replace(divergence=worse(value.divergence, self._rebound(function, variable.name)))
             value = value._replace(container=False, emptiness=None, items=None)
             if value.entries:
                 value = self._with_entries_of_signals(variable, value)
@@ -320,22 +320,52 @@ class Holders:
                         entries[key] = signals.set_by(entries[key], function)
         return value._replace(entries=tuple(entries.items()))
 
-    def _rebound(self, function: FunctionInfo, name: str, begun: Value) -> Divergence | None:
-        """Why a module's variable differs after a function that declares it `global` (`MAIN = get_rank() == 0`), which
-        was what it was `begun` as. A rank that it is given (`set_rank(rank)`) is its caller's: any number."""
-        info = function.module.classes.get(function.owner or "")
-        frame = Frame(self._analysis, function.module, function, light=1)
+    def _begun_as(self, variable: GlobalName) -> Value:
+        """What the top level of a module sets a variable to."""
+
+        def found() -> Value:
+            values = [self._global_value(variable.module, e) for e in variable.module.assigned(variable.name)]
+            if any(v.rank[:1] == "#" for v in values):  # -1 is the rank of a process that has no others
+                values = [v for v in values if v.const != "-1"]
+            value = join(values)._replace(deps=NO_DEPS)
+            return value if len(values) == 1 else value._replace(const=None, uniform=False)
+
+        return self._begun.find((variable.module.path, variable.name), found, UNKNOWN)
+
+    def _rebound(self, function: FunctionInfo, name: str) -> Divergence | None:
+        """Why a module's variable differs after a function that declares it `global` (`MAIN = get_rank() == 0`).
+
+        A function is run once for all that it sets, which may be hundreds (groups of every kind), unless that asks for
+        something that is not known yet: then each variable gets a run of its own."""
+        found = self._rebinds.find(function.id, lambda: self._rebinds_at_once(function))
+        if found is not None:
+            return found[name]
+        return self._rebinds_one.find((function.id, name), lambda: self._all_rebound(function)[name])
+
+    def _rebinds_at_once(self, function: FunctionInfo) -> Rebinds | None:
+        reads = self._analysis.names.reads
+        leans = reads.leans
+        found = self._all_rebound(function)
+        return found if reads.leans == leans else None
+
+    def _all_rebound(self, function: FunctionInfo) -> Rebinds:
+        """Why each variable differs that a function declares `global`. A rank that it is given (`set_rank(rank)`) is
+        its caller's: any number."""
+        module = function.module
+        info = module.classes.get(function.owner or "")
+        frame = Frame(self._analysis, module, function, light=1)
         enter(frame, function, info, {}, None)
         for parameter in function.parameters:
             given = frame.env.get(parameter.name, UNKNOWN).divergence
             if given is not None and given.kind == "rank":
                 frame.env[parameter.name] = UNKNOWN
-        frame.env[name] = begun
+        names = [name for name, functions in module.declared_global().items() if function.qualname in functions]
+        for name in names:
+            begun = self._begun_as(GlobalName(module, name)) if module.assigned(name) else UNKNOWN
+            frame.env[name] = begun._replace(const=None, uniform=False)
         self._run(frame, function)
-        divergence = frame.env.get(name, UNKNOWN).divergence
-        if divergence is None or divergence.assumed:
-            return None
-        return divergence.at_most(Confidence.MEDIUM)
+        after = [(name, frame.env.get(name, UNKNOWN).divergence) for name in names]
+        return {name: None if why is None or why.assumed else why.at_most(Confidence.MEDIUM) for name, why in after}
 
     def _global_value(self, module: ModuleInfo, expr: f.Expr) -> Value:
         frame = Frame(self._analysis, module, light=1)

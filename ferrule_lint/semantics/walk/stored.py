@@ -11,7 +11,7 @@ from ferrule_lint.semantics.data import grouping, layout
 from ferrule_lint.semantics.data.accumulators import has_keys
 from ferrule_lint.semantics.data.ordering import stored_order
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
-from ferrule_lint.semantics.domain.assigned import assigning, assignments
+from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
@@ -39,7 +39,7 @@ def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = 
 
 def _has_its_keys(frame: Frame, place: str) -> bool:
     """Whether a dict is made with its keys in this function, and no `defaultdict`: to add to an entry makes none."""
-    made = [value for value, _ in assignments(frame.function.body, place)] if frame.function and place else []
+    made = frame.analysis.bodies.assigned(frame.function.body, place) if frame.function and place else []
     return bool(made) and all(map(has_keys, made))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import batch_fields, cutting, looked_up, own_records, selection, shares
-from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.dependences import DEALT, FLOWS, NO_DEPS, NOTHING, OBSERVED, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
@@ -33,7 +32,7 @@ def _is_new_list(frame: Frame, e: f.Subscript, place: str, base: Value) -> bool:
     # asked of every entry that is read: most files make no such dict
     if frame.function is None or not place or not frame.module.mentions_any(_SAYS_IT):
         return False
-    made = [value for value, _ in assignments(frame.function.body, place)]
+    made = frame.analysis.bodies.assigned(frame.function.body, place)
     return bool(made) and all(map(_makes_lists, made))
 
 
