@@ -48,12 +48,7 @@ def _made(frame: Frame, buffers: f.Expr) -> f.Expr:
 def _all_made(frame: Frame, buffers: f.Name) -> list[f.Expr]:
     """What a list is made as, wherever it is."""
     assert frame.function is not None
-    return [
-        s.value
-        for s in statements(frame.function.body)
-        if type(s) is f.Assign and s.value is not None
-        if any(type(t) is f.Name and t.id == buffers.id for t in s.targets)
-    ]
+    return frame.analysis.bodies.assigned(frame.function.body, buffers.id)
 
 
 def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Expr, ...]) -> bool:

@@ -42,7 +42,9 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
     length, deps = value.length, value.length_deps
     for info in sorted(value.types, key=lambda c: c.id)[:2]:
         generator = frame.analysis.names.method(info, "__iter__")
-        if frame.analysis.is_module(info) or (generator is not None and _never_ends(generator.body)):
+        if frame.analysis.is_module(info) or (
+            generator is not None and frame.analysis.bodies.once("never ends", generator.body, _never_ends)
+        ):
             continue
         walked = _told_by(frame, info, value, "__iter__", pos)
         own, own_deps = (rounds_of(walked), walked.length_deps) if walked is not None else (None, NO_DEPS)

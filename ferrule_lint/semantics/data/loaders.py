@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, walk
+from ferrule_lint.facts.walk import blocks, nodes, statements, walk
+from ferrule_lint.semantics.domain.assigned import by_place
 from ferrule_lint.semantics.domain.text import instance_test, last_name, render, variables
 
 if TYPE_CHECKING:
@@ -74,14 +75,22 @@ def holds_several(frame: Frame, expr: f.Expr) -> bool:
         return False
     text = render(whole)
     body = frame.function.body if frame.function is not None else frame.module.body
-    taken = {v for target, walked in _loops(body) if render(_base(walked)) == text for v in variables(target)}
-    if taken and (any(map(_ONE.search, taken)) or any(_asks_as_loader(node, taken) for node in walk(body))):
+    bodies = frame.analysis.bodies
+    taken = {v for target in bodies.once("walked", body, _walked).get(text, ()) for v in variables(target)}
+    if taken and (any(map(_ONE.search, taken)) or not taken.isdisjoint(bodies.once("loaders", body, _asked_as_loader))):
         return True
-    return _is_said_to_hold(body, text, expr)
+    return text in bodies.once("lists", body, _tested_as_lists) and _is_said_to_hold(body, text, expr)
 
 
-def _asks_as_loader(node: object, names: set[str]) -> bool:
-    return type(node) is f.Attr and node.attr in _OF_LOADERS and type(node.base) is f.Name and node.base.id in names
+def _walked(body: f.Body) -> dict[str, list[f.Expr]]:
+    """What loops take from each thing, by its text."""
+    return by_place((render(_base(walked)), target) for target, walked in _loops(body))
+
+
+def _asked_as_loader(body: f.Body) -> frozenset[str]:
+    """The names that are asked for what a loader has."""
+    asked = (node.base for node in nodes(body, f.Attr) if node.attr in _OF_LOADERS)
+    return frozenset(base.id for base in asked if type(base) is f.Name)
 
 
 def _is_said_to_hold(body: f.Body, text: str, walked: f.Expr) -> bool:
@@ -94,6 +103,12 @@ def _is_said_to_hold(body: f.Body, text: str, walked: f.Expr) -> bool:
         if any(_is_said_to_hold(block, text, walked) for block in blocks(s)):
             return True
     return False
+
+
+def _tested_as_lists(body: f.Body) -> frozenset[str]:
+    """What is tested for being a list or dict, as text."""
+    asked = [instance_test(s.test) for s in statements(body) if type(s) is f.Assert or type(s) is f.If]
+    return frozenset(render(of) for of, classes in filter(None, asked) if all(last_name(c) in _LISTS for c in classes))
 
 
 def _is_list(test: f.Expr, text: str) -> bool:
@@ -110,8 +125,13 @@ def _is_one_of(frame: Frame, expr: f.Expr) -> bool:
     if type(expr) is not f.Name:
         return False
     body = frame.function.body if frame.function is not None else frame.module.body
-    walked = [iterable for target, iterable in _loops(body) if expr.id in variables(target)]
+    walked = frame.analysis.bodies.once("looped", body, _looped).get(expr.id, ())
     return bool(walked) and all(is_named(frame, _base(iterable)) for iterable in walked)
+
+
+def _looped(body: f.Body) -> dict[str, list[f.Expr]]:
+    """What is walked to bind each name."""
+    return by_place((name, iterable) for target, iterable in _loops(body) for name in variables(target))
 
 
 def _loops(body: f.Body) -> Iterator[tuple[f.Expr, f.Expr]]:

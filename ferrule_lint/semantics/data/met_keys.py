@@ -20,6 +20,7 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.accumulators import MEASURES, walked
 from ferrule_lint.semantics.data.ordering import numbers
+from ferrule_lint.semantics.domain.assigned import Bodies
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, shown, variables
@@ -47,19 +48,19 @@ def count(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
         return None
     if not (MEASURES.search(attribute.attr) or _MEASURING.search(frame.self_class.name)):
         return None
-    place = _met(frame.self_class, attribute.attr)
+    place = _met(frame.analysis.bodies, frame.self_class, attribute.attr)
     if place is None:
         return None
     note = f"`{shown(place)}` has the keys that this rank has met"
     return frame.source(WORLD, "data", place.pos, note, Confidence.MEDIUM)
 
 
-def _met(info: ClassInfo, attribute: str) -> f.Subscript | None:
+def _met(bodies: Bodies, info: ClassInfo, attribute: str) -> f.Subscript | None:
     """Where a class enters a key that it meets in what a method of it was given."""
     for method in info.methods.values():
-        for test in statements(plain(method.body)):
+        for test in statements(bodies.once("plain", method.body, plain)):
             key = _asked(test, method, attribute) if type(test) is f.If else None
-            if type(test) is not f.If or key is None or numbers(key) or not _passed_in(method, key):
+            if type(test) is not f.If or key is None or numbers(key) or not _passed_in(bodies, method, key):
                 continue
             entered = list(_entered(test, method, key))
             if any(_counts(value) and not _sums_up(method, target) for target, value in entered):
@@ -113,20 +114,26 @@ def _is_attribute(expr: f.Expr, method: FunctionInfo) -> bool:
     return type(expr) is f.Attr and type(expr.base) is f.Name and expr.base.id == owner
 
 
-def _passed_in(method: FunctionInfo, key: f.Expr) -> bool:
+def _passed_in(bodies: Bodies, method: FunctionInfo, key: f.Expr) -> bool:
     """Whether a key is taken out of something that the method was given; one that is given itself is the caller's."""
+    taken = bodies.once("taken out", method.body, lambda body: _taken_out(method, body))
+    return not taken.isdisjoint(variables(key))
+
+
+def _taken_out(method: FunctionInfo, body: f.Body) -> frozenset[str]:
+    """The names of what a method takes out of something that it was given."""
     given = {p.name for p in method.parameters[1:] if not _SHARED.search(p.name)}
     taken: set[str] = set()
     for _ in range(_ROUNDS):
         before = len(taken)
-        for node in walk(method.body):
+        for node in walk(body):
             if type(node) is f.For and variables(node.iterable) & (given | taken) and not _speaks(node.iterable):
                 taken |= variables(node.target)
             elif type(node) is f.Assign and node.value is not None and variables(node.value) & taken:
                 taken |= {last_name(t) for t in node.targets if type(t) is f.Name}
         if len(taken) == before:
             break
-    return bool(variables(key) & taken)
+    return frozenset(taken)
 
 
 #: steps from what was passed in to the key

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
-from ferrule_lint.semantics.domain.assigned import assignments
+from ferrule_lint.facts.walk import nodes, walk
+from ferrule_lint.semantics.domain.assigned import assignments, by_place
 from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
@@ -75,6 +75,16 @@ def _is_product(expr: f.Expr) -> bool:
     if type(expr) is not f.Op:
         return False
     return expr.kind == "Mult" or (expr.kind in ("Add", "Sub") and any(map(_is_product, expr.operands)))
+
+
+def _compared(body: f.Body) -> dict[str, list[tuple[f.Compare, f.Expr]]]:
+    """The comparisons whether something is something, by the text of either, with the other."""
+    return by_place(
+        (render(one), (node, other))
+        for node in nodes(body, f.Compare)
+        if node.ops in (("==",), ("!=",))
+        for one, other in ((node.left, node.rights[0]), (node.rights[0], node.left))
+    )
 
 
 class Places:
@@ -157,14 +167,9 @@ class Places:
         return None
 
     def _comparison(self, body: f.Body, text: str) -> f.Compare | None:
-        for node in walk(body):
-            if type(node) is not f.Compare or node.ops not in (("==",), ("!=",)):
-                continue
-            for one, other in ((node.left, node.rights[0]), (node.rights[0], node.left)):
-                if render(one) != text:
-                    continue
-                if self._derived(other, body, ()) is not None or (body is self._own and self._is_rank_along(other)):
-                    return node
+        for node, other in self._frame.analysis.bodies.once("compared", body, _compared).get(text, ()):
+            if self._derived(other, body, ()) is not None or (body is self._own and self._is_rank_along(other)):
+                return node
         return None
 
     def _is_rank_along(self, expr: f.Expr) -> bool:
