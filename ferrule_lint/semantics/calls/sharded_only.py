@@ -71,14 +71,16 @@ def only_for_sharded(analysis: Analysis, summary: Summary, depth: int = 0) -> bo
 def has_left(frame: Frame) -> bool:
     """Whether who has something in parts has left the function before this line: `if is_fsdp(): ...; return`."""
     function = frame.function
-    return function is not None and any(
-        type(s) is f.If
-        and s.line < frame.line
-        and not s.orelse
-        and type(s.body[-1] if s.body else None) is f.Return
-        and asks(frame.analysis, function, s.test) is True
-        for s in statements(function.body)
-    )
+    if function is None:
+        return False
+    leaving = frame.analysis.bodies.once("leaving", function.body, _leaving)
+    return any(line < frame.line and asks(frame.analysis, function, test) is True for line, test in leaving)
+
+
+def _leaving(body: f.Body) -> list[tuple[int, f.Expr]]:
+    """The tests whose arm ends with a `return`, with their lines."""
+    tests = [s for s in statements(body) if type(s) is f.If and not s.orelse and s.body]
+    return [(s.line, s.test) for s in tests if type(s.body[-1]) is f.Return]
 
 
 def rules_out(frame: Frame) -> bool:
@@ -87,8 +89,13 @@ def rules_out(frame: Frame) -> bool:
     function = frame.function
     if function is None:
         return False
-    here = [tests for s, tests in under_tests(function.body) if s.line == frame.line]
-    return bool(here) and any(_holds_for_others(frame.analysis, function, test) for test in here[-1])
+    here = frame.analysis.bodies.once("tests", function.body, _tests_by_line).get(frame.line, ())
+    return any(_holds_for_others(frame.analysis, function, test) for test in here)
+
+
+def _tests_by_line(body: f.Body) -> dict[int, tuple[f.Expr, ...]]:
+    """The tests that hold at a line, of the last statement that begins there."""
+    return {s.line: tests for s, tests in under_tests(body)}
 
 
 def _holds_for_others(analysis: Analysis, function: FunctionInfo, test: f.Expr) -> bool:
