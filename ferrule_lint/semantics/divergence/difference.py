@@ -118,7 +118,7 @@ def _compared(
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
         if not (issues(x) or issues(y)) or any(a[k] != b[k] for k in keys if k not in own):
             continue
-        same = alike(x, y, by_presence)
+        same = alike(x, y, by_presence) or _same_by_truth(question, root, (a, x), (b, y))
         if same not in asked:
             asked[same] = [*(_asked_again if same else _asked)(root, choice)]
         for settings, surely in asked[same]:
@@ -279,7 +279,24 @@ def _differ(
         return not surely
     if surely and (mentions(x, "either") or mentions(y, "either")):
         return False
-    return x is not RAISES and y is not RAISES and not alike(x, y, by_presence)
+    if x is RAISES or y is RAISES or alike(x, y, by_presence):
+        return False
+    return not _same_by_truth(question, root, (a, x), (b, y))
+
+
+def _same_by_truth(
+    question: Comparison,
+    root: Trace,
+    one: tuple[Mapping[str, bool], Signature],
+    other: tuple[Mapping[str, bool], Signature],
+) -> bool:
+    """Whether two ranks issue the same where one asks for what the other asks the opposite of: `if x: pass`,
+    `else: reduce()`, and `if not x: reduce()`. `one`, `other`: a rank's answers, and what it issues as written."""
+    if not all(mentions(signature, "either") for _, signature in (one, other)):
+        return False
+    asked = replace(question, by_truth=True)
+    said = [asked.fresh().signature(root, (), answers) for answers, _ in (one, other)]
+    return said[0] == said[1] and said[0] is not RAISES
 
 
 def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:

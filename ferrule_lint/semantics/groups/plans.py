@@ -45,10 +45,7 @@ def _is_plan(body: f.Body, item: str, taker: str) -> bool:
     if not in_group:
         return False
     kinds = any(
-        last_name(call.func) == "isinstance"
-        and call.args
-        and type(call.args[0]) is f.Name
-        and call.args[0].id == item
+        last_name(call.func) == "isinstance" and call.args and type(call.args[0]) is f.Name and call.args[0].id == item
         for call in calls
     )
     return kinds or any(
