@@ -290,6 +290,8 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
     typed = _apart_in_type(latent, value)
     if how == CONTAINED:
         value, how = Value(number=value.number), FLOWS  # a number that is put into a tensor tells its type only
+    elif latent.typed == "type":
+        value = Value(layout=value.layout)  # as does a tensor of one item
     problems = shape_problems(value)
     if problems and is_of_type(value, problems[0][1]) and typed is None:
         problems = []  # whether it is brought to one type in there is not known

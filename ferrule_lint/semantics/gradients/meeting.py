@@ -13,7 +13,16 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of, negate
+from ferrule_lint.semantics.domain.conditions import (
+    TRUE,
+    Atom,
+    Formula,
+    Negation,
+    atoms,
+    deps_of,
+    divergence_of,
+    negate,
+)
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, Partly, Reach, covered, reaching
