@@ -202,7 +202,9 @@ def _fails_without(summary: Summary, name: str, value: Value, found: Divergence)
     """Whether ranks differ in no more than that some have None, which the callee takes an item or attribute of before
     it does anything else: these fail, and go no other way."""
     missing, function = value.presence, summary.function
-    if missing is None or missing.kind != "rank" or found.why[:1] != missing.why[:1] or function is None:
+    if missing is None or function is None:
+        return False
+    if found.why != missing.why and (missing.kind != "rank" or found.why[:1] != missing.why[:1]):
         return False
     given = any(parameter.name == name for parameter in function.parameters)
     return given and needed.from_the_start(function.body, name)
