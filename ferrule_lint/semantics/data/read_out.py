@@ -24,11 +24,25 @@ def holds_one_item(frame: Frame, expr: f.Expr | None, pos: f.Pos) -> bool:
     """Whether a name that is passed to the call at `pos` is read out behind it, in the same block."""
     if type(expr) is not f.Name or frame.function is None:
         return False
-    for block in every_block(frame.function.body):
-        for i, s in enumerate(block):
-            if type(s) is f.ExprStmt and type(s.value) is f.Call and s.value.pos == pos:
-                return _is_read_out(block[i + 1 :], expr.id)
-    return False
+    bare = frame.analysis.bodies.once("bare calls", frame.function.body, _bare_calls).get(pos)
+    if bare is None:
+        return False
+    block, i = bare
+    return _is_read_out(block[i + 1 : i + 1 + _FURTHEST], expr.id)
+
+
+#: statements behind a collective that are looked at
+_FURTHEST = 20
+
+
+def _bare_calls(body: f.Body) -> dict[f.Pos, tuple[f.Body, int]]:
+    """The calls that are statements, by their places: the block that each stands in, and where."""
+    return {
+        s.value.pos: (block, i)
+        for block in every_block(body)
+        for i, s in enumerate(block)
+        if type(s) is f.ExprStmt and type(s.value) is f.Call
+    }
 
 
 def _is_read_out(block: f.Body, name: str) -> bool:

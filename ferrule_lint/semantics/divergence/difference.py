@@ -115,10 +115,11 @@ def _compared(
             outcomes.append((assignment, signature))
     # for two ranks that may issue the same, and for two that do not; worked out where there are such
     asked: dict[bool, list[tuple[dict[str, bool], bool]]] = {}
+    said: dict[int, Signature] = {}
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
         if not (issues(x) or issues(y)) or any(a[k] != b[k] for k in keys if k not in own):
             continue
-        same = alike(x, y, by_presence) or _same_by_truth(question, root, (a, x), (b, y))
+        same = alike(x, y, by_presence) or _same_by_truth(question, root, (a, x), (b, y), said, effort)
         if same not in asked:
             asked[same] = [*(_asked_again if same else _asked)(root, choice)]
         for settings, surely in asked[same]:
@@ -281,7 +282,7 @@ def _differ(
         return False
     if x is RAISES or y is RAISES or alike(x, y, by_presence):
         return False
-    return not _same_by_truth(question, root, (a, x), (b, y))
+    return not _same_by_truth(question, root, (a, x), (b, y), {})
 
 
 def _same_by_truth(
@@ -289,14 +290,23 @@ def _same_by_truth(
     root: Trace,
     one: tuple[Mapping[str, bool], Signature],
     other: tuple[Mapping[str, bool], Signature],
+    said: dict[int, Signature],
+    effort: Effort | None = None,
 ) -> bool:
     """Whether two ranks issue the same where one asks for what the other asks the opposite of: `if x: pass`,
-    `else: reduce()`, and `if not x: reduce()`. `one`, `other`: a rank's answers, and what it issues as written."""
+    `else: reduce()`, and `if not x: reduce()`. `one`, `other`: a rank's answers, and what it issues as written; `said`:
+    what is known of ranks, by the identity of their answers."""
     if not all(mentions(signature, "either") for _, signature in (one, other)):
         return False
-    asked = replace(question, by_truth=True)
-    said = [asked.fresh().signature(root, (), answers) for answers, _ in (one, other)]
-    return said[0] == said[1] and said[0] is not RAISES
+    for answers, _ in (one, other):
+        if id(answers) not in said:
+            comparison = replace(question, by_truth=True).fresh()
+            signature = comparison.signature(root, (), answers)
+            said[id(answers)] = RAISES if comparison.exhausted else signature
+            if effort is not None:
+                effort.left -= BUDGET - comparison.budget
+    first, second = said[id(one[0])], said[id(other[0])]
+    return first == second and first is not RAISES
 
 
 def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:

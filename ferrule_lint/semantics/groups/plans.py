@@ -15,10 +15,11 @@ those who receive is told by a source that is another one than who takes the ste
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.semantics.domain.text import last_name, variables
 from ferrule_lint.semantics.groups.axes import names_group
 
@@ -26,39 +27,37 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 
+@dataclass(slots=True)
+class _Item:
+    """What the calls in a block ask of a name, and are given of it: whether a group, and as which roots."""
+
+    in_groups: bool = False
+    of_kinds: bool = False
+    roots: set[str] = field(default_factory=set)
+
+
 def asks_for_own_step(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
     """Whether a comparison of two sides asks if this rank is the one that an item of the loop around names."""
     for side in (left, right):
         if type(side) is not f.Attr or type(side.base) is not f.Name:
             continue
-        item = side.base.id
         for loop in frame.rounds:
-            if item in variables(loop.statement.target):
-                return _is_plan(loop.statement.body, item, side.attr)
+            if side.base.id in variables(loop.statement.target):
+                items = frame.analysis.bodies.once("plans", loop.statement.body, _items)
+                item = items.get(side.base.id, _Item())
+                return item.in_groups and (item.of_kinds or bool(item.roots - {side.attr}))
     return False
 
 
-def _is_plan(body: f.Body, item: str, taker: str) -> bool:
-    """Whether the item names groups for calls, and there are steps for source and receivers."""
-    calls = [node for node in walk(body) if type(node) is f.Call]
-    in_group = [call for call in calls if any(names_group(a) for a in _named_by(call, item))]
-    if not in_group:
-        return False
-    kinds = any(
-        last_name(call.func) == "isinstance" and call.args and type(call.args[0]) is f.Name and call.args[0].id == item
-        for call in calls
-    )
-    return kinds or any(
-        name in ("src", "dst") and type(value) is f.Attr and value.attr != taker and _is_of(value, item)
-        for call in in_group
-        for name, value in call.keywords
-    )
-
-
-def _named_by(call: f.Call, item: str) -> list[str]:
-    given = (*call.args, *(value for _, value in call.keywords))
-    return [g.attr for g in given if type(g) is f.Attr and _is_of(g, item)]
-
-
-def _is_of(expr: f.Attr, item: str) -> bool:
-    return type(expr.base) is f.Name and expr.base.id == item
+def _items(body: f.Body) -> dict[str, _Item]:
+    found: dict[str, _Item] = {}
+    for call in nodes(body, f.Call):
+        if last_name(call.func) == "isinstance" and call.args and type(call.args[0]) is f.Name:
+            found.setdefault(call.args[0].id, _Item()).of_kinds = True
+        given = [("", value) for value in call.args] + [(name or "", value) for name, value in call.keywords]
+        parts = [(name, g.base.id, g.attr) for name, g in given if type(g) is f.Attr and type(g.base) is f.Name]
+        for of in {of for _, of, attribute in parts if names_group(attribute)}:
+            item = found.setdefault(of, _Item())
+            item.in_groups = True
+            item.roots |= {attribute for name, base, attribute in parts if base == of and name in ("src", "dst")}
+    return found
