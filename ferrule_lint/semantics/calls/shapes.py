@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.data import buffers, exchanged
+from ferrule_lint.semantics.data import buffers, exchanged, read_out
 from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, NO_DEPS, OBSERVED, Deps
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, NO_DEPS, OBSERVED, Deps, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
@@ -58,6 +58,9 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
             what = render(expr) if expr is not None else argument.name
             message = f"`{event.op}` adds up the items of `{what}`, whose order ranks do not share"
             frame.issues.append(CallIssue("FER106", arguments.expr.pos, value.unordered, event, message))
+        one = read_out.holds_one_item(frame, expr, arguments.expr.pos)
+        if one:
+            value = value._replace(shape=None, padded=None, shape_deps=NO_DEPS)
         for part, code, divergence in _problems(value):
             if told_by_rank(frame, divergence, event):
                 continue
@@ -74,6 +77,12 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                 message = shape_message("FER201", event.op, own)
                 frame.issues.append(CallIssue("FER201", arguments.expr.pos, own, event, message))
             elif direct := direct | _held(value):
+                typed = _typed(frame, expr, value)
+                if one:  # its size is nobody's business
+                    direct = recast(direct, CONTAINED, FLOWS) if typed == "number" else direct
+                    typed = "type" if typed == "tensor" else typed
+                    if not typed:
+                        continue
                 frame.latents.append(
                     Latent(
                         "FER201",
@@ -83,7 +92,7 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                         arguments.expr.pos,
                         render(arguments.expr.func),
                         event,
-                        typed=_typed(frame, expr, value),
+                        typed=typed,
                     )
                 )
 

@@ -157,7 +157,8 @@ def order(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
     if iterable.uniform and iterable.agreed:
         return None  # one that is only made alike (`defaultdict(list)` in a constructor) is filled by each rank
     place = frame.analysis.accumulators.filled_in(frame.module).get(attribute.attr)
-    if place is None or written_keys.by_callers(frame.analysis, frame.self_class, place):
+    owners = frame.module.classes.values() if frame.self_class is None else (frame.self_class,)
+    if place is None or written_keys.by_callers(frame.analysis, owners, place):
         return None
     if _is_exchanged(frame, attribute):
         return None

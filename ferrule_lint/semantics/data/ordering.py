@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.data.number_attributes import is_declared
 from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITEM, ITERATED, NOTHING, Deps, only, recast
@@ -59,20 +60,20 @@ def numbers(expr: f.Expr | None, frame: Frame | None = None) -> bool:
             return True
         return any(numbers(a, frame) for a in expr.args)
     if type(expr) is f.Comprehension:
-        return _of_generator(expr)
+        return _of_generator(expr, frame)
     if type(expr) in (f.Sequence, f.SetDisplay):
-        return bool(expr.elements) and all(numbers(e, frame) for e in expr.elements)  # type: ignore[union-attr]
+        return bool(expr.elements) and all(numbers(e, frame) or is_declared(frame, e) for e in expr.elements)  # type: ignore[union-attr]
     return False
 
 
-def _of_generator(expr: f.Comprehension) -> bool:
+def _of_generator(expr: f.Comprehension, frame: Frame | None) -> bool:
     element = expr.elements[0] if expr.elements else None
     if type(element) is f.Sequence:
-        return all(numbers(e) for e in element.elements)
+        return all(numbers(e) or is_declared(frame, e) for e in element.elements)
     for generator in expr.generators:
         if type(element) is f.Name and type(generator.target) is f.Name and element.id == generator.target.id:
             return numbers(element) or numbers(generator.iterable)
-    return numbers(element)
+    return numbers(element) or is_declared(frame, element)
 
 
 def dicts_walked(expr: f.Expr) -> frozenset[str]:

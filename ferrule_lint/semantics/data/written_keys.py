@@ -1,18 +1,19 @@
 """Meters whose keys the code has written: whoever fills one hands it a dict whose keys stand in the source.
 
 `self.sums[name] += value` for each item of what `update(values)` is given meets its keys in the order of the caller's
-dict. Where every caller that can be told, of a meter that its file makes, hands over one with written keys, made
-without a test that the data could decide, all ranks meet them in that order.
+dict; of `update(**values)` in that of the arguments, where no test of the value leaves any out. Where every caller that
+can be told, of a meter that its file makes, hands over one with written keys, made without a test that the data could
+decide, all ranks meet them in that order.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, under_tests, walk
+from ferrule_lint.facts.walk import statements, told_parts, under_tests, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 
@@ -37,26 +38,49 @@ class _Place(NamedTuple):
         return self.module.body if self.function is None else self.function.body
 
 
-def by_callers(analysis: Analysis, owner: ClassInfo | None, filled: f.Subscript) -> bool:
-    """Whether an attribute that a method of a class fills (`self.sums[name]`) gets no keys but those that callers have
-    written."""
-    methods = owner.methods.values() if owner is not None else ()
-    for method in methods:
-        if owner is not None and not method.is_static and any(node is filled for node in walk(method.body)):
-            taken = _taken_from(method, filled)
-            handed_over = list(_handed_over(analysis, method, owner.name, taken)) if taken else []
-            return bool(handed_over) and all(_is_written(analysis, at, e, frozenset()) for at, e in handed_over)
+def by_callers(analysis: Analysis, owners: Iterable[ClassInfo], filled: f.Subscript) -> bool:
+    """Whether an attribute that a method of one of some classes fills (`self.sums[name]`) gets no keys but those that
+    callers have written."""
+    for owner in owners:
+        for method in owner.methods.values():
+            if not method.is_static and any(node is filled for node in walk(method.body)):
+                taken = _taken_from(method, filled)
+                handed_over = list(_handed_over(analysis, method, owner.name, taken)) if taken is not None else []
+                return bool(handed_over) and all(_is_written(analysis, at, e, frozenset()) for at, e in handed_over)
     return False
 
 
-def _taken_from(method: FunctionInfo, filled: f.Subscript) -> str:
-    """The parameter whose items a method walks where it fills an attribute, or ""."""
-    given = {p.name for p in method.parameters[1:]}
+def _taken_from(method: FunctionInfo, filled: f.Subscript) -> f.Parameter | None:
+    """The parameter whose items a method walks where it fills an attribute."""
+    given = {p.name: p for p in method.parameters[1:]}
     for s in statements(method.body):
         if type(s) is f.For and variables(filled.index) <= variables(s.target) and any(n is filled for n in walk(s)):
-            place = _walked(s.iterable)
-            return place if place in given else ""
-    return ""
+            taken = given.get(_walked(s.iterable))
+            beside = variables(s.target) - variables(filled.index)
+            left_out = taken is not None and taken.kind == _KEYWORDS and _is_under_test_of(s.body, filled, beside)
+            return None if left_out else taken
+    return None
+
+
+#: the kind of a parameter for all named arguments that no other one takes
+_KEYWORDS = "**"
+_ASKS_WHAT_IT_IS = "isinstance"
+
+
+def _is_under_test_of(body: f.Body, filled: f.Subscript, names: set[str]) -> bool:
+    """Whether a test of what some names hold, and not of its type, leads to a statement or away from it."""
+    for s, tests in under_tests(body):
+        if not isinstance(s, _WITH_BLOCKS) and any(node is filled for node in walk(s)):
+            asked = [part for test in tests for part, _ in told_parts(test, True)]
+            return any(
+                not variables(test).isdisjoint(names)
+                and not (type(test) is f.Call and last_name(test.func) == _ASKS_WHAT_IT_IS)
+                for test in asked
+            )
+    return False
+
+
+_WITH_BLOCKS = (f.If, f.For, f.While, f.With, f.Try)
 
 
 def _walked(iterable: f.Expr) -> str:
@@ -67,19 +91,24 @@ def _walked(iterable: f.Expr) -> str:
 
 
 def _handed_over(
-    analysis: Analysis, method: FunctionInfo, owner: str, parameter: str
+    analysis: Analysis, method: FunctionInfo, owner: str, parameter: f.Parameter
 ) -> Iterator[tuple[_Place, f.Expr | None]]:
     """What callers pass for a parameter of a method, of instances that they make, or that their files keep."""
-    position = [p.name for p in method.parameters].index(parameter) - 1
+    position = method.parameters.index(parameter) - 1
     for module in analysis.names.mentioning(owner):
         kept = {place for _, body in module.bodies() for place in _made(body, owner) if "." in place}
         for function, calls in module.calls():
             made = kept | _made(module.body if function is None else function.body, owner)
             for call in calls:
                 if type(call.func) is f.Attr and call.func.attr == method.name and place_name(call.func.base) in made:
-                    named = next((value for name, value in call.keywords if name == parameter), None)
+                    at = _Place(module, function)
+                    if parameter.kind == _KEYWORDS:
+                        yield from ((at, value) for name, value in call.keywords if name is None)
+                        yield at, f.DictDisplay((), ())  # the names of the others are written
+                        continue
+                    named = next((value for name, value in call.keywords if name == parameter.name), None)
                     passed = call.args[position] if named is None and position < len(call.args) else named
-                    yield _Place(module, function), passed
+                    yield at, passed
 
 
 def _made(body: f.Body, owner: str) -> set[str]:
@@ -101,6 +130,8 @@ def _is_written(analysis: Analysis, at: _Place, e: f.Expr | None, seen: frozense
         )
     if type(e) is f.Comprehension and e.kind == "dict" and len(e.generators) == 1 and not e.generators[0].conditions:
         iterable = e.generators[0].iterable
+        if type(iterable) is f.Call and last_name(iterable.func) == "range":
+            return all(type(a) is f.Const for a in iterable.args)
         walked = iterable.func.base if type(iterable) is f.Call and type(iterable.func) is f.Attr else iterable
         return bool(_walked(iterable)) and _is_written(analysis, at, walked, seen)
     if type(e) is f.Name:

@@ -121,6 +121,8 @@ class Comparison:
     but_ends: bool = False
     #: beside `surely`: the names of what the call is given, whose fields (`args.strategy`) are asked for in there
     given: frozenset[str] = frozenset()
+    #: of a choice that both ranks share the arm where the test holds is told first, however the test is written
+    by_truth: bool = False
     #: inside a call
     inside: bool = False
     budget: int = BUDGET
@@ -229,7 +231,10 @@ class Comparison:
         tail = a[len(a) - common :]
         if self.surely and self.inside and (deps_of(term.formula) or self._asks_what_is_given(term)):
             return tail
-        return (self._token("either", a[: len(a) - common], b[: len(b) - common]), *tail)
+        arms = (a[: len(a) - common], b[: len(b) - common])
+        if self.by_truth and type(term.formula) is Negation:
+            arms = (arms[1], arms[0])
+        return (self._token("either", *arms), *tail)
 
     def _asks_what_is_given(self, term: Choice) -> bool:
         """Whether a test names something that the call is given: `if "zero3" in args.strategy`."""
@@ -343,7 +348,7 @@ class Comparison:
             if self.given and summary.function is not None:
                 # what a callee of the callee asks may be what was given, under another name, or the state of its object
                 given = frozenset(p.name for p in summary.function.parameters)
-            inner = replace(self.fresh(), inside=True, given=given)
+            inner = replace(self.fresh(), inside=True, given=given, by_truth=False)
             known = inner.signature(summary.trace, (), {})
             if known is RAISES or not issues(known):
                 known = ()

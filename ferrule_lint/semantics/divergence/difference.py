@@ -115,10 +115,11 @@ def _compared(
             outcomes.append((assignment, signature))
     # for two ranks that may issue the same, and for two that do not; worked out where there are such
     asked: dict[bool, list[tuple[dict[str, bool], bool]]] = {}
+    said: dict[int, Signature] = {}
     for (a, x), (b, y) in itertools.combinations(outcomes, 2):
         if not (issues(x) or issues(y)) or any(a[k] != b[k] for k in keys if k not in own):
             continue
-        same = alike(x, y, by_presence)
+        same = alike(x, y, by_presence) or _same_by_truth(question, root, (a, x), (b, y), said, effort)
         if same not in asked:
             asked[same] = [*(_asked_again if same else _asked)(root, choice)]
         for settings, surely in asked[same]:
@@ -279,7 +280,33 @@ def _differ(
         return not surely
     if surely and (mentions(x, "either") or mentions(y, "either")):
         return False
-    return x is not RAISES and y is not RAISES and not alike(x, y, by_presence)
+    if x is RAISES or y is RAISES or alike(x, y, by_presence):
+        return False
+    return not _same_by_truth(question, root, (a, x), (b, y), {})
+
+
+def _same_by_truth(
+    question: Comparison,
+    root: Trace,
+    one: tuple[Mapping[str, bool], Signature],
+    other: tuple[Mapping[str, bool], Signature],
+    said: dict[int, Signature],
+    effort: Effort | None = None,
+) -> bool:
+    """Whether two ranks issue the same where one asks for what the other asks the opposite of: `if x: pass`,
+    `else: reduce()`, and `if not x: reduce()`. `one`, `other`: a rank's answers, and what it issues as written; `said`:
+    what is known of ranks, by the identity of their answers."""
+    if not all(mentions(signature, "either") for _, signature in (one, other)):
+        return False
+    for answers, _ in (one, other):
+        if id(answers) not in said:
+            comparison = replace(question, by_truth=True).fresh()
+            signature = comparison.signature(root, (), answers)
+            said[id(answers)] = RAISES if comparison.exhausted else signature
+            if effort is not None:
+                effort.left -= BUDGET - comparison.budget
+    first, second = said[id(one[0])], said[id(other[0])]
+    return first == second and first is not RAISES
 
 
 def _linked(root: Trace, own: Mapping[str, Atom]) -> list[str]:

@@ -202,7 +202,9 @@ def _fails_without(summary: Summary, name: str, value: Value, found: Divergence)
     """Whether ranks differ in no more than that some have None, which the callee takes an item or attribute of before
     it does anything else: these fail, and go no other way."""
     missing, function = value.presence, summary.function
-    if missing is None or missing.kind != "rank" or found.why[:1] != missing.why[:1] or function is None:
+    if missing is None or function is None:
+        return False
+    if found.why != missing.why and (missing.kind != "rank" or found.why[:1] != missing.why[:1]):
         return False
     given = any(parameter.name == name for parameter in function.parameters)
     return given and needed.from_the_start(function.body, name)
@@ -290,6 +292,8 @@ def _shape(frame: Frame, summary: Summary, latent: Latent, value: Value, how: st
     typed = _apart_in_type(latent, value)
     if how == CONTAINED:
         value, how = Value(number=value.number), FLOWS  # a number that is put into a tensor tells its type only
+    elif latent.typed == "type":
+        value = Value(layout=value.layout)  # as does a tensor of one item
     problems = shape_problems(value)
     if problems and is_of_type(value, problems[0][1]) and typed is None:
         problems = []  # whether it is brought to one type in there is not known

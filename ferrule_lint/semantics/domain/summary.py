@@ -34,7 +34,8 @@ class Latent:
     #: the call in that function which leads to the event, if it is not its own
     call: CallTerm | None = None
     depth: int = 0
-    #: the argument's element type counts: "tensor" is it, "number" is what a tensor is made of
+    #: the argument's element type counts: "tensor" is it, "number" is what a tensor is made of, and of a
+    #: "type" nothing else counts
     typed: str = ""
 
 

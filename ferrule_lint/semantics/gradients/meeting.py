@@ -13,7 +13,16 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.conditions import TRUE, Atom, Formula, Negation, atoms, deps_of, divergence_of
+from ferrule_lint.semantics.domain.conditions import (
+    TRUE,
+    Atom,
+    Formula,
+    Negation,
+    atoms,
+    deps_of,
+    divergence_of,
+    negate,
+)
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, Partly, Reach, covered, reaching
@@ -159,14 +168,38 @@ _STEP_BY_STEP = re.compile(r"(incremental_state|inference_(params|context)) is N
 
 
 def over_returns(values: list[Value], returns: list[tuple[Value, tuple[Formula, ...]]]) -> Reach | None:
-    """The first of the returns against each later one, under the condition of the one that comes first."""
-    reach: Reach | None = values[-1].reach
-    last = values[-1]
-    for value, (_, conditions) in zip(reversed(values[:-1]), reversed(returns[:-1]), strict=True):
-        formula = next((c for c in reversed(conditions) if divergence_of(c) is not None or deps_of(c)), None)
-        reach = met(formula or TRUE, value, last._replace(reach=reach))
-        last = value
+    """The first of the returns against each later one, under the condition of the one that comes first. Those behind
+    the opposite of a test that the first has passed before are no other way for who comes to that condition."""
+    values, returns = values[:_MOST_RETURNS], returns[:_MOST_RETURNS]
+    value, conditions = values[0], returns[0][1]
+    if len(values) == 1:
+        return value.reach
+    k = next((k for k in reversed(range(len(conditions))) if _tells(conditions[k])), 0)
+    passed = conditions[:k]
+    apart = [next((c for c in passed if negate(c) in others), None) for _, others in returns[1:]]
+    beside = [i for i, c in enumerate(apart, start=1) if c is None]
+    elsewhere = [i for i, c in enumerate(apart, start=1) if c is not None]
+    reach = value.reach
+    if beside:
+        formula = conditions[k] if conditions and _tells(conditions[k]) else TRUE
+        reach = met(formula, value, _of_rest(values, returns, beside))
+    if elsewhere:
+        parted = next((c for c in reversed(passed) if c in apart and _tells(c)), TRUE)
+        reach = met(parted, value._replace(reach=reach), _of_rest(values, returns, elsewhere))
     return reach
+
+
+#: returns of one function that are told apart
+_MOST_RETURNS = 40
+
+
+def _of_rest(values: list[Value], returns: list[tuple[Value, tuple[Formula, ...]]], which: list[int]) -> Value:
+    """What later returns reach together."""
+    return values[which[0]]._replace(reach=over_returns([values[i] for i in which], [returns[i] for i in which]))
+
+
+def _tells(formula: Formula) -> bool:
+    return divergence_of(formula) is not None or bool(deps_of(formula))
 
 
 def without_nothing(frame: Frame, value: Value) -> Value:

@@ -1,7 +1,7 @@
 """What a test says of the places in it: where `x is not None` holds, `x` is there on every rank that runs it; where
 `isinstance(x, C)` does, `x` is an instance of that class of the project, if nothing better is known of it; where
-`isinstance(x, torch.Tensor)` does not, `x` has no shape; and what may be a list as well as one item holds the parts of
-a structure, which are as many on all ranks. Of sizes `sizing` and `divisible` know more."""
+`isinstance(x, torch.Tensor)` does not, `x` has no shape; a number has no length; and what may be a list as well as one
+item holds the parts of a structure, which are as many on all ranks. Of sizes `sizing` and `divisible` know more."""
 
 from __future__ import annotations
 
@@ -75,6 +75,9 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         frame.sized.add(place)
         if (value := frame.env.get(place)) is not None:
             hold(place, value, sizing.of_one_size(value))
+    for place in [place for part, holds in told for place in _numbers(part, holds)]:
+        if (value := frame.env.get(place)) is not None and not _holds_items(value):
+            hold(place, value, sizing.of_one_size(value))
     for place in divisible.dealt_evenly(frame, told):
         if (value := frame.env.get(place)) is not None:
             hold(place, value, value._replace(multiple=True))
@@ -111,6 +114,15 @@ def _structures(test: f.Expr, outcome: bool) -> list[str]:
 
 
 _CONTAINERS = frozenset("list tuple List Tuple Sequence Iterable Collection dict Dict Mapping OrderedDict".split())
+
+
+def _numbers(test: f.Expr, outcome: bool) -> list[str]:
+    """The places that a test of their type says to be one number each, which has no length."""
+    asked = instance_test(test) if outcome else None
+    return _named(asked[0]) if asked is not None and all(last_name(c) in _NUMBERS for c in asked[1]) else []
+
+
+_NUMBERS = frozenset("int float bool complex Number Real Integral".split())
 
 
 def _no_tensors(test: f.Expr, outcome: bool) -> list[str]:

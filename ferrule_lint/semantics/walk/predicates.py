@@ -31,7 +31,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
-from ferrule_lint.semantics.groups import blocks, strides, this_round
+from ferrule_lint.semantics.groups import blocks, plans, strides, this_round
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests
@@ -473,6 +473,7 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if e.ops[0] in ("==", "!=") and joined.divergence is not None and joined.divergence.kind == "rank":
         member = member or blocks.same_place_in_both(frame, left, right)
         member = member or this_round.asks_for_own(frame, e, left, right)
+        member = member or plans.asks_for_own_step(frame, left, right)
         member = member or (op == "==" and strides.asks_for_member(frame, left, right))
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
