@@ -27,6 +27,8 @@ FORM = "reduce-decision"
 _ONE_IS_ENOUGH = "one rank's word is enough to stop"
 _ORDERS = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
+#: what ends the process; with a status that tells of an error the launcher ends the others (no finding)
+_ENDS = frozenset({"exit", "quit", "sys.exit", "os._exit"})
 
 
 def propose(site: Site) -> Fix | None:
@@ -38,7 +40,7 @@ def propose(site: Site) -> Fix | None:
         isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(owner.test)
     ):
         return None
-    does = _exit(owner.body)
+    does = _exit(tree, owner.body)
     group = site.group(owner)
     if group is None:
         return None
@@ -148,8 +150,8 @@ def _time_is_up(site: Site, owner: cst.If) -> Fix | None:
     return None
 
 
-def _exit(body: cst.BaseSuite) -> str:
-    """What the arm does at its end, if that is an exit of this function or of a loop around the test.
+def _exit(tree: Tree, body: cst.BaseSuite) -> str:
+    """What the arm does at its end, if that is an exit of this function, a loop around the test, or the process.
 
     A return on some way through the arm counts, too, and so does what a test at its end does in one of its arms.
     """
@@ -159,6 +161,8 @@ def _exit(body: cst.BaseSuite) -> str:
     found = next((word for kind, word in _EXITS.items() if isinstance(last, kind)), "")
     if not found and any(isinstance(one, cst.Return) for one in below(body)):
         return "returns"
+    if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call) and tree.text(last.value.func) in _ENDS:
+        return "exits"
     return found
 
 
