@@ -1,0 +1,83 @@
+"""Modules that are wrapped under a test: where that test is known to have come out otherwise, they are as they were.
+
+`if args.fsdp: model = FSDP(model)` makes of `model` one in FSDP for whoever asks for it, but not in the `else` of the same
+test further down, and not behind `if args.fsdp: return`. Where one arm puts it in DDP and another in FSDP, it is one in
+FSDP: that is the one of whose methods something is known.
+
+What an attribute holds, or a function hands back, was wrapped under a test of another function. A test that asks for FSDP
+by its name, or whether that very thing is an instance of it, tells the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, implied
+from ferrule_lint.semantics.domain.lattice import Value
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+class WrappedUnder(NamedTuple):
+    """What one arm has wrapped: the value behind the test, how single tests have come out there, and what it is else."""
+
+    value: Value
+    outcomes: dict[str, bool]
+    otherwise: Value
+
+
+def met(frame: Frame, formula: Formula, a: Value, b: Value, merged: Value) -> Value:
+    """What a place holds behind a test, where the test decides whether it is sharded."""
+    if a.external == b.external or divergence_of(formula) is not None:
+        return merged
+    for one, other, outcome in ((a, b, True), (b, a, False)):
+        if _role(frame, one) != "sharded" or _role(frame, other) == "sharded":
+            continue
+        before = frame.wrapped_under.get(id(one))
+        outcomes = (before.outcomes if before is not None else {}) | implied(formula, outcome)
+        if not outcomes:
+            return merged
+        merged = merged._replace(external=one.external)
+        frame.wrapped_under[id(merged)] = WrappedUnder(merged, outcomes, _bare(frame, other))
+        return merged
+    return merged
+
+
+def here(frame: Frame, value: Value) -> Value:
+    """What a place holds where a test around it, or an exit before it, tells whether it is wrapped."""
+    known = frame.wrapped_under.get(id(value))
+    if known is None or known.value is not value:
+        return value
+    for condition in frame.conditions:
+        told = implied(condition, True)
+        if any(told.get(key, outcome) is not outcome for key, outcome in known.outcomes.items()):
+            return known.otherwise
+    return value
+
+
+def is_ruled_out(frame: Frame, value: Value) -> bool:
+    """Whether a test around the place, or before it, says by its name that nothing is in FSDP here."""
+    if not frame.conditions or _role(frame, value) != "sharded":
+        return False
+    told = (item for condition in frame.conditions for item in implied(condition, True).items())
+    return any(not outcome and _ASKS.search(key) is not None for key, outcome in told)
+
+
+#: `args.use_fsdp`, `engine == "fsdp"`, `isinstance(model, FSDP)`; not `fsdp_offload`, nor what is in another module
+_ASKS = re.compile(
+    r"(^|[._'\"])(is_|use_|using_|enable_|with_)?(fsdp[12]?|fully_sharded_data_parallel)(_enabled|_mode)?['\"]?$"
+    r"|^=?isinstance\(.*\b(FSDP|FullyShardedDataParallel|FSDPModule)\b",
+    re.IGNORECASE,
+)
+
+
+def _bare(frame: Frame, value: Value) -> Value:
+    """A module on the way on which nothing has sharded it."""
+    return value if _role(frame, value) == "ddp" else value._replace(module=True, unwrapped=True)
+
+
+def _role(frame: Frame, value: Value) -> str:
+    model = frame.models.class_(value.external) if value.external is not None else None
+    return model.role if model is not None else ""
