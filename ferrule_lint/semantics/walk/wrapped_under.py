@@ -1,11 +1,11 @@
 """Modules that are wrapped under a test: where that test is known to have come out otherwise, they are as they were.
 
-`if args.fsdp: model = FSDP(model)` makes of `model` one in FSDP for whoever asks for it, but not in the `else` of the same
-test further down, and not behind `if args.fsdp: return`. Where one arm puts it in DDP and another in FSDP, it is one in
-FSDP: that is the one of whose methods something is known.
+`if args.fsdp: model = FSDP(model)` makes of `model` one in FSDP for whoever asks for it, but not in the `else` of the
+same test further down, and not behind `if args.fsdp: return`. Where one arm puts it in DDP and another in FSDP, it is
+one in FSDP: that is the one of whose methods something is known.
 
-What an attribute holds, or a function hands back, was wrapped under a test of another function. A test that asks for FSDP
-by its name, or whether that very thing is an instance of it, tells the same.
+What an attribute holds, or a function hands back, was wrapped under a test of another function. A test that asks for
+FSDP by its name, or whether that very thing is an instance of it, tells the same.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class WrappedUnder(NamedTuple):
-    """What one arm has wrapped: the value behind the test, how single tests have come out there, and what it is else."""
+    """What one arm has wrapped: the value behind the test, how single tests have come out there, what it is else."""
 
     value: Value
     outcomes: dict[str, bool]
