@@ -31,7 +31,7 @@ from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.walk import given, in_place, returned, set_by_calls, state
+from ferrule_lint.semantics.walk import entered_by_calls, given, in_place, returned, set_by_calls, state
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ def call_function(
     given.after_call(frame, summary, call, receiver is not None, bound)
     state.after_call(frame, summary, call, bound)
     set_by_calls.after_call(frame, function, info, call)
+    entered_by_calls.after_call(frame, function, call, receiver is not None)
     if summary.hands_back in bound:
         return _handed_back(bound[summary.hands_back], summary)
     return through_calls.under_name(frame, instantiate(frame, summary, bound, pos), own)
