@@ -56,7 +56,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         emit(frame, arguments, Confidence.HIGH, note, modules[0].id if modules else "")
     # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
     accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
-    bare = function.unwrapped or (role == "sharded" and wrapped_under.is_ruled_out(frame, function))
+    bare = function.unwrapped or wrapped_under.is_ruled_out(frame, function)
     if role != "leaf" and role != "ddp" and not bare and not accessor:
         confidence, cls = _sharded(frame, function, role, arguments.expr.func)
         if confidence is not None:

@@ -33,7 +33,7 @@ def met(frame: Frame, formula: Formula, a: Value, b: Value, merged: Value) -> Va
     if a.external == b.external or divergence_of(formula) is not None:
         return merged
     for one, other, outcome in ((a, b, True), (b, a, False)):
-        if _role(frame, one) != "sharded" or _role(frame, other) == "sharded":
+        if not _is_sharded(frame, one) or _is_sharded(frame, other):
             continue
         before = frame.wrapped_under.get(id(one))
         outcomes = (before.outcomes if before is not None else {}) | implied(formula, outcome)
@@ -58,24 +58,31 @@ def here(frame: Frame, value: Value) -> Value:
 
 
 def is_ruled_out(frame: Frame, value: Value) -> bool:
-    """Whether a test around the place, or before it, says by its name that nothing is in FSDP here."""
-    if not frame.conditions or _role(frame, value) != "sharded":
+    """Whether a test around the place, or before it, says by its name that nothing is in FSDP here, or in DeepSpeed."""
+    if not frame.conditions or not _is_sharded(frame, value):
         return False
+    asks = _FOR_DEEPSPEED if (value.external or "").startswith("deepspeed.") else _FOR_FSDP
     told = (item for condition in frame.conditions for item in implied(condition, True).items())
-    return any(not outcome and _ASKS.search(key) is not None for key, outcome in told)
+    return any(not outcome and asks.search(key) is not None for key, outcome in told)
 
 
-#: `args.use_fsdp`, `engine == "fsdp"`, `isinstance(model, FSDP)`; not `fsdp_offload`, nor what is in another module
-_ASKS = re.compile(
-    r"(^|[._'\"])(is_|use_|using_|enable_|with_)?(fsdp[12]?|fully_sharded_data_parallel)(_enabled|_mode)?['\"]?$"
-    r"|^=?isinstance\(.*\b(FSDP|FullyShardedDataParallel|FSDPModule)\b",
-    re.IGNORECASE,
-)
+def _asks(names: str, classes: str) -> re.Pattern[str]:
+    """`args.use_fsdp`, `engine == "fsdp"`, `isinstance(model, FSDP)`; not `fsdp_offload`."""
+    flag = rf"(^|[._'\"])(is_|use_|using_|enable_|with_)?({names})(_enabled|_mode)?['\"]?$"
+    return re.compile(rf"{flag}|^=?isinstance\(.*\b({classes})\b", re.IGNORECASE)
+
+
+_FOR_FSDP = _asks("fsdp[12]?|fully_sharded_data_parallel", "FSDP|FullyShardedDataParallel|FSDPModule")
+_FOR_DEEPSPEED = _asks("deepspeed|ds", "DeepSpeedEngine")
 
 
 def _bare(frame: Frame, value: Value) -> Value:
     """A module on the way on which nothing has sharded it."""
     return value if _role(frame, value) == "ddp" else value._replace(module=True, unwrapped=True)
+
+
+def _is_sharded(frame: Frame, value: Value) -> bool:
+    return value.external in frame.models.engines or _role(frame, value) == "sharded"
 
 
 def _role(frame: Frame, value: Value) -> str:
