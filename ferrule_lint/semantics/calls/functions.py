@@ -123,10 +123,10 @@ def call_function(
         gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
     _left_behind(frame, summary, call, receiver)
     _written(frame, summary, call, receiver is not None)
+    entered_by_calls.after_call(frame, function, call, receiver is not None)
     given.after_call(frame, summary, call, receiver is not None, bound)
     state.after_call(frame, summary, call, bound)
     set_by_calls.after_call(frame, function, info, call)
-    entered_by_calls.after_call(frame, function, call, receiver is not None)
     if summary.hands_back in bound:
         return _handed_back(bound[summary.hands_back], summary)
     return through_calls.under_name(frame, instantiate(frame, summary, bound, pos), own)

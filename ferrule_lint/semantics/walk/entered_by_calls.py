@@ -8,54 +8,92 @@ its own, is in what it leaves in its parameters: see `given`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.options import passed
-from ferrule_lint.semantics.walk import stored
+from ferrule_lint.semantics.walk import handed_back, stored
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 
 def after_call(frame: Frame, function: FunctionInfo, call: f.Call | None, receiver: bool) -> None:
-    """At a call that some ranks alone make: what it enters into the dicts that are local here, or passed on."""
-    if call is None or frame.light or not frame.conditions:
+    """At a call: what it enters into the dicts that are local here, or passed on. A key that is written out is one of
+    the dict from here on; another one tells where some ranks alone make the call."""
+    if call is None or frame.light:
         return
     guard = frame.path_divergence()
-    if guard is None or guard.confidence <= Confidence.LOW or guard.assumed:
-        return
-    for parameter, key in _entered(function):
-        target, index = (passed(call, function, receiver, name) for name in (parameter, key))
-        if type(target) is f.Name and index is not None and place_name(target):
+    told = guard is not None and guard.confidence > Confidence.LOW and not guard.assumed
+    for target, index in entries(frame, function, call, receiver):
+        if type(index) is f.Const or (told and not is_made_elsewhere(frame, call, index)):
             with frame.recording():
                 stored.store_item(frame, f.Subscript(target, index, call.pos), Value(there=True))
 
 
-def _entered(function: FunctionInfo) -> Iterator[tuple[str, str]]:
-    """The parameters into which a function puts an entry under a key that it is given: (dict, key)."""
+def entries(
+    frame: Frame, function: FunctionInfo, call: f.Call, receiver: bool, parameter: str = ""
+) -> Iterator[tuple[f.Name, f.Expr]]:
+    """The dicts that a call is passed and enters something into, and under which keys; `parameter`: into this alone."""
+    for into, key in _entered(frame.analysis, function):
+        target, index = (passed(call, function, receiver, name) for name in (into, key))
+        if type(target) is f.Name and index is not None and parameter in ("", into) and place_name(target):
+            yield target, index
+
+
+def is_made_elsewhere(frame: Frame, call: f.Call, index: f.Expr) -> bool:
+    """Whether the function makes such a call at another place with the same key: all ranks may come to one of them."""
+    name, key = last_name(call.func), render(index)
+    others = (
+        (c for c in frame.function.calls if c.pos != call.pos and last_name(c.func) == name) if frame.function else ()
+    )
+    return any(render(value) == key for other in others for value in (*other.args, *(v for _, v in other.keywords)))
+
+
+def _entered(analysis: Analysis, function: FunctionInfo, depth: int = 0) -> Iterator[tuple[str, str]]:
+    """The parameters into which a function puts an entry under a key that it is given, itself or by another function:
+    (dict, key)."""
     names = {p.name for p in function.parameters if p.kind == "normal"}
-    found = dict.fromkeys(
-        (target.base.id, target.index.id)
-        for s in statements(function.body)
-        if type(s) is f.Assign
-        for target in s.targets
-        if type(target) is f.Subscript and type(target.base) is f.Name and type(target.index) is f.Name
-    )
-    for base, key in found:
-        if {base, key} <= names and base != key and not _is_assigned(function, {base, key}):
-            yield base, key
+    if len(names) < 2:
+        return
+    own, calls, fixed = analysis.bodies.once("entered", function.body, partial(_in_body, names, function.calls))
+    yield from own
+    for call in calls if depth < handed_back.DEEPEST else ():
+        called, receiver = handed_back.called_by_text(analysis, function, call.func)
+        if called is None or called is function:
+            continue
+        for pair in _entered(analysis, called, depth + 1):
+            into, key = (passed(call, called, receiver, name) for name in pair)
+            if type(into) is f.Name and type(key) is f.Name and {into.id, key.id} <= fixed:
+                yield into.id, key.id
 
 
-def _is_assigned(function: FunctionInfo, names: set[str]) -> bool:
-    """Whether one of some parameters is made to stand for something else."""
-    return any(
-        type(target) is f.Name and target.id in names
-        for s in statements(function.body)
-        for target in (s.targets if type(s) is f.Assign else (s.target,) if type(s) is f.For else ())
+def _in_body(
+    names: set[str], calls: tuple[f.Call, ...], body: f.Body
+) -> tuple[list[tuple[str, str]], list[f.Call], set[str]]:
+    """The entries that a body makes of its parameters, the calls that it hands two of them on to, and which of them
+    stay what they are."""
+    targets = [t for s in statements(body) for t in (s.targets if type(s) is f.Assign else _of_loop(s))]
+    fixed = names - {t.id for t in targets if type(t) is f.Name}
+    own = dict.fromkeys(
+        (t.base.id, t.index.id)
+        for t in targets
+        if type(t) is f.Subscript and type(t.base) is f.Name and type(t.index) is f.Name and t.base.id != t.index.id
     )
+    handed = [
+        call
+        for call in calls
+        if len({a.id for a in (*call.args, *(v for _, v in call.keywords)) if type(a) is f.Name} & fixed) > 1
+    ]
+    return [pair for pair in own if fixed.issuperset(pair)], handed, fixed
+
+
+def _of_loop(s: f.Stmt) -> tuple[f.Expr, ...]:
+    return (s.target,) if type(s) is f.For else ()

@@ -71,14 +71,14 @@ def _is_by_call(analysis: Analysis, function: FunctionInfo, value: f.Expr | None
     """Whether an expression is a call, of a function or a method of the same class, that does the same with a name."""
     if depth >= DEEPEST or type(value) is not f.Call:
         return False
-    called, receiver = _called(analysis, function, value.func)
+    called, receiver = called_by_text(analysis, function, value.func)
     if called is None or called is function or called.decorator_names:
         return False
     own = [p.name for p in called.parameters if _is(passed(value, called, receiver, p.name), name)]
     return any(_fills_and_returns(analysis, called, parameter, depth + 1) for parameter in own)
 
 
-def _called(analysis: Analysis, function: FunctionInfo, func: f.Expr) -> tuple[FunctionInfo | None, bool]:
+def called_by_text(analysis: Analysis, function: FunctionInfo, func: f.Expr) -> tuple[FunctionInfo | None, bool]:
     """What a call calls, as far as its text tells, and whether as a method."""
     own = function.parameters[0].name if function.owner and function.parameters else ""
     owner = function.module.classes.get(function.owner or "")
