@@ -8,11 +8,9 @@ its own, is in what it leaves in its parameters: see `given`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
@@ -60,10 +58,9 @@ def is_made_elsewhere(frame: Frame, call: f.Call, index: f.Expr) -> bool:
 def _entered(analysis: Analysis, function: FunctionInfo, depth: int = 0) -> Iterator[tuple[str, str]]:
     """The parameters into which a function puts an entry under a key that it is given, itself or by another function:
     (dict, key)."""
-    names = {p.name for p in function.parameters if p.kind == "normal"}
-    if len(names) < 2:
+    if len(function.parameters) < 2:
         return
-    own, calls, fixed = analysis.bodies.once("entered", function.body, partial(_in_body, names, function.calls))
+    own, calls, fixed = function.traits.entered
     yield from own
     for call in calls if depth < handed_back.DEEPEST else ():
         called, receiver = handed_back.called_by_text(analysis, function, call.func)
@@ -73,27 +70,3 @@ def _entered(analysis: Analysis, function: FunctionInfo, depth: int = 0) -> Iter
             into, key = (passed(call, called, receiver, name) for name in pair)
             if type(into) is f.Name and type(key) is f.Name and {into.id, key.id} <= fixed:
                 yield into.id, key.id
-
-
-def _in_body(
-    names: set[str], calls: tuple[f.Call, ...], body: f.Body
-) -> tuple[list[tuple[str, str]], list[f.Call], set[str]]:
-    """The entries that a body makes of its parameters, the calls that it hands two of them on to, and which of them
-    stay what they are."""
-    targets = [t for s in statements(body) for t in (s.targets if type(s) is f.Assign else _of_loop(s))]
-    fixed = names - {t.id for t in targets if type(t) is f.Name}
-    own = dict.fromkeys(
-        (t.base.id, t.index.id)
-        for t in targets
-        if type(t) is f.Subscript and type(t.base) is f.Name and type(t.index) is f.Name and t.base.id != t.index.id
-    )
-    handed = [
-        call
-        for call in calls
-        if len({a.id for a in (*call.args, *(v for _, v in call.keywords)) if type(a) is f.Name} & fixed) > 1
-    ]
-    return [pair for pair in own if fixed.issuperset(pair)], handed, fixed
-
-
-def _of_loop(s: f.Stmt) -> tuple[f.Expr, ...]:
-    return (s.target,) if type(s) is f.For else ()
