@@ -1,8 +1,7 @@
 """Modules that are wrapped under a test: where that test is known to have come out otherwise, they are as they were.
 
 `if args.fsdp: model = FSDP(model)` makes of `model` one in FSDP for whoever asks for it, but not in the `else` of the
-same test further down, and not behind `if args.fsdp: return`. Where one arm puts it in DDP and another in FSDP, it is
-one in FSDP: that is the one of whose methods something is known.
+same test further down, and not behind `if args.fsdp: return`.
 
 What an attribute holds, or a function hands back, was wrapped under a test of another function. A test that asks for
 FSDP by its name, or whether that very thing is an instance of it, tells the same.
@@ -35,12 +34,14 @@ def met(frame: Frame, formula: Formula, a: Value, b: Value, merged: Value) -> Va
     for one, other, outcome in ((a, b, True), (b, a, False)):
         if not _is_sharded(frame, one) or _is_sharded(frame, other):
             continue
+        if _role(frame, other) == "ddp":
+            return merged  # in one or the other: who saves has as a rule been told by the same setting
         before = frame.wrapped_under.get(id(one))
         outcomes = (before.outcomes if before is not None else {}) | implied(formula, outcome)
         if not outcomes:
             return merged
         merged = merged._replace(external=one.external)
-        frame.wrapped_under[id(merged)] = WrappedUnder(merged, outcomes, _bare(frame, other))
+        frame.wrapped_under[id(merged)] = WrappedUnder(merged, outcomes, _bare(other))
         return merged
     return merged
 
@@ -76,9 +77,9 @@ _FOR_FSDP = _asks("fsdp[12]?|fully_sharded_data_parallel", "FSDP|FullyShardedDat
 _FOR_DEEPSPEED = _asks("deepspeed|ds", "DeepSpeedEngine")
 
 
-def _bare(frame: Frame, value: Value) -> Value:
+def _bare(value: Value) -> Value:
     """A module on the way on which nothing has sharded it."""
-    return value if _role(frame, value) == "ddp" else value._replace(module=True, unwrapped=True)
+    return value._replace(module=True, unwrapped=True)
 
 
 def _is_sharded(frame: Frame, value: Value) -> bool:
