@@ -94,6 +94,8 @@ class ModelSet:
         self.trying_again = frozenset(
             call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.tries_again
         )
+        #: classes of what a call makes that puts a module in parts: an engine
+        self.engines = frozenset(call.makes for file in self.files for call in file.calls if call.wraps and call.makes)
         #: classes of libraries of whose methods and attributes some model speaks
         owners = {name.rpartition(".")[0] for name in (*self._calls, *self._attributes)}
         self._owners = frozenset(name for name in owners if name.rpartition(".")[2][:1].isupper())

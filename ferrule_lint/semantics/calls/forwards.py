@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
 from ferrule_lint.semantics.gradients import leaves, over_devices, participation, partly_used
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
+from ferrule_lint.semantics.walk import wrapped_under
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -55,7 +56,8 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         emit(frame, arguments, Confidence.HIGH, note, modules[0].id if modules else "")
     # nothing is known of it but that it comes from a module: `tables = getattr(module, "tables")`
     accessor = not (modules or role or arguments.expr.args or arguments.expr.keywords)
-    if role != "leaf" and role != "ddp" and not function.unwrapped and not accessor:
+    bare = function.unwrapped or wrapped_under.is_ruled_out(frame, function)
+    if role != "leaf" and role != "ddp" and not bare and not accessor:
         confidence, cls = _sharded(frame, function, role, arguments.expr.func)
         if confidence is not None:
             confidence = Confidence.LOW if function.absent is not None else confidence  # the others have no part of it

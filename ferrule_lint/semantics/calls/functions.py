@@ -31,7 +31,7 @@ from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.walk import given, in_place, returned, set_by_calls, state
+from ferrule_lint.semantics.walk import entered_by_calls, given, in_place, returned, set_by_calls, state
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -123,6 +123,7 @@ def call_function(
         gradient_order.of_callee(frame, summary.gradient_kinds, call, pos)
     _left_behind(frame, summary, call, receiver)
     _written(frame, summary, call, receiver is not None)
+    entered_by_calls.after_call(frame, function, call, receiver is not None)
     given.after_call(frame, summary, call, receiver is not None, bound)
     state.after_call(frame, summary, call, bound)
     set_by_calls.after_call(frame, function, info, call)

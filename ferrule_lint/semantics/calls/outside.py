@@ -23,7 +23,7 @@ from ferrule_lint.semantics.project.built_around import FACTORIES, makes_module
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.sources import draws, first_rank, own_generators, sharded_parameters
 from ferrule_lint.semantics.sources.rank_axes import is_world_size, rank_axes
-from ferrule_lint.semantics.walk import in_place
+from ferrule_lint.semantics.walk import in_place, wrapped_under
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -199,7 +199,7 @@ def _by_convention(model: CallModel) -> Confidence:
 def model_of_method(frame: Frame, receiver: Value, name: str) -> CallModel | None:
     """The model of a method, where what is known of the receiver says of which class it is."""
     candidates: list[str] = []
-    if receiver.external is not None:
+    if receiver.external is not None and not wrapped_under.is_ruled_out(frame, receiver):
         candidates.append(receiver.external)
     for info in receiver.types:
         candidates += frame.analysis.names.external_bases(info)

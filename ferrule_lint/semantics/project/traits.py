@@ -27,7 +27,7 @@ class Traits:
     def all(self) -> tuple[object, ...]:
         """All of them, to see whether those of another version are the same."""
         said = (self.says_nothing, self.returns, self.raises, self.returned_name, self.returns_numbers)
-        return *said, self._compared, self.counted, tuple(self.filled.items())
+        return *said, self._compared, self.counted, tuple(self.filled.items()), self.entered
 
     @cached_property
     def says_nothing(self) -> bool:
@@ -51,6 +51,21 @@ class Traits:
         name = last.value.id if type(last) is f.Return and type(last.value) is f.Name else ""
         plain = name and all(type(s) in _ASSIGN_NOTHING or s is last for s in statements(self._body))
         return name if plain else ""
+
+    @cached_property
+    def entered(self) -> tuple[list[tuple[str, str]], list[f.Call], set[str]]:
+        """The entries that it makes of its parameters as they are, `metrics[key] = value`: (dict, key); the calls that
+        it hands two of them on to; and which of them stay what they are."""
+        targets = [t for s in statements(self._body) for t in (s.targets if type(s) is f.Assign else _of_loop(s))]
+        fixed = {p.name for p in self._declared if p.kind == "normal"} - {t.id for t in targets if type(t) is f.Name}
+        own = dict.fromkeys(
+            (t.base.id, t.index.id)
+            for t in targets
+            if type(t) is f.Subscript and type(t.base) is f.Name and type(t.index) is f.Name and t.base.id != t.index.id
+        )
+        given = ((c, (*c.args, *(v for _, v in c.keywords))) for c in nodes(self._body, f.Call))
+        handed = [c for c, args in given if len({a.id for a in args if type(a) is f.Name} & fixed) > 1]
+        return [pair for pair in own if fixed.issuperset(pair)], handed, fixed
 
     @cached_property
     def returns_numbers(self) -> bool:
@@ -130,3 +145,7 @@ def _has_a_name(expr: f.Expr) -> bool:
     if type(expr) is f.Sequence:
         return bool(expr.elements) and all(map(_has_a_name, expr.elements))
     return type(expr) is f.Attr or (type(expr) is f.Const and expr.text[:1] in ("'", '"'))
+
+
+def _of_loop(s: f.Stmt) -> tuple[f.Expr, ...]:
+    return (s.target,) if type(s) is f.For else ()

@@ -26,6 +26,7 @@ from ferrule_lint.semantics.walk import (
     in_place,
     left_early,
     peers,
+    wrapped_under,
 )
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.body import execute
@@ -306,7 +307,9 @@ def _merge(
             # bound in one arm only: that it exists is what the other code relies on, or it was read before as unknown
             merged[place] = _set_in_one_arm(frame, formula, place, value)
             continue
-        merged[place] = merge_arms(formula, value, other, before.get(place))
+        merged[place] = wrapped_under.met(
+            frame, formula, value, other, merge_arms(formula, value, other, before.get(place))
+        )
         if place in frame.filled_alike and filled_by_others.tells_alike(formula):
             merged[place] = filled_by_others.met(merged[place], value, other)
         if value.layout is not None and other.layout is not None:

@@ -32,7 +32,7 @@ from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups import blocks
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, GlobalName, ModuleInfo
-from ferrule_lint.semantics.walk import attributes
+from ferrule_lint.semantics.walk import attributes, wrapped_under
 from ferrule_lint.semantics.walk.arms import merge_arms
 from ferrule_lint.semantics.walk.comprehensions import comprehension
 from ferrule_lint.semantics.walk.displays import dict_display, sequence, set_display
@@ -48,7 +48,7 @@ from ferrule_lint.semantics.walk.unfolded import unfolded
 def _name(frame: Frame, e: f.Name) -> Value:
     value = frame.read(e.id)
     if value is not None:
-        return value
+        return wrapped_under.here(frame, value) if frame.wrapped_under else value
     qualname = frame.function.qualname if frame.function and frame.module.outer else ""
     while qualname:
         if qualname in frame.module.outer:
@@ -284,7 +284,7 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
                 position(e.test) or e.pos, shown(e.test), "conditional expression",
             )
         )  # fmt: skip
-    return merge_arms(formula, body, orelse)
+    return wrapped_under.met(frame, formula, body, orelse, merge_arms(formula, body, orelse))
 
 
 #: how each kind of expression is evaluated

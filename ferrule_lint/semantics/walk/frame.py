@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.aliases import Alias
     from ferrule_lint.semantics.walk.kept_tests import Kept
     from ferrule_lint.semantics.walk.left_early import Rounds
+    from ferrule_lint.semantics.walk.wrapped_under import WrappedUnder
 
 
 _MANY_PLACES = 500
@@ -43,7 +44,7 @@ _COLLECTED = (
     "filled_alike", "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
     "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "versions", "waits",
-    "wraps",
+    "wrapped_under", "wraps",
 )  # fmt: skip
 
 
@@ -164,6 +165,7 @@ class Frame:
         "unused",
         "versions",
         "waits",
+        "wrapped_under",
         "wraps",
         "yielded_deps",
         "yielded_length",
@@ -247,6 +249,8 @@ class Frame:
         self.fuller: dict[str, Divergence] = {}
         #: dicts that all ranks fill alike, each under its own test: see `filled_by_others`
         self.filled_alike: set[str] = set()
+        #: values of places that are sharded under a test, by their identity: see `wrapped_under`
+        self.wrapped_under: dict[int, WrappedUnder] = {}
         #: the loops around, with the ways on which their rounds end early
         self.loops: list[Rounds] = []
         #: shapes and types of what is passed to collectives, as far as the text tells them: see `layout`

@@ -21,6 +21,7 @@ from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.walk import aliases, stored
 
@@ -77,7 +78,25 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, receiver: bo
             if expr is not None and place_name(expr):
                 now = of_parameters(frame, value, summary, bound, call.pos)
                 own = receiver and root == summary.function.parameters[0].name
+                if place == root + ITEMS and _is_entry(frame, summary.function, call, receiver, root, now):
+                    continue
                 _leave(frame, expr, place[len(root) :], now, place in summary.surely, call, own)
+
+
+def _is_entry(frame: Frame, function: FunctionInfo, call: f.Call, receiver: bool, parameter: str, now: Value) -> bool:
+    """Whether what a call has put into a dict is an entry under a key that it is passed."""
+    from ferrule_lint.semantics.walk import entered_by_calls
+
+    if now.length is not None:
+        return False  # a test in the function tells who enters something
+    found = False
+    for target, index in entered_by_calls.entries(frame, function, call, receiver, parameter):
+        if type(index) is f.Const:
+            stored.store_item(frame, f.Subscript(target, index, call.pos), now)
+        elif frame.path_divergence() is None or not entered_by_calls.is_made_elsewhere(frame, call, index):
+            return False
+        found = True
+    return found
 
 
 def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call: f.Call, own: bool) -> None:

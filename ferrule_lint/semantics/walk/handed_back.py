@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.targets import FunctionTarget
+from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.options import passed
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.walk.frame import Frame
+
+#: how many calls below the one that is looked at are followed
+DEEPEST = 3
 
 
 def is_same(frame: Frame, name: str, value: f.Expr) -> bool:
@@ -28,28 +33,64 @@ def is_same(frame: Frame, name: str, value: f.Expr) -> bool:
     if function.is_generator or function.is_async:
         return False
     own = [p.name for p in function.parameters if _is(passed(value, function, receiver, p.name), name)]
-    return any(_fills_and_returns(function.body, parameter) for parameter in own)
+    return any(_fills_and_returns(frame.analysis, function, parameter) for parameter in own)
 
 
-def _fills_and_returns(body: f.Body, parameter: str) -> bool:
-    """Whether a function puts something under a written key of a parameter, and hands back nothing else."""
+def _fills_and_returns(analysis: Analysis, function: FunctionInfo, parameter: str, depth: int = 0) -> bool:
+    """Whether a function puts something under a key of a parameter, or has another one do so, and hands back nothing
+    else: `metrics = self.update(key, value, metrics)` leaves it what it was."""
+    body = function.body
     last = body[-1] if body else None
-    if type(last) is not f.Return:
+    if type(last) is not f.Return or function.is_generator or function.is_async:
         return False
+    named, name = _named_anew(body, parameter)
     fills = False
-    for s in statements(body):
-        if type(s) is f.Return and not _is(s.value, parameter):
-            return False
-        for target in _targets(s):
-            if _binds(target, parameter):
+    for s in statements(body[named:]):
+        if type(s) is f.Return and not _is(s.value, name):
+            if not _is_by_call(analysis, function, s.value, name, depth):
                 return False
-            fills = fills or _is_entry(target, parameter)
+            fills = True
+        for target in _targets(s):
+            if _binds(target, name):
+                if type(s) is not f.Assign or not _is_by_call(analysis, function, s.value, name, depth):
+                    return False
+                fills = True
+            fills = fills or _is_entry(target, name)
     return fills
 
 
+def _named_anew(body: f.Body, parameter: str) -> tuple[int, str]:
+    """From which statement on a parameter goes by another name, and by which: `metrics = previous`."""
+    for place, s in enumerate(body):
+        if type(s) is f.Assign and _is(s.value, parameter) and type(s.targets[0]) is f.Name:
+            return place + 1, s.targets[0].id
+    return 0, parameter
+
+
+def _is_by_call(analysis: Analysis, function: FunctionInfo, value: f.Expr | None, name: str, depth: int) -> bool:
+    """Whether an expression is a call, of a function or a method of the same class, that does the same with a name."""
+    if depth >= DEEPEST or type(value) is not f.Call:
+        return False
+    called, receiver = called_by_text(analysis, function, value.func)
+    if called is None or called is function or called.decorator_names:
+        return False
+    own = [p.name for p in called.parameters if _is(passed(value, called, receiver, p.name), name)]
+    return any(_fills_and_returns(analysis, called, parameter, depth + 1) for parameter in own)
+
+
+def called_by_text(analysis: Analysis, function: FunctionInfo, func: f.Expr) -> tuple[FunctionInfo | None, bool]:
+    """What a call calls, as far as its text tells, and whether as a method."""
+    own = function.parameters[0].name if function.owner and function.parameters else ""
+    owner = function.module.classes.get(function.owner or "")
+    if type(func) is f.Attr and owner is not None and _is(func.base, own):
+        return analysis.names.method(owner, func.attr), True
+    entity = analysis.names.resolve(func, function.module)
+    return (entity, False) if type(entity) is FunctionInfo else (None, False)
+
+
 def _is_entry(target: f.Expr, name: str) -> bool:
-    """`name["a"]`, and `name["a"]["b"]`."""
-    while type(target) is f.Subscript and type(target.index) is f.Const:
+    """`name["a"]`, `name[key]`, and `name["a"]["b"]`."""
+    while type(target) is f.Subscript:
         target = target.base
         if _is(target, name):
             return True

@@ -1,0 +1,91 @@
+"""Modules that are wrapped under a test: where that test is known to have come out otherwise, they are as they were.
+
+`if args.fsdp: model = FSDP(model)` makes of `model` one in FSDP for whoever asks for it, but not in the `else` of the
+same test further down, and not behind `if args.fsdp: return`.
+
+What an attribute holds, or a function hands back, was wrapped under a test of another function. A test that asks for
+FSDP by its name, or whether that very thing is an instance of it, tells the same.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, implied
+from ferrule_lint.semantics.domain.lattice import Value
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+class WrappedUnder(NamedTuple):
+    """What one arm has wrapped: the value behind the test, how single tests have come out there, what it is else."""
+
+    value: Value
+    outcomes: dict[str, bool]
+    otherwise: Value
+
+
+def met(frame: Frame, formula: Formula, a: Value, b: Value, merged: Value) -> Value:
+    """What a place holds behind a test, where the test decides whether it is sharded."""
+    if a.external == b.external or divergence_of(formula) is not None:
+        return merged
+    for one, other, outcome in ((a, b, True), (b, a, False)):
+        if not _is_sharded(frame, one) or _is_sharded(frame, other):
+            continue
+        if _role(frame, other) == "ddp":
+            return merged  # in one or the other: who saves has as a rule been told by the same setting
+        before = frame.wrapped_under.get(id(one))
+        outcomes = (before.outcomes if before is not None else {}) | implied(formula, outcome)
+        if not outcomes:
+            return merged
+        merged = merged._replace(external=one.external)
+        frame.wrapped_under[id(merged)] = WrappedUnder(merged, outcomes, _bare(other))
+        return merged
+    return merged
+
+
+def here(frame: Frame, value: Value) -> Value:
+    """What a place holds where a test around it, or an exit before it, tells whether it is wrapped."""
+    known = frame.wrapped_under.get(id(value))
+    if known is None or known.value is not value:
+        return value
+    for condition in frame.conditions:
+        told = implied(condition, True)
+        if any(told.get(key, outcome) is not outcome for key, outcome in known.outcomes.items()):
+            return known.otherwise
+    return value
+
+
+def is_ruled_out(frame: Frame, value: Value) -> bool:
+    """Whether a test around the place, or before it, says by its name that nothing is in FSDP here, or in DeepSpeed."""
+    if not frame.conditions or not _is_sharded(frame, value):
+        return False
+    asks = _FOR_DEEPSPEED if (value.external or "").startswith("deepspeed.") else _FOR_FSDP
+    told = (item for condition in frame.conditions for item in implied(condition, True).items())
+    return any(not outcome and asks.search(key) is not None for key, outcome in told)
+
+
+def _asks(names: str, classes: str) -> re.Pattern[str]:
+    """`args.use_fsdp`, `engine == "fsdp"`, `isinstance(model, FSDP)`; not `fsdp_offload`."""
+    flag = rf"(^|[._'\"])(is_|use_|using_|enable_|with_)?({names})(_enabled|_mode)?['\"]?$"
+    return re.compile(rf"{flag}|^=?isinstance\(.*\b({classes})\b", re.IGNORECASE)
+
+
+_FOR_FSDP = _asks("fsdp[12]?|fully_sharded_data_parallel", "FSDP|FullyShardedDataParallel|FSDPModule")
+_FOR_DEEPSPEED = _asks("deepspeed|ds", "DeepSpeedEngine")
+
+
+def _bare(value: Value) -> Value:
+    """A module on the way on which nothing has sharded it."""
+    return value._replace(module=True, unwrapped=True)
+
+
+def _is_sharded(frame: Frame, value: Value) -> bool:
+    return value.external in frame.models.engines or _role(frame, value) == "sharded"
+
+
+def _role(frame: Frame, value: Value) -> str:
+    model = frame.models.class_(value.external) if value.external is not None else None
+    return model.role if model is not None else ""
