@@ -20,6 +20,7 @@ from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.walk import (
     asserted,
     counters,
+    entered_later,
     filled_by_others,
     first_use,
     given_rank,
@@ -118,7 +119,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
     elif not ends(body):
         frame.versions = in_body_versions
-    frame.env = _merge(frame, formula, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))
+    frame.env = _merge(frame, formula, s.line, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))
     if tested.agreed and s.body and type(s.body[-1]) is f.Raise:
         exchanged.settled(frame)
 
@@ -286,6 +287,7 @@ def _renew(frame: Frame, formula: Formula, test: f.Expr, begun: int, a: Env, ver
 def _merge(
     frame: Frame,
     formula: Formula,
+    line: int,
     a: dict[str, Value],
     b: dict[str, Value],
     before: Mapping[str, Value],
@@ -307,6 +309,7 @@ def _merge(
             # bound in one arm only: that it exists is what the other code relies on, or it was read before as unknown
             merged[place] = _set_in_one_arm(frame, formula, place, value)
             continue
+        value, other = entered_later.in_both(frame, place, value, other, line)
         merged[place] = wrapped_under.met(
             frame, formula, value, other, merge_arms(formula, value, other, before.get(place))
         )

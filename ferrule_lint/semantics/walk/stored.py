@@ -19,7 +19,7 @@ from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import setting_names
-from ferrule_lint.semantics.walk import aliases, behind_exits, filled_by_others, given, in_place
+from ferrule_lint.semantics.walk import aliases, behind_exits, entered_later, filled_by_others, given, in_place
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -72,7 +72,8 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
             more = more.at_most(Confidence.LOW)  # an entry of its own, which loops over the others pass over
         elif own and not base.container:
             more = more.at_most(Confidence.MEDIUM)  # made elsewhere
-        if behind_exits.concerns_callers(frame, place, more):
+        later = entered_later.is_entered(frame, place, key, target.pos[0], apart=True)
+        if later or behind_exits.concerns_callers(frame, place, more):
             more = None
     if grows and (base.container or passed):
         more = worse(more, grouping.of_entry(frame, target, place, index, grouped))

@@ -1,0 +1,143 @@
+"""Entries that some ranks put into a dict before all of them make sure that it is there.
+
+`if mask.any(): metrics["loss"] = loss`, and behind it `metrics.setdefault("loss", zero)`, `if "loss" not in metrics:
+metrics["loss"] = zero`, or a loop that does so for each of some keys: who walks the dict then finds as many entries as
+everybody. What it is filled up with has to stand where all come by who come to the test, and before the dict is walked
+or handed on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes, way_to
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import place_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+
+def in_both(frame: Frame, place: str, a: Value, b: Value, line: int) -> tuple[Value, Value]:
+    """What a place holds in the arms of a test at a line: with the keys of both, where all are entered behind it."""
+    if a.slots is None or b.slots is None or a.slots == b.slots:
+        return a, b
+    if not all(is_entered(frame, place, key, line) for key in a.slots ^ b.slots):
+        return a, b
+    return a._replace(slots=a.slots | b.slots), b._replace(slots=a.slots | b.slots)
+
+
+def is_entered(frame: Frame, place: str, key: str | None, line: int, apart: bool = False) -> bool:
+    """Whether an entry is there on all ranks behind the statement at a line; None: under a key that is not written out,
+    which a loop over keys may enter. `apart`: the arms of tests that the statement stands in do not count."""
+    if frame.function is None or not place:
+        return False
+    if place not in frame.analysis.bodies.once("filled up", frame.function.body, _filled_up):
+        return False
+    way = way_to(frame.function.body, (line, 1))
+    if apart:
+        outer = next((i for i, (block, number) in enumerate(way) if type(block[number]) is f.If), len(way))
+        way = way[: outer + 1]
+    for block, number in reversed(way):
+        for s in block[number + 1 :]:
+            if _enters(s, place, key):
+                return True
+            if _uses(s, place):
+                return False
+    return False
+
+
+def _filled_up(body: f.Body) -> frozenset[str]:
+    """The dicts which a body may make sure of: it enters something twice, asks for defaults or makes another of it."""
+    stored = Counter(place_name(s.base) for s in nodes(body, f.Subscript))
+    called = {place_name(c.func.base) for c in nodes(body, f.Call) if type(c.func) is f.Attr}
+    displays = nodes(body, f.DictDisplay)
+    spread = {place_name(v) for d in displays for k, v in zip(d.keys, d.values, strict=True) if k is None}
+    return frozenset({place for place, number in stored.items() if number > 1} | called | spread) - {""}
+
+
+def _enters(s: f.Stmt, place: str, key: str | None) -> bool:
+    if type(s) is f.For:
+        return (
+            _is_among(s.iterable, key)
+            and type(s.target) is f.Name
+            and any(_sets(one, place, s.target) or _sets_missing(one, place, s.target) for one in s.body)
+        )
+    if key is None:
+        return _spreads(s, place, key)
+    written = f.Const(key)
+    return _sets(s, place, written) or _sets_missing(s, place, written) or _spreads(s, place, key)
+
+
+def _is_among(iterable: f.Expr, key: str | None) -> bool:
+    """Whether a loop may come to a key: it goes over something unknown, or the key is written there."""
+    if type(iterable) is not f.Sequence:
+        return True
+    return any(type(e) is f.Const and e.text == key for e in iterable.elements)
+
+
+def _sets(s: f.Stmt, place: str, key: f.Expr) -> bool:
+    """`place[key] = value`, `place.setdefault(key, value)`."""
+    if type(s) is f.Assign:
+        if any(_is_entry(target, place, key) for target in s.targets):
+            return True
+        return _is_default(s.value, place, key)
+    return type(s) is f.ExprStmt and _is_default(s.value, place, key)
+
+
+def _is_default(call: f.Expr | None, place: str, key: f.Expr) -> bool:
+    if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "setdefault" or not call.args:
+        return False
+    return place_name(call.func.base) == place and _same(call.args[0], key)
+
+
+def _sets_missing(s: f.Stmt, place: str, key: f.Expr) -> bool:
+    """`if key not in place: place[key] = value`, also by `place.get(key) is None`."""
+    if type(s) is not f.If or type(s.test) is not f.Compare or len(s.test.ops) != 1:
+        return False
+    left, op, right = s.test.left, s.test.ops[0], s.test.rights[0]
+    if op in ("not in", "in"):
+        if type(right) is f.Call and type(right.func) is f.Attr and right.func.attr == "keys":
+            right = right.func.base
+        asks = place_name(right) == place and _same(left, key)
+        arm = s.body if op == "not in" else s.orelse
+    else:
+        got = left if type(left) is f.Call and type(left.func) is f.Attr and left.func.attr == "get" else None
+        asks = got is not None and type(got.func) is f.Attr and place_name(got.func.base) == place
+        asks = asks and got is not None and len(got.args) == 1 and _same(got.args[0], key)
+        asks = asks and op in ("is", "is not") and type(right) is f.Const and right.text == "None"
+        arm = s.body if op == "is" else s.orelse
+    return asks and any(_sets(one, place, key) for one in arm)
+
+
+def _spreads(s: f.Stmt, place: str, key: str | None) -> bool:
+    """`place = {"loss": zero, **place}`, `full = {**defaults, **place}`."""
+    display = s.value if type(s) is f.Assign else None
+    if type(display) is not f.DictDisplay:
+        return False
+    spread = [place_name(v) for k, v in zip(display.keys, display.values, strict=True) if k is None]
+    if place not in spread:
+        return False
+    return len(spread) > 1 or any(type(k) is f.Const and k.text == key for k in display.keys)
+
+
+def _is_entry(target: f.Expr, place: str, key: f.Expr) -> bool:
+    return type(target) is f.Subscript and place_name(target.base) == place and _same(target.index, key)
+
+
+def _same(one: f.Expr, other: f.Expr) -> bool:
+    if type(one) is f.Const and type(other) is f.Const:
+        return one.text == other.text
+    return type(one) is f.Name and type(other) is f.Name and one.id == other.id
+
+
+def _uses(s: f.Stmt, place: str) -> bool:
+    """Whether a statement walks a dict, or hands it on."""
+    walked = [loop.iterable for loop in nodes((s,), f.For)] + [g.iterable for g in nodes((s,), f.Generator)]
+    handed = [a for call in nodes((s,), f.Call) for a in (*call.args, *(v for _, v in call.keywords))]
+    if any(place_name(a) == place for a in handed) or (type(s) is f.Return and place_name(s.value) == place):
+        return True
+    named = [node for e in walked for node in (*nodes((e,), f.Name), *nodes((e,), f.Attr))]
+    return any(place_name(node) == place for node in named)  # type: ignore[arg-type]
