@@ -11,7 +11,7 @@ from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
-from ferrule_lint.semantics.data import batch_fields, filling, filters, layout, put_together
+from ferrule_lint.semantics.data import batch_fields, each_way, filling, filters, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
@@ -269,6 +269,8 @@ def _put_in(
 ) -> None:
     passed = given.stands_for_passed(frame, place)
     by_path, of_round = frame.path_divergence(), filters.of_round(frame, place, pos)
+    if by_path is not None and method == "append" and _is_on_each_way(frame, place):
+        by_path, of_round = frame.path_divergence(len(frame.conditions) - frame.rounds[-1].conditions), None
     divergence = by_path or of_round
     if by_path is not None and by_path.kind == "rank" and method == "append":
         filled_by_others.by_others(frame, place, pos)
@@ -340,6 +342,14 @@ def _put_in(
                 guard = guard.at_most(Confidence.MEDIUM)  # made elsewhere
             merged = merged._replace(length=worse(merged.length, guard))
         frame.also_left(name, merged)
+
+
+def _is_on_each_way(frame: Frame, place: str) -> bool:
+    """Whether a list gets as many items in a round of the loop around, whichever way that takes."""
+    if not frame.rounds:
+        return False
+    body = frame.rounds[-1].statement.body
+    return frame.analysis.bodies.once(f"as many {place}", body, lambda body: each_way.gets_as_many(body, place))
 
 
 def _is_list_of(expr: f.Expr) -> bool:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, way_to
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import place_name
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.project.options import passed
+from ferrule_lint.semantics.walk.handed_back import called_by_text
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -41,8 +43,9 @@ def is_entered(frame: Frame, place: str, key: str | None, line: int, apart: bool
         outer = next((i for i, (block, number) in enumerate(way) if type(block[number]) is f.If), len(way))
         way = way[: outer + 1]
     for block, number in reversed(way):
+        asked = block[number]
         for s in block[number + 1 :]:
-            if _enters(s, place, key):
+            if _enters(s, place, key) or _enters_otherwise(asked, s, place, key) or _is_by_call(frame, s, place, key):
                 return True
             if _uses(s, place):
                 return False
@@ -55,7 +58,10 @@ def _filled_up(body: f.Body) -> frozenset[str]:
     called = {place_name(c.func.base) for c in nodes(body, f.Call) if type(c.func) is f.Attr}
     displays = nodes(body, f.DictDisplay)
     spread = {place_name(v) for d in displays for k, v in zip(d.keys, d.values, strict=True) if k is None}
-    return frozenset({place for place, number in stored.items() if number > 1} | called | spread) - {""}
+    joined = {place_name(o) for op in nodes(body, f.Op) if op.kind == "BitOr" for o in op.operands}
+    handed = {place_name(a) for c in nodes(body, f.Call) for a in c.args}
+    twice = {place for place, number in stored.items() if number > 1}
+    return frozenset(twice | called | spread | joined | handed) - {""}
 
 
 def _enters(s: f.Stmt, place: str, key: str | None) -> bool:
@@ -68,7 +74,59 @@ def _enters(s: f.Stmt, place: str, key: str | None) -> bool:
     if key is None:
         return _spreads(s, place, key)
     written = f.Const(key)
+    if key == "0" and _begins(s, place):
+        return True
     return _sets(s, place, written) or _sets_missing(s, place, written) or _spreads(s, place, key)
+
+
+def _enters_otherwise(asked: f.Stmt, s: f.Stmt, place: str, key: str | None) -> bool:
+    """`if mask.any(): ...` and then `if not mask.any(): place[key] = value`."""
+    if type(asked) is not f.If or type(s) is not f.If or key is None:
+        return False
+    if s.test != f.Not(asked.test) and asked.test != f.Not(s.test):
+        one, other = render(s.test), render(asked.test)
+        if one not in (f"not {other}", f"not ({other})") and other not in (f"not {one}", f"not ({one})"):
+            return False
+    return any(_sets(one, place, f.Const(key)) for one in s.body)
+
+
+def _is_by_call(frame: Frame, s: f.Stmt, place: str, key: str | None) -> bool:
+    """The same by a function of the project that is handed the dict: `fill(metrics)`, `metrics = filled(metrics)`."""
+    call = s.value if type(s) is f.ExprStmt or type(s) is f.Assign else None
+    if type(call) is not f.Call or frame.function is None:
+        return False
+    called, receiver = called_by_text(frame.analysis, frame.function, call.func)
+    if called is None:
+        return False
+    own = [p.name for p in called.parameters if place_name(passed(call, called, receiver, p.name)) == place]
+    return any(_enters(one, name, key) for name in own for one in called.body)
+
+
+def _begins(s: f.Stmt, place: str) -> bool:
+    """`if not place: place.append(value)`, `if len(place) == 0: place = [value]`: the only item of a list."""
+    if type(s) is not f.If:
+        return False
+    test = s.test
+    if type(test) is f.Not:
+        empty = place_name(test.operand) == place or _counts(test.operand, place)
+    else:
+        empty = type(test) is f.Compare and test.ops in (("==",), ("<",)) and _counts(test.left, place)
+        empty = empty and type(test) is f.Compare and test.rights[0] == f.Const("0" if test.ops[0] == "==" else "1")
+    return empty and any(_is_first(one, place) for one in s.body)
+
+
+def _counts(expr: f.Expr, place: str) -> bool:
+    return type(expr) is f.Call and last_name(expr.func) == "len" and [*map(place_name, expr.args)] == [place]
+
+
+def _is_first(s: f.Stmt, place: str) -> bool:
+    if type(s) is f.Assign:
+        one = type(s.value) is f.Sequence and len(s.value.elements) == 1
+        return one and any(place_name(t) == place for t in s.targets)
+    call = s.value if type(s) is f.ExprStmt else None
+    if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "append":
+        return False
+    return place_name(call.func.base) == place
 
 
 def _is_among(iterable: f.Expr, key: str | None) -> bool:
@@ -88,9 +146,15 @@ def _sets(s: f.Stmt, place: str, key: f.Expr) -> bool:
 
 
 def _is_default(call: f.Expr | None, place: str, key: f.Expr) -> bool:
-    if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "setdefault" or not call.args:
+    """`setdefault(key, value)`; or `update(...)` with the key, or `pop(key, ...)`, after which nobody has it."""
+    if type(call) is not f.Call or type(call.func) is not f.Attr or place_name(call.func.base) != place:
         return False
-    return place_name(call.func.base) == place and _same(call.args[0], key)
+    if call.func.attr == "update":
+        displays = [a for a in call.args if type(a) is f.DictDisplay]
+        keys = [k for d in displays for k in d.keys if k is not None]
+        named = type(key) is f.Const and any(repr(name) == key.text for name, _ in call.keywords)
+        return named or any(_same(k, key) for k in keys)
+    return call.func.attr in ("setdefault", "pop") and bool(call.args) and _same(call.args[0], key)
 
 
 def _sets_missing(s: f.Stmt, place: str, key: f.Expr) -> bool:
@@ -115,6 +179,11 @@ def _sets_missing(s: f.Stmt, place: str, key: f.Expr) -> bool:
 def _spreads(s: f.Stmt, place: str, key: str | None) -> bool:
     """`place = {"loss": zero, **place}`, `full = {**defaults, **place}`."""
     display = s.value if type(s) is f.Assign else None
+    if type(display) is f.Op and display.kind == "BitOr" and place in map(place_name, display.operands):
+        others = [o for o in display.operands if place_name(o) != place]
+        keys = [k for o in others if type(o) is f.DictDisplay for k in o.keys]
+        unknown = any(type(o) is not f.DictDisplay for o in others)
+        return unknown or any(type(k) is f.Const and k.text == key for k in keys)
     if type(display) is not f.DictDisplay:
         return False
     spread = [place_name(v) for k, v in zip(display.keys, display.values, strict=True) if k is None]
