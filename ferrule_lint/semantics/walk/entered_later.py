@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, way_to
-from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.walk.handed_back import called_by_text
@@ -50,6 +50,44 @@ def is_entered(frame: Frame, place: str, key: str | None, line: int, apart: bool
             if _uses(s, place):
                 return False
     return False
+
+
+def after_loop(frame: Frame, s: f.For) -> None:
+    """A loop that enters a value for each of some keys, where that is missing, leaves as many on all ranks, whoever has
+    made the dict: `for key in NAMES: metrics.setdefault(key, zero)`."""
+    if frame.path_divergence() is not None or type(s.target) is not f.Name:
+        return
+    for place in {place_name(node.base) for node in nodes(s.body, f.Subscript)} | _asked_for_defaults(s.body):
+        value = frame.env.get(place)
+        if value is not None and value.length is not None and _fills(s, place):
+            frame.env[place] = value._replace(length=None, emptiness=None)
+
+
+def _asked_for_defaults(body: f.Body) -> set[str]:
+    methods = [call.func for call in nodes(body, f.Call) if type(call.func) is f.Attr]
+    return {place_name(method.base) for method in methods if method.attr == "setdefault"}
+
+
+def _fills(s: f.For, place: str) -> bool:
+    """Whether each round sets an entry only where it is missing: what is there is no matter."""
+    return any(
+        _sets_missing(one, place, s.target)
+        or (type(one) is f.ExprStmt and _is_default(one.value, place, s.target) and _is_setdefault(one.value))
+        for one in s.body
+    )
+
+
+def _is_setdefault(call: f.Expr) -> bool:
+    return type(call) is f.Call and last_name(call.func) == "setdefault"
+
+
+def completed(base: Value, key: str, divergence: Divergence | None) -> bool:
+    """Whether all ranks have as many entries once they all have this one: it is the only one that some lacked, and that
+    is why there were more on some."""
+    if divergence is not None or base.length is None:
+        return False
+    lacking = [(name, entry.presence) for name, entry in base.entries if entry.presence is not None]
+    return len(lacking) == 1 and lacking[0][0] == key and lacking[0][1].why[:1] == base.length.why[:1]
 
 
 def _filled_up(body: f.Body) -> frozenset[str]:

@@ -38,6 +38,7 @@ from ferrule_lint.semantics.walk import (
     counters,
     divisible,
     each_of,
+    entered_later,
     first_round,
     joined,
     kept_tests,
@@ -95,6 +96,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
     filling.after_rounds(frame, filled)
+    entered_later.after_loop(frame, s)
     each_of.agreed(frame, s, bool(body))
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)

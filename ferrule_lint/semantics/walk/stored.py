@@ -80,6 +80,8 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
         counted = grouping.deps_of_entry(frame, target, place)
     if base.container or own:
         length = worse(length, more)
+    if key is not None and entered_later.completed(base, key, divergence):
+        length = None
     # what is put into places that are there does not change how much there is
     masked = index.data is not None or (type(target.index) is f.Op and target.index.kind == "Slice")
     # nor is what is uneven in one field of a record uneven in the others
