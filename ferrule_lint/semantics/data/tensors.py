@@ -232,9 +232,35 @@ def _up_to_length(frame: Frame, arguments: Arguments) -> bool:
     return any(_lacks(a, tensor) for a in amounts)
 
 
+def _adds_what_is_missing(frame: Frame, call: f.Call) -> bool:
+    """Whether a tensor is put together with one that is made as long as the ranks have agreed on, less its own length:
+    `missing = sizes.max() - n`, `cat([x, x.new_zeros(int(missing), 4)])`."""
+    parts = call.args[0].elements if call.args and type(call.args[0]) is f.Sequence else ()
+    made = [definition(frame, part) for part in parts]
+    filled = (m for m in made if type(m) is f.Call and last_name(m.func) in _BLANK)
+    return any(_agreed(frame, part) and _is_difference(frame, part) for m in filled for part in m.args)
+
+
+#: what makes tensors of a given size with nothing in them
+_BLANK = frozenset("zeros ones empty full new_zeros new_ones new_empty new_full".split())
+
+
+def _is_difference(frame: Frame, expr: f.Expr) -> bool:
+    """Whether a size is worked out by taking one away from another, also under a name, and as a number."""
+    found = definition(frame, expr)
+    while type(found) is f.Call:
+        inner = found.func.base if type(found.func) is f.Attr and not found.args else next(iter(found.args), None)
+        if inner is None:
+            return False
+        found = definition(frame, inner)
+    return type(found) is f.Op and found.kind == "Sub"
+
+
 def _agreed(frame: Frame, expr: object) -> bool:
-    if type(expr) is f.Name or type(expr) is f.Attr:
+    if type(expr) is f.Name:
         return frame.eval(expr).agreed
+    if type(expr) is f.Attr:  # also `missing.item()`
+        return frame.eval(expr).agreed or _agreed(frame, expr.base)
     return isinstance(expr, tuple) and any(_agreed(frame, part) for part in expr)
 
 
@@ -317,6 +343,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
     by_number = value.length is not None or bool(given)  # how many are stacked is the first dimension, not theirs
     sized_by = value.shape_deps | _at_all(counted(value)) | parts.shape_deps | given
     missing = several and local is not None and filling.reckons_what_is_missing(frame, arguments.expr)
+    missing = missing or (several and local is None and _adds_what_is_missing(frame, arguments.expr))
     filled = several and (parts.filled or missing)
     even = missing or not several
     if not even and local is not None and local.kind in _LOCAL and not (filled and _up_to_length(frame, arguments)):

@@ -58,7 +58,7 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
             apart = worse(joined.divergence, divergence)
             return joined._replace(uniform=False, divergence=apart, target=SeveralTarget((a, b)))
     if divergence is None and (one := settled(a, b)) is not None:
-        return one
+        return one if a.filled is b.filled else one._replace(shape=joined.shape)
     deps = NO_DEPS
     for atom in atoms(formula):
         deps |= atom.deps
