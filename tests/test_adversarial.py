@@ -163,6 +163,12 @@ def entries(n: int) -> str:
     return f"{head}def f(x):\n    found = defaultdict(list)\n{body}    dist.all_reduce(x)\n"
 
 
+def keys(n: int) -> str:
+    """Entries of a dict, each under a test of its own, and at the end handed on."""
+    body = "".join(f"    if x['a{i}'].any():\n        found['k{i}'] = x['b{i}']\n" for i in range(n))
+    return f"{HEAD}def f(x):\n    found = {{}}\n{body}    log(found)\n    dist.barrier()\n"
+
+
 def walked(n: int) -> str:
     """Loops over one thing, one after the other."""
     return f"{HEAD}def f(xs):\n" + "    for x in xs:\n        dist.all_reduce(x)\n" * n
@@ -195,6 +201,7 @@ def lines(n: int) -> str:
         (variables, 60, 2.5),
         (groups, 30, 2.5),
         (entries, 60, 2.5),
+        (keys, 120, 2.5),
         (walked, 60, 2.5),
         (lines, 300, 2.5),
     ],

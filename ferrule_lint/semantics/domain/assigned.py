@@ -82,6 +82,10 @@ class Bodies:
         """What a place gets by any statement; see `given`."""
         return self.once("given", body, _given).get(place, [])
 
+    def assigning(self, body: f.Body, place: str) -> list[f.Assign]:
+        """The statements of a body that assign a place by itself; see the function of this name."""
+        return self.once("assigning", body, _assigning).get(place, [])
+
     def looked_in(self, body: f.Body, place: str) -> list[f.Compare]:
         """The comparisons that ask whether something is in a place."""
         return self.once("looked in", body, _looked_in).get(place, [])
@@ -109,6 +113,11 @@ def by_place(found: Iterable[tuple[str, _Found]]) -> dict[str, list[_Found]]:
 
 def _assigned(body: f.Body) -> dict[str, list[tuple[f.Expr, Tests]]]:
     return by_place((place, (value, tests)) for place, value, tests in _assignments(body))
+
+
+def _assigning(body: f.Body) -> dict[str, list[f.Assign]]:
+    found = ((place, s) for s in statements(body) if type(s) is f.Assign for place in {*map(place_name, s.targets)})
+    return by_place(found)
 
 
 def _given(body: f.Body) -> dict[str, list[f.Expr]]:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 
+#: statements behind a test that are looked at
+FARTHEST = 100
+
+
 def in_both(frame: Frame, place: str, a: Value, b: Value, line: int) -> tuple[Value, Value]:
     """What a place holds in the arms of a test at a line: with the keys of both, where all are entered behind it."""
     if a.slots is None or b.slots is None or a.slots == b.slots:
@@ -42,9 +46,11 @@ def is_entered(frame: Frame, place: str, key: str | None, line: int, apart: bool
     if apart:
         outer = next((i for i, (block, number) in enumerate(way) if type(block[number]) is f.If), len(way))
         way = way[: outer + 1]
+    left = FARTHEST
     for block, number in reversed(way):
         asked = block[number]
-        for s in block[number + 1 :]:
+        for s in block[number + 1 : number + 1 + left]:
+            left -= 1
             if _enters(s, place, key) or _enters_otherwise(asked, s, place, key) or _is_by_call(frame, s, place, key):
                 return True
             if _uses(s, place):
@@ -132,6 +138,8 @@ def _is_by_call(frame: Frame, s: f.Stmt, place: str, key: str | None) -> bool:
     """The same by a function of the project that is handed the dict: `fill(metrics)`, `metrics = filled(metrics)`."""
     call = s.value if type(s) is f.ExprStmt or type(s) is f.Assign else None
     if type(call) is not f.Call or frame.function is None:
+        return False
+    if place not in map(place_name, (*call.args, *(value for _, value in call.keywords))):
         return False
     called, receiver = called_by_text(frame.analysis, frame.function, call.func)
     if called is None:

@@ -11,7 +11,6 @@ from ferrule_lint.semantics.data import grouping, layout
 from ferrule_lint.semantics.data.accumulators import has_keys
 from ferrule_lint.semantics.data.ordering import stored_order
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
-from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.conditions import lets_others_in
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained, worse
@@ -187,7 +186,8 @@ def _is_list(frame: Frame, target: f.Subscript) -> bool:
     before one of them is set."""
     if type(target.base) is not f.Name or frame.function is None:
         return False
-    above = (s for s in assigning(frame.function.body, target.base.id) if s.line < target.pos[0])
+    assigned = frame.analysis.bodies.assigning(frame.function.body, target.base.id)
+    above = (s for s in assigned if s.line < target.pos[0])
     last = max(above, key=lambda s: s.line, default=None)
     return last is not None and last.value is not None and _makes_list(last.value)
 
