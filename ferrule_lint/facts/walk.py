@@ -17,7 +17,8 @@ _PLACED = frozenset(node for node in f.NODES if node._fields[-1] == "pos") - _LE
 _PARTS = frozenset({*f.NODES, tuple})
 _WITH_PARTS = _PARTS - _LEAVES
 _LEAVE = frozenset({f.Return, f.Continue, f.Break, f.Raise})
-_WITH_BLOCKS = frozenset({f.If, f.For, f.While, f.With, f.Try})
+#: the statements that have blocks
+WITH_BLOCKS = frozenset({f.If, f.For, f.While, f.With, f.Try})
 
 
 def walk(node: object) -> Iterator[object]:
@@ -83,7 +84,7 @@ def statements(body: f.Body) -> list[f.Stmt]:
     while stack:
         s = stack.pop()
         found.append(s)
-        if type(s) in _WITH_BLOCKS:
+        if type(s) in WITH_BLOCKS:
             for block in blocks(s):
                 stack += block
     return found
@@ -130,7 +131,7 @@ def _note_under_tests(found: list[tuple[f.Stmt, tuple[f.Expr, ...]]], body: f.Bo
             _note_under_tests(found, s.orelse, (*tests, f.Not(s.test)))
             if s.body and type(s.body[-1]) in _LEAVE:
                 tests = (*tests, f.Not(s.test))
-        elif type(s) in _WITH_BLOCKS:
+        elif type(s) in WITH_BLOCKS:
             for block in blocks(s):
                 _note_under_tests(found, block, tests)
 

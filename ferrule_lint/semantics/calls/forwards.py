@@ -361,7 +361,7 @@ def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
     partly_used.at_backward(frame, loss, arguments.expr.pos)
     note = f"`{render(arguments.expr.func)}` reduces the gradients over the data-parallel ranks"
     pos = arguments.expr.pos
-    own = frame.function is not None and frame.analysis.bodies.once("own leaves", frame.function.body, leaves.only)
+    own = frame.function is not None and frame.analysis.bodies.once(leaves.only, frame.function.body)
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
     alone = alone or over_devices.spreads_itself(frame.analysis, frame.self_class)
     confidence = Confidence.LOW if alone else Confidence.MEDIUM

@@ -349,7 +349,7 @@ def _is_on_each_way(frame: Frame, place: str) -> bool:
     if not frame.rounds:
         return False
     body = frame.rounds[-1].statement.body
-    return frame.analysis.bodies.once(f"as many {place}", body, lambda body: each_way.gets_as_many(body, place))
+    return frame.analysis.bodies.once(each_way.gets_as_many, body, place)
 
 
 def _is_list_of(expr: f.Expr) -> bool:
@@ -370,7 +370,7 @@ def _makes_entry(frame: Frame, entry: f.Subscript) -> bool:
     made = [called_name(value) for value in frame.analysis.bodies.assigned(body, place_name(entry.base))]
     if not made or not MAKING.issuperset(made):
         return False
-    written = frame.analysis.bodies.once("entries", body, _entries).get(render(entry), set())
+    written = frame.analysis.bodies.once(_entries, body).get(render(entry), set())
     return written <= {entry.pos}
 
 

@@ -73,7 +73,7 @@ def has_left(frame: Frame) -> bool:
     function = frame.function
     if function is None:
         return False
-    leaving = frame.analysis.bodies.once("leaving", function.body, _leaving)
+    leaving = frame.analysis.bodies.once(_leaving, function.body)
     return any(line < frame.line and asks(frame.analysis, function, test) is True for line, test in leaving)
 
 
@@ -89,7 +89,7 @@ def rules_out(frame: Frame) -> bool:
     function = frame.function
     if function is None:
         return False
-    here = frame.analysis.bodies.once("tests", function.body, _tests_by_line).get(frame.line, ())
+    here = frame.analysis.bodies.once(_tests_by_line, function.body).get(frame.line, ())
     return any(_holds_for_others(frame.analysis, function, test) for test in here)
 
 

@@ -67,7 +67,7 @@ def _asks(body: f.Body) -> bool:
 def _tests(bodies: Bodies, function: FunctionInfo, counted: Counted) -> list[tuple[f.Pos, bool]]:
     """The tests of a function that ask it, by their places, and whether they hold where an exception is on its way."""
     body = function.body
-    if not counted and not bodies.once("asks for exceptions", body, _asks):
+    if not counted and not bodies.once(_asks, body):
         return []
     held = {
         target.id

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
+from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.text import place_name
 
 _NOBODY: frozenset[int] = frozenset()
@@ -49,21 +50,17 @@ def _of_block(body: f.Body, place: str, begun: frozenset[int]) -> _Ways | None:
             return _Ways(_NOBODY, ended)
         elif type(s) is f.Break or type(s) is f.Return:
             return None
-        elif _appends(s, place):
+        elif appended_to(s) == place:
             through = frozenset(number + 1 for number in through)
         elif _adds(s, place):
             return None
     return _Ways(through, ended)
 
 
-def _appends(s: f.Stmt, place: str) -> bool:
-    call = s.value if type(s) is f.ExprStmt else None
-    return type(call) is f.Call and _is_method(call, place, ("append",))
-
-
 def _adds(s: f.Stmt, place: str) -> bool:
     """Whether a statement does something else to how much there is, or leaves the loop from within another block."""
-    if any(_is_method(call, place, _GROWS) for call in nodes((s,), f.Call)) or nodes((s,), f.Return):
+    methods = [call.func for call in nodes((s,), f.Call) if type(call.func) is f.Attr]
+    if any(m.attr in _GROWS and place_name(m.base) == place for m in methods) or nodes((s,), f.Return):
         return True
     targets = s.targets if type(s) is f.Assign else (s.target,) if type(s) is f.AugAssign else ()
     if any(place_name(t) == place for t in targets):
@@ -71,8 +68,4 @@ def _adds(s: f.Stmt, place: str) -> bool:
     return type(s) is f.Try and bool(nodes((s,), f.Break) or nodes((s,), f.Continue))
 
 
-_GROWS = ("append", "appendleft", "extend", "insert", "pop", "remove", "clear")
-
-
-def _is_method(call: f.Call, place: str, names: tuple[str, ...]) -> bool:
-    return type(call.func) is f.Attr and call.func.attr in names and place_name(call.func.base) == place
+_GROWS = frozenset("append appendleft extend insert pop remove clear".split())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import stands_in, statements, walk
 from ferrule_lint.semantics.data.iteration import definition
+from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 
@@ -85,8 +86,8 @@ def _leaves(loop: f.For) -> bool:
 
 def _gets_one(s: f.Stmt) -> str:
     """The place that gets one item more by a statement: `own.append(x)`, `own += [x]`, `own = cat([own, x])`."""
-    if type(s) is f.ExprStmt and type(s.value) is f.Call and type(s.value.func) is f.Attr:
-        return place_name(s.value.func.base) if s.value.func.attr == "append" else ""
+    if type(s) is f.ExprStmt:
+        return appended_to(s)
     if type(s) is f.AugAssign and type(s.value) is f.Sequence and len(s.value.elements) == 1:
         return place_name(s.target)
     if type(s) is not f.Assign or len(s.targets) != 1:

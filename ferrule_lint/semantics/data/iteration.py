@@ -43,7 +43,7 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
     for info in sorted(value.types, key=lambda c: c.id)[:2]:
         generator = frame.analysis.names.method(info, "__iter__")
         if frame.analysis.is_module(info) or (
-            generator is not None and frame.analysis.bodies.once("never ends", generator.body, _never_ends)
+            generator is not None and frame.analysis.bodies.once(_never_ends, generator.body)
         ):
             continue
         walked = _told_by(frame, info, value, "__iter__", pos)

@@ -76,10 +76,10 @@ def holds_several(frame: Frame, expr: f.Expr) -> bool:
     text = render(whole)
     body = frame.function.body if frame.function is not None else frame.module.body
     bodies = frame.analysis.bodies
-    taken = {v for target in bodies.once("walked", body, _walked).get(text, ()) for v in variables(target)}
-    if taken and (any(map(_ONE.search, taken)) or not taken.isdisjoint(bodies.once("loaders", body, _asked_as_loader))):
+    taken = {v for target in bodies.once(_walked, body).get(text, ()) for v in variables(target)}
+    if taken and (any(map(_ONE.search, taken)) or not taken.isdisjoint(bodies.once(_asked_as_loader, body))):
         return True
-    return text in bodies.once("lists", body, _tested_as_lists) and _is_said_to_hold(body, text, expr)
+    return text in bodies.once(_tested_as_lists, body) and _is_said_to_hold(body, text, expr)
 
 
 def _walked(body: f.Body) -> dict[str, list[f.Expr]]:
@@ -125,7 +125,7 @@ def _is_one_of(frame: Frame, expr: f.Expr) -> bool:
     if type(expr) is not f.Name:
         return False
     body = frame.function.body if frame.function is not None else frame.module.body
-    walked = frame.analysis.bodies.once("looped", body, _looped).get(expr.id, ())
+    walked = frame.analysis.bodies.once(_looped, body).get(expr.id, ())
     return bool(walked) and all(is_named(frame, _base(iterable)) for iterable in walked)
 
 

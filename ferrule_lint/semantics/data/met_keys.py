@@ -58,7 +58,7 @@ def count(frame: Frame, iterable: Value, expr: f.Expr) -> Divergence | None:
 def _met(bodies: Bodies, info: ClassInfo, attribute: str) -> f.Subscript | None:
     """Where a class enters a key that it meets in what a method of it was given."""
     for method in info.methods.values():
-        for test in statements(bodies.once("plain", method.body, plain)):
+        for test in statements(bodies.once(plain, method.body)):
             key = _asked(test, method, attribute) if type(test) is f.If else None
             if type(test) is not f.If or key is None or numbers(key) or not _passed_in(bodies, method, key):
                 continue
@@ -116,11 +116,11 @@ def _is_attribute(expr: f.Expr, method: FunctionInfo) -> bool:
 
 def _passed_in(bodies: Bodies, method: FunctionInfo, key: f.Expr) -> bool:
     """Whether a key is taken out of something that the method was given; one that is given itself is the caller's."""
-    taken = bodies.once("taken out", method.body, lambda body: _taken_out(method, body))
+    taken = bodies.once(_taken_out, method.body, method)
     return not taken.isdisjoint(variables(key))
 
 
-def _taken_out(method: FunctionInfo, body: f.Body) -> frozenset[str]:
+def _taken_out(body: f.Body, method: FunctionInfo) -> frozenset[str]:
     """The names of what a method takes out of something that it was given."""
     given = {p.name for p in method.parameters[1:] if not _SHARED.search(p.name)}
     taken: set[str] = set()

@@ -14,7 +14,8 @@ from ferrule_lint.semantics.domain.text import last_name
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
-_TYPES = frozenset("int bool float".split())
+#: types of numbers, by their names
+NUMBER_TYPES = frozenset("int bool float".split())
 
 
 def is_declared(frame: Frame | None, expr: f.Expr | None) -> bool:
@@ -23,5 +24,5 @@ def is_declared(frame: Frame | None, expr: f.Expr | None) -> bool:
         return False
     methods = frame.analysis.names.methods_named(expr.attr)
     return bool(methods) and all(
-        m.is_property and type(m.returns) is f.Name and last_name(m.returns) in _TYPES for m in methods
+        m.is_property and type(m.returns) is f.Name and last_name(m.returns) in NUMBER_TYPES for m in methods
     )

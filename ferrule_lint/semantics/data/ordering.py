@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
-from ferrule_lint.semantics.data.number_attributes import is_declared
+from ferrule_lint.semantics.data.number_attributes import NUMBER_TYPES, is_declared
 from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITEM, ITERATED, NOTHING, Deps, only, recast
@@ -31,7 +31,6 @@ _NUMBERS = re.compile(
 _ARITHMETIC = frozenset("Add Sub Mult FloorDiv Mod LShift RShift USub UAdd Invert".split())
 _OF_NUMBERS = frozenset("int len range ord round hash numel size get_rank get_world_size".split())
 _SETS = frozenset("set Set frozenset FrozenSet AbstractSet MutableSet".split())
-_NUMBER_TYPES = frozenset("int bool float".split())
 #: methods of a dict that yield what is in it
 VIEWS = frozenset("items keys values".split())
 _WRAPPERS = frozenset("zip enumerate list tuple tqdm iter".split())
@@ -106,7 +105,7 @@ def is_set(annotation: f.Expr | None) -> bool:
     if type(annotation) is f.Subscript:
         name = last_name(annotation.base)
         if name in _SETS:
-            return last_name(annotation.index) not in _NUMBER_TYPES
+            return last_name(annotation.index) not in NUMBER_TYPES
         return name in ("Optional", "ClassVar", "Final", "Annotated") and is_set(annotation.index)
     if type(annotation) is f.Op and annotation.kind == "BitOr":
         return any(is_set(o) for o in annotation.operands)

@@ -24,7 +24,7 @@ def holds_one_item(frame: Frame, expr: f.Expr | None, pos: f.Pos) -> bool:
     """Whether a name that is passed to the call at `pos` is read out behind it, in the same block."""
     if type(expr) is not f.Name or frame.function is None:
         return False
-    bare = frame.analysis.bodies.once("bare calls", frame.function.body, _bare_calls).get(pos)
+    bare = frame.analysis.bodies.once(_bare_calls, frame.function.body).get(pos)
     if bare is None:
         return False
     block, i = bare

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, told_parts, under_tests, walk
+from ferrule_lint.facts.walk import WITH_BLOCKS, statements, told_parts, under_tests, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name, variables
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 
@@ -70,7 +70,7 @@ _ASKS_WHAT_IT_IS = "isinstance"
 def _is_under_test_of(body: f.Body, filled: f.Subscript, names: set[str]) -> bool:
     """Whether a test of what some names hold, and not of its type, leads to a statement or away from it."""
     for s, tests in under_tests(body):
-        if not isinstance(s, _WITH_BLOCKS) and any(node is filled for node in walk(s)):
+        if type(s) not in WITH_BLOCKS and any(node is filled for node in walk(s)):
             asked = [part for test in tests for part, _ in told_parts(test, True)]
             return any(
                 not variables(test).isdisjoint(names)
@@ -78,9 +78,6 @@ def _is_under_test_of(body: f.Body, filled: f.Subscript, names: set[str]) -> boo
                 for test in asked
             )
     return False
-
-
-_WITH_BLOCKS = (f.If, f.For, f.While, f.With, f.Try)
 
 
 def _walked(iterable: f.Expr) -> str:

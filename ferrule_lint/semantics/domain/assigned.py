@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements, under_tests
@@ -13,6 +13,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name, position
 #: the tests that hold where something stands
 Tests: TypeAlias = tuple[f.Expr, ...]
 _Found = TypeVar("_Found")
+_Given = TypeVarTuple("_Given")
 
 #: bodies of which is known what they assign: those that were asked about last
 _BODIES = 32
@@ -30,6 +31,13 @@ def given(s: f.Stmt) -> Iterator[tuple[f.Expr, f.Expr]]:
         yield from ((target, expr) for target, expr in bars if target is not None)
     elif type(s) is f.For and type(s.iterable) is f.Walrus:
         yield f.Name(s.iterable.name, position(s.iterable) or (s.line, 1, s.line, 1)), s.iterable.value
+
+
+def appended_to(s: f.Stmt) -> str:
+    """The place that a statement appends an item to, `place.append(x)`, or ""."""
+    if type(s) is not f.ExprStmt or type(s.value) is not f.Call or type(s.value.func) is not f.Attr:
+        return ""
+    return place_name(s.value.func.base) if s.value.func.attr == "append" else ""
 
 
 def is_bar(expr: f.Expr) -> bool:
@@ -67,8 +75,8 @@ class Bodies:
     with thousands of them would go through it as often."""
 
     def __init__(self) -> None:
-        #: by the question and the body's identity, which stays its own as long as the body is kept here
-        self._known: OrderedDict[tuple[str, int], tuple[f.Body, Any]] = OrderedDict()
+        #: by what finds it, and the body's identity, which stays its own as long as the body is kept here
+        self._known: OrderedDict[tuple[object, ...], tuple[f.Body, Any]] = OrderedDict()
 
     def assigned(self, body: f.Body, place: str) -> list[f.Expr]:
         """What is assigned to a place in a body."""
@@ -76,27 +84,27 @@ class Bodies:
 
     def assignments(self, body: f.Body, place: str) -> list[tuple[f.Expr, Tests]]:
         """The same with the tests that hold there; see the function of this name."""
-        return self.once("assigned", body, _assigned).get(place, [])
+        return self.once(_assigned, body).get(place, [])
 
     def given(self, body: f.Body, place: str) -> list[f.Expr]:
         """What a place gets by any statement; see `given`."""
-        return self.once("given", body, _given).get(place, [])
+        return self.once(_given, body).get(place, [])
 
     def assigning(self, body: f.Body, place: str) -> list[f.Assign]:
         """The statements of a body that assign a place by itself; see the function of this name."""
-        return self.once("assigning", body, _assigning).get(place, [])
+        return self.once(_assigning, body).get(place, [])
 
     def looked_in(self, body: f.Body, place: str) -> list[f.Compare]:
         """The comparisons that ask whether something is in a place."""
-        return self.once("looked in", body, _looked_in).get(place, [])
+        return self.once(_looked_in, body).get(place, [])
 
-    def once(self, question: str, body: f.Body, find: Callable[[f.Body], _Found]) -> _Found:
-        """What is found in a body, where that is asked again and again."""
-        key = (question, id(body))
+    def once(self, find: Callable[[f.Body, *_Given], _Found], body: f.Body, *given: *_Given) -> _Found:
+        """What a function of a module finds in a body with what it is given, where that is asked again and again."""
+        key = (find, id(body), *given)
         if key in self._known:
             self._known.move_to_end(key)
         else:
-            self._known[key] = (body, find(body))
+            self._known[key] = (body, find(body, *given))
             if len(self._known) > _BODIES:
                 self._known.popitem(last=False)
         found: _Found = self._known[key][1]

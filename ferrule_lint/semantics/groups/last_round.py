@@ -36,7 +36,7 @@ def left_over(frame: Frame, ranks: f.Expr, pos: f.Pos) -> Divergence | None:
     body = frame.function.body if frame.function is not None else frame.module.body
     if not frame.analysis.bodies.looked_in(body, ranks.id):
         return None
-    for suite, place in frame.analysis.bodies.once("assigned calls", body, _assigned_calls).get(pos, []):
+    for suite, place in frame.analysis.bodies.once(_assigned_calls, body).get(pos, []):
         loop = next((s for s in reversed(suite[:place]) if _sets(s, ranks.id)), None)
         if type(loop) is f.For and _works_out(loop, ranks.id) and _is_looked_in(suite[place + 1 :], ranks.id):
             note = f"`{ranks.id}` is what the last round of the loop has left"

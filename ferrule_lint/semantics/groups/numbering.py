@@ -167,7 +167,7 @@ class Places:
         return None
 
     def _comparison(self, body: f.Body, text: str) -> f.Compare | None:
-        for node, other in self._frame.analysis.bodies.once("compared", body, _compared).get(text, ()):
+        for node, other in self._frame.analysis.bodies.once(_compared, body).get(text, ()):
             if self._derived(other, body, ()) is not None or (body is self._own and self._is_rank_along(other)):
                 return node
         return None

@@ -43,7 +43,7 @@ def asks_for_own_step(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
             continue
         for loop in frame.rounds:
             if side.base.id in variables(loop.statement.target):
-                items = frame.analysis.bodies.once("plans", loop.statement.body, _items)
+                items = frame.analysis.bodies.once(_items, loop.statement.body)
                 item = items.get(side.base.id, _Item())
                 return item.in_groups and (item.of_kinds or bool(item.roots - {side.attr}))
     return False

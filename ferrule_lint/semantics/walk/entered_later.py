@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, way_to
+from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, render
 from ferrule_lint.semantics.project.options import passed
@@ -40,7 +41,7 @@ def is_entered(frame: Frame, place: str, key: str | None, line: int, apart: bool
     which a loop over keys may enter. `apart`: the arms of tests that the statement stands in do not count."""
     if frame.function is None or not place:
         return False
-    if place not in frame.analysis.bodies.once("filled up", frame.function.body, _filled_up):
+    if place not in frame.analysis.bodies.once(_filled_up, frame.function.body):
         return False
     way = way_to(frame.function.body, (line, 1))
     if apart:
@@ -78,13 +79,9 @@ def _fills(s: f.For, place: str) -> bool:
     """Whether each round sets an entry only where it is missing: what is there is no matter."""
     return any(
         _sets_missing(one, place, s.target)
-        or (type(one) is f.ExprStmt and _is_default(one.value, place, s.target) and _is_setdefault(one.value))
+        or (type(one) is f.ExprStmt and _is_default(one.value, place, s.target, ("setdefault",)))
         for one in s.body
     )
-
-
-def _is_setdefault(call: f.Expr) -> bool:
-    return type(call) is f.Call and last_name(call.func) == "setdefault"
 
 
 def completed(base: Value, key: str, divergence: Divergence | None) -> bool:
@@ -127,10 +124,9 @@ def _enters_otherwise(asked: f.Stmt, s: f.Stmt, place: str, key: str | None) -> 
     """`if mask.any(): ...` and then `if not mask.any(): place[key] = value`."""
     if type(asked) is not f.If or type(s) is not f.If or key is None:
         return False
-    if s.test != f.Not(asked.test) and asked.test != f.Not(s.test):
-        one, other = render(s.test), render(asked.test)
-        if one not in (f"not {other}", f"not ({other})") and other not in (f"not {one}", f"not ({one})"):
-            return False
+    one, other = s.test, asked.test
+    if render(one) != render(f.Not(other)) and render(other) != render(f.Not(one)):
+        return False
     return any(_sets(one, place, f.Const(key)) for one in s.body)
 
 
@@ -169,10 +165,7 @@ def _is_first(s: f.Stmt, place: str) -> bool:
     if type(s) is f.Assign:
         one = type(s.value) is f.Sequence and len(s.value.elements) == 1
         return one and any(place_name(t) == place for t in s.targets)
-    call = s.value if type(s) is f.ExprStmt else None
-    if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "append":
-        return False
-    return place_name(call.func.base) == place
+    return appended_to(s) == place
 
 
 def _is_among(iterable: f.Expr, key: str | None) -> bool:
@@ -191,16 +184,21 @@ def _sets(s: f.Stmt, place: str, key: f.Expr) -> bool:
     return type(s) is f.ExprStmt and _is_default(s.value, place, key)
 
 
-def _is_default(call: f.Expr | None, place: str, key: f.Expr) -> bool:
+_SETTLE = ("setdefault", "update", "pop")
+
+
+def _is_default(call: f.Expr | None, place: str, key: f.Expr, methods: tuple[str, ...] = _SETTLE) -> bool:
     """`setdefault(key, value)`; or `update(...)` with the key, or `pop(key, ...)`, after which nobody has it."""
     if type(call) is not f.Call or type(call.func) is not f.Attr or place_name(call.func.base) != place:
+        return False
+    if call.func.attr not in methods:
         return False
     if call.func.attr == "update":
         displays = [a for a in call.args if type(a) is f.DictDisplay]
         keys = [k for d in displays for k in d.keys if k is not None]
         named = type(key) is f.Const and any(repr(name) == key.text for name, _ in call.keywords)
         return named or any(_same(k, key) for k in keys)
-    return call.func.attr in ("setdefault", "pop") and bool(call.args) and _same(call.args[0], key)
+    return bool(call.args) and _same(call.args[0], key)
 
 
 def _sets_missing(s: f.Stmt, place: str, key: f.Expr) -> bool:
@@ -224,18 +222,18 @@ def _sets_missing(s: f.Stmt, place: str, key: f.Expr) -> bool:
 
 def _spreads(s: f.Stmt, place: str, key: str | None) -> bool:
     """`place = {"loss": zero, **place}`, `full = {**defaults, **place}`."""
-    display = s.value if type(s) is f.Assign else None
-    if type(display) is f.Op and display.kind == "BitOr" and place in map(place_name, display.operands):
-        others = [o for o in display.operands if place_name(o) != place]
-        keys = [k for o in others if type(o) is f.DictDisplay for k in o.keys]
-        unknown = any(type(o) is not f.DictDisplay for o in others)
-        return unknown or any(type(k) is f.Const and k.text == key for k in keys)
-    if type(display) is not f.DictDisplay:
+    made = s.value if type(s) is f.Assign else None
+    if type(made) is f.DictDisplay:
+        parts = [v for k, v in zip(made.keys, made.values, strict=True) if k is None]
+        displays = [made]
+    elif type(made) is f.Op and made.kind == "BitOr":
+        parts = [o for o in made.operands if type(o) is not f.DictDisplay]
+        displays = [o for o in made.operands if type(o) is f.DictDisplay]
+    else:
         return False
-    spread = [place_name(v) for k, v in zip(display.keys, display.values, strict=True) if k is None]
-    if place not in spread:
+    if place not in map(place_name, parts):
         return False
-    return len(spread) > 1 or any(type(k) is f.Const and k.text == key for k in display.keys)
+    return len(parts) > 1 or any(type(k) is f.Const and k.text == key for d in displays for k in d.keys)
 
 
 def _is_entry(target: f.Expr, place: str, key: f.Expr) -> bool:

@@ -44,7 +44,7 @@ def by_others(frame: Frame, place: str, pos: f.Pos) -> bool:
         return False
     if sum(d is not None and d.kind == "rank" for d in map(divergence_of, frame.conditions)) != 1:
         return False
-    places, tests = frame.analysis.bodies.once("stores", frame.function.body, _found)
+    places, tests = frame.analysis.bodies.once(_found, frame.function.body)
     stores = places.get(place, [])
     own = next((s for s in stores if s.pos == pos), None)
     if own is None:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, statements
-from ferrule_lint.semantics.domain.assigned import assignments
+from ferrule_lint.semantics.domain.assigned import appended_to, assignments
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -53,7 +53,7 @@ def _emptied_with(body: f.Body, test: f.Compare, count: str) -> Iterator[str]:
         assert type(asked) is f.If
         if any(_steps(s, count) for s in before) and any(_sets(s, count) for s in asked.body):
             yield from (
-                place for s in before if (place := _appended(s)) and any(_empties(t, place) for t in asked.body)
+                place for s in before if (place := appended_to(s)) and any(_empties(t, place) for t in asked.body)
             )
         return
 
@@ -70,12 +70,6 @@ def _asks(whole: f.Expr, test: f.Compare) -> bool:
 
 def _steps(s: f.Stmt, count: str) -> bool:
     return type(s) is f.AugAssign and s.op == "Add" and type(s.value) is f.Const and place_name(s.target) == count
-
-
-def _appended(s: f.Stmt) -> str:
-    if type(s) is not f.ExprStmt or type(s.value) is not f.Call or type(s.value.func) is not f.Attr:
-        return ""
-    return place_name(s.value.func.base) if s.value.func.attr == "append" else ""
 
 
 def _sets(s: f.Stmt, place: str) -> bool:
