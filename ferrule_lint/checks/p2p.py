@@ -119,24 +119,29 @@ def peer_of(call: f.Call | None) -> f.Expr | None:
     return call.args[1] if len(call.args) > 1 and not any(type(a) is f.Starred for a in call.args) else None
 
 
-def resolved(expr: f.Expr, body: f.Body, siblings: f.Body) -> f.Expr:
+def resolved(expr: f.Expr, body: f.Body, siblings: f.Body, steps: int = 3) -> f.Expr:
     """The place in the ring that an expression tells: what a name or an attribute holds, if it is assigned once; of a
-    rank in the job, the place in the group that it is looked up by."""
-    if type(expr) in (f.Name, f.Attr):
-        found = _held(body, expr)
+    rank in the job, the place in the group that it is looked up by.
+
+    At most `steps` names are followed.
+    """
+    if type(expr) in (f.Name, f.Attr) and steps:
+        found = held(body, expr)
         if not found and type(expr) is f.Attr:
-            found = _held(siblings, expr)
+            found = held(siblings, expr)
         if len(found) == 1 and type(found[0]) is not type(expr):
-            return resolved(found[0], (), ())
+            return resolved(found[0], body, siblings, steps - 1)
     if type(expr) is f.Call and last_name(expr.func) == "get_global_rank" and len(expr.args) > 1:
-        return expr.args[1]
+        return resolved(expr.args[1], body, siblings, steps)
     if type(expr) is f.Subscript:
         return expr.index
     return expr
 
 
-def _held(body: f.Body, place: f.Expr) -> list[f.Expr]:
-    """What a place is assigned once, or whatever the tests."""
+def held(body: f.Body, place: f.Expr) -> list[f.Expr]:
+    """What a name or an attribute is assigned once, or whatever the tests; nothing of another expression."""
+    if type(place) not in (f.Name, f.Attr):
+        return []
     known = list(assignments(body, place_name(place)))
     return [value for value, tests in known if not tests or len(known) == 1]
 

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ferrule_lint.checks.p2p import finding, is_transfer, peer_of, resolved
+from ferrule_lint.checks.p2p import finding, held, is_transfer, peer_of, resolved
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence, Finding
@@ -38,6 +38,8 @@ class Transfer(NamedTuple):
     event: Event
     name: str
     peer: f.Expr
+    #: whether the peer is the neighbour in a ring, `(rank + 1) % size`
+    around: bool
 
 
 def check(
@@ -101,7 +103,8 @@ def _transfers(stretch: list[Event], body: f.Body, calls: dict[f.Pos, f.Call], s
         call = calls.get(event.pos)
         peer = peer_of(call)
         if is_transfer(event) and call is not None and peer is not None:
-            found.append(Transfer(event, last_name(call.func), resolved(peer, body, siblings)))
+            place = resolved(peer, body, siblings)
+            found.append(Transfer(event, last_name(call.func), place, _around(place, body)))
     return found
 
 
@@ -110,7 +113,7 @@ def _in_a_row(transfers: list[Transfer], function: str, asynchronous: Callable[[
         if first.event.p2p == second.event.p2p or first.event.axes != second.event.axes:
             continue
         same = render(first.peer) == render(second.peer)
-        in_ring = _around(first.peer) and _around(second.peer)
+        in_ring = first.around and second.around
         if in_ring and same:
             message = (
                 f"every rank sends to `{render(first.peer)}` and receives from the same neighbour,"
@@ -133,12 +136,18 @@ def _in_a_row(transfers: list[Transfer], function: str, asynchronous: Callable[[
         yield finding(message, _RING, (first.event, second.event), (), function, Confidence.MEDIUM)
 
 
-def _around(expr: f.Expr) -> bool:
-    """`(rank + 1) % size`: the neighbour in a ring."""
+def _around(expr: f.Expr, body: f.Body) -> bool:
+    """`(rank + 1) % size`, whatever the rank is called where it is held."""
     if type(expr) is not f.Op or expr.kind != "Mod":
         return False
     inner = expr.operands[0]
-    return type(inner) is f.Op and inner.kind in ("Add", "Sub") and "rank" in render(inner).lower()
+    if type(inner) is not f.Op or inner.kind not in ("Add", "Sub"):
+        return False
+    return _of_rank(inner) or any(_of_rank(value) for one in inner.operands for value in held(body, one))
+
+
+def _of_rank(expr: f.Expr) -> bool:
+    return "rank" in render(expr).lower()
 
 
 def _is_partner(expr: f.Expr) -> bool:

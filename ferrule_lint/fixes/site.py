@@ -106,6 +106,7 @@ class Group:
 
 #: where torch.distributed takes the group, if it is not named
 GROUP_PLACE = {
+    "P2POp": 3,
     "all_reduce": 2,
     "broadcast": 2,
     "all_gather": 2,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from ferrule_lint.harness.ledger import Key, key_of
 from ferrule_lint.harness.matching import mismatch
 from ferrule_lint.harness.origin import Origin, View, origin
 from ferrule_lint.harness.parting import Line, lines_between, out_of_step, part
+from ferrule_lint.harness.sources import lines_of
 from ferrule_lint.harness.supervisor import Ending, Supervisor, Verdict, Where
 
 #: rows shown before and after the first difference
@@ -212,7 +212,7 @@ class _Explanation:
             for (here, values), (there, others) in zip(mine.frames, theirs.frames, strict=False):
                 if here[:2] != there[:2]:
                     break
-                source = "".join(linecache.getlines(here.path))
+                source = "".join(lines_of(here.path))
                 views.append(View(here.path, here.line, source, values, others))
             # the ranks are still at the call
             at_the_call = views and event.site is not None and (views[0].path, views[0].line) == event.site[:2]

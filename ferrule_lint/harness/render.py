@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import linecache
 import os
 from collections.abc import Sequence
 
@@ -11,6 +10,7 @@ from ferrule_lint.harness.divergence import KINDS, VALUES, Behaviour, Divergence
 from ferrule_lint.harness.events import Site
 from ferrule_lint.harness.origin import Origin
 from ferrule_lint.harness.result import Result
+from ferrule_lint.harness.sources import line_of
 
 #: columns of the table; further behaviours are listed below it
 MOST_COLUMNS = 5
@@ -113,7 +113,7 @@ def _behaviour_lines(behaviour: Behaviour) -> list[str]:
     lines = [words]
     for number, site in enumerate(behaviour.stack):
         lines.append(f"    {'at' if not number else 'from'} {place(site)}")
-        if source := linecache.getline(site.path, site.line).strip():
+        if source := line_of(site.path, site.line):
             lines.append(f"        {source}")
     if behaviour.last:
         lines.append(f"    its last operation: {behaviour.last}")
@@ -135,14 +135,14 @@ def _parting_lines(divergence: Divergence) -> list[str]:
 
 
 def _origin_lines(origin: Origin) -> list[str]:
-    source = linecache.getline(origin.path, origin.line).strip()
+    source = line_of(origin.path, origin.line)
     lines = [f"what differs is a value: `{origin.name}` of {place(Site(origin.path, origin.line, ''))}"]
     lines += [f"        {source}"] if source else []
     return lines + [f"    rank {rank}: {value}" for rank, value in zip(origin.ranks, origin.values, strict=True)]
 
 
 def _ways(parting: Parting, lead: str) -> list[str]:
-    source = linecache.getline(parting.site.path, parting.site.line).strip()
+    source = line_of(parting.site.path, parting.site.line)
     lines = [f"{lead} {place(parting.site)}", *([f"        {source}"] if source else [])]
     for rank, way in zip(parting.ranks, parting.next_lines, strict=True):
         went = ", then ".join(str(site.line) if site.path == parting.site.path else place(site) for site in way)

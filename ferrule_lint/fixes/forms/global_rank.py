@@ -15,6 +15,7 @@ FORM = "global-rank"
 _WANTED = re.compile(r"`(?P<given>\w+)` is a (?P<which>rank of the whole job|place in the group)")
 #: where torch.distributed takes the rank, if it is not named
 _RANK_PLACE = {
+    "P2POp": 2,
     "broadcast": 1,
     "broadcast_object_list": 1,
     "gather": 2,

@@ -36,6 +36,12 @@ def pass_on(m: types.ModuleType, spread: bool) -> Any:
     m.pass_on(torch.ones(2), mesh.get_group("cp"))
 
 
+@scene("fixes:global_rank/batch", ranks=4, by_rank=True, raises=True)
+def batch(m: types.ModuleType, spread: bool) -> Any:
+    mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "cp"))
+    return m.turn(torch.ones(2), mesh.get_group("cp"))
+
+
 @scene("fixes:group_for_all/inner_group", by_rank=True)
 def inner_group(m: types.ModuleType, spread: bool) -> Any:
     m.inner_group([0])
