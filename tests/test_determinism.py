@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ import pytest
 from pipeline import project
 
 from ferrule_lint import engine, extraction
+from ferrule_lint.checks import processes
+from ferrule_lint.checks import run as check_run
+from ferrule_lint.checks.known import KnownFile, KnownInput, Remembered, by_function, in_one_text, together
 from ferrule_lint.checks.run import check
-from ferrule_lint.findings import Report
+from ferrule_lint.findings import Confidence, Report
 from ferrule_lint.frontend.lower import extract
 from ferrule_lint.models.loader import load_models
 from ferrule_lint.project.config import Settings, load_settings
@@ -60,8 +64,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def low(root: Path) -> Settings:
-    settings = load_settings(root)
-    return type(settings)(**{**{name: getattr(settings, name) for name in settings.__slots__}, "min_confidence": "low"})
+    return replace(load_settings(root), min_confidence=Confidence.LOW)
 
 
 def shown(report: Report) -> list[Any]:
@@ -94,8 +97,146 @@ def test_whatever_the_order_of_files() -> None:
 
 def test_whatever_the_number_of_processes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extraction, "WORTHWHILE", 100)
+    monkeypatch.setattr(processes, "WORTHWHILE", 40)
     settings = load_settings(root)
     expected = shown(engine.lint([root], settings, use_cache=False))
     assert shown(engine.lint([root], settings, use_cache=False, jobs=3)) == expected
     assert shown(engine.lint([root], settings, jobs=2)) == expected
     assert shown(engine.lint([root / "pkg", root], settings, use_cache=False)) == expected
+
+
+def of_forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The forks that are started from here on."""
+    started: list[int] = []
+    fork = os.fork
+
+    def counted() -> int:
+        started.append(fork())
+        return started[-1]
+
+    monkeypatch.setattr(os, "fork", counted)
+    monkeypatch.setattr(processes, "WORTHWHILE", 40)
+    return started
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="one process checks there")
+
+
+@linux
+def test_what_several_processes_have_found_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = shown(engine.lint([root], low(root), use_cache=False))
+    started = of_forks(monkeypatch)
+    assert shown(engine.lint([root], low(root), jobs=3)) == expected
+    assert len(started) == 3
+    again = engine.lint([root], low(root), jobs=3)
+    assert again.statistics["results_cached"] and shown(again) == expected
+
+
+@linux
+@pytest.mark.parametrize("edited", sorted(FILES)[:2])
+def test_an_edit_goes_on_from_what_several_processes_have_found(
+    root: Path, monkeypatch: pytest.MonkeyPatch, edited: str
+) -> None:
+    of_forks(monkeypatch)
+    expected = shown(engine.lint([root], low(root), jobs=3))
+    source = (root / edited).read_text()
+    for before, after in (
+        ("dist.barrier(group=group)", "pass"),
+        ("dist.all_reduce(batch)", "batch"),
+        ("dist.broadcast(name, src=0)", "pass"),
+    ):
+        source = source.replace(before, after)
+        (root / edited).write_text(source)
+        warm = engine.lint([root], low(root))
+        assert shown(warm) == shown(engine.lint([root], low(root), use_cache=False))
+        assert warm.statistics["cache_hits"] == len(FILES)
+    assert shown(warm) != expected
+
+
+@linux
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_what_a_process_takes_that_ends_is_checked_by_others(
+    root: Path, monkeypatch: pytest.MonkeyPatch, use_cache: bool
+) -> None:
+    expected = shown(engine.lint([root], low(root), use_cache=False))
+    started = of_forks(monkeypatch)
+    checked, here = check_run._result, os.getpid()
+
+    def dies(analysis: Any, module: Any, *others: Any) -> Any:
+        if module.path.endswith("m2.py") and os.getpid() != here:
+            os._exit(9)
+        return checked(analysis, module, *others)
+
+    monkeypatch.setattr(check_run, "_result", dies)
+    assert shown(engine.lint([root], low(root), use_cache=use_cache, jobs=3)) == expected
+    assert len(started) == 3
+
+
+@linux
+def test_without_further_processes(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = shown(engine.lint([root], low(root), use_cache=False))
+    monkeypatch.setattr(processes, "WORTHWHILE", 40)
+
+    def refused() -> int:
+        raise BlockingIOError("no more processes")
+
+    monkeypatch.setattr(os, "fork", refused)
+    assert shown(engine.lint([root], low(root), jobs=3)) == expected
+
+
+@linux
+def test_an_error_in_one_file_is_reported_whoever_checks_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(analysis: Any, function: Any) -> Any:
+        if function.qualname == "run" and function.module.path.endswith("m1.py"):
+            raise ValueError("made up")
+        return known(analysis, function)
+
+    known = check_run._function
+    monkeypatch.setattr(check_run, "_function", fails)
+    alone = engine.lint([root], low(root), use_cache=False)
+    assert [error.path for error in alone.errors] == ["pkg/m1.py"]
+    of_forks(monkeypatch)
+    for use_cache in (False, True):
+        together = engine.lint([root], low(root), use_cache=use_cache, jobs=3)
+        assert (together.findings, together.errors) == (alone.findings, alone.errors)
+
+
+def test_inputs_of_several_processes_get_one_number_each() -> None:
+    first = Remembered(
+        {"a.py": "1", "b.py": "2"},
+        (("x",),),
+        Remembered.in_columns(
+            [
+                KnownInput("file", "a.py"),
+                KnownInput("summary", "f", "said by f", "0", "text"),
+                KnownInput("unused", "g"),
+            ]
+        ),
+        (KnownFile("a.py", "0 1", (), {}, None, in_one_text({"h": "0"})),),
+    )
+    second = Remembered(
+        {"a.py": "1", "b.py": "2"},
+        (("y",),),
+        Remembered.in_columns(
+            [
+                KnownInput("summary", "g", "said by g", "1 2"),
+                KnownInput("file", "b.py"),
+                KnownInput("summary", "f", "said by f", "3", "text"),
+                KnownInput("file", "a.py"),
+            ]
+        ),
+        (KnownFile("b.py", "0 1 2", (), {}, None, in_one_text({"h": "1", "": "0 2"})),),
+    )
+    kept = together([first, second])
+    inputs = kept.inputs()
+    assert kept.is_whole() and kept.counted == len(inputs) == 4
+
+    def named(numbers: str) -> set[str]:
+        return {inputs[int(number)].name for number in numbers.split()}
+
+    rests = {given.name: (given.answer, named(given.rests)) for given in inputs}
+    files = {file.path: (named(file.inputs), by_function(file.nothing_in)) for file in kept.files}
+    assert rests["f"] == ("said by f", {"a.py"}) and rests["g"] == ("said by g", {"b.py", "f"})
+    assert files["a.py"][0] == {"a.py", "f"} and files["b.py"][0] == {"b.py", "f", "g"}
+    assert {name: named(read) for name, read in files["b.py"][1].items()} == {"h": {"b.py"}, "": {"f", "g"}}
+    assert kept.asked == (("x",), ("y",)) and kept.digests == first.digests

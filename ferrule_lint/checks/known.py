@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -119,21 +119,48 @@ def as_kept(result: FileResult) -> KnownFile:
     return KnownFile(result.path, read, result.findings, result.statistics, result.shown, result.nothing_in)
 
 
+def together(parts: Sequence[Remembered]) -> Remembered:
+    """What is kept of the parts of one run over the same files, each of which has numbers of its own for inputs. At
+    least one part."""
+    inputs: list[KnownInput] = []
+    numbers: dict[Input, int] = {}
+    files: dict[str, KnownFile] = {}
+    for part in parts:
+        own = part.inputs()
+        added = [n for n, given in enumerate(own) if given.kind != UNUSED and given[:2] not in numbers]
+        for number in added:
+            numbers[own[number][:2]] = len(inputs)
+            inputs.append(own[number])
+        places = {n: numbers[given[:2]] for n, given in enumerate(own) if given.kind != UNUSED}
+        for number in added:
+            here = places[number]
+            inputs[here] = inputs[here]._replace(rests=_moved(inputs[here].rests, places))
+        for file in part.files:
+            files.setdefault(file.path, _moved_file(file, places))
+    asked = sorted({words for part in parts for words in part.asked})
+    evidence = next((part.evidence for part in parts if part.evidence is not None), None)
+    columns = Remembered.in_columns(inputs) if inputs else ()
+    return Remembered(parts[0].digests, tuple(asked), columns, tuple(files.values()), evidence, len(inputs))
+
+
 def compact(inputs: list[KnownInput], files: list[KnownFile]) -> tuple[list[KnownInput], list[KnownFile]]:
     """The same with new numbers for the inputs, where most of them are not used any more."""
     used = [number for number, given in enumerate(inputs) if given.kind != UNUSED]
     if 2 * len(used) > len(inputs):
         return inputs, files
     places = {number: place for place, number in enumerate(used)}
+    kept = [inputs[n]._replace(rests=_moved(inputs[n].rests, places)) for n in used]
+    return kept, [_moved_file(file, places) for file in files]
 
-    def moved(numbers: str) -> str:
-        return packed(places[number] for number in unpacked(numbers) if number in places)
 
-    def again(file: KnownFile) -> KnownFile:
-        nothing_in = {name: moved(read) for name, read in by_function(file.nothing_in).items()}
-        return replace(file, inputs=moved(file.inputs), nothing_in=in_one_text(nothing_in))
+def _moved(numbers: str, places: Mapping[int, int]) -> str:
+    """Packed numbers of inputs that have other numbers now; without those that are not there any more."""
+    return packed(places[number] for number in unpacked(numbers) if number in places)
 
-    return [inputs[n]._replace(rests=moved(inputs[n].rests)) for n in used], [again(file) for file in files]
+
+def _moved_file(file: KnownFile, places: Mapping[int, int]) -> KnownFile:
+    nothing_in = {name: _moved(read, places) for name, read in by_function(file.nothing_in).items()}
+    return replace(file, inputs=_moved(file.inputs, places), nothing_in=in_one_text(nothing_in))
 
 
 def in_one_text(numbers: Mapping[str, str]) -> str:

@@ -170,11 +170,6 @@ class Answers:
         if kept is not None and known and self._settling.hold([number]) and sharding.evidence is None:
             sharding.take_over(taken_over(kept))
 
-    def gather(self) -> None:
-        """Have the evidence of the whole project at hand."""
-        with self.reads.apart():
-            self._analysis.sharding.gather()
-
     def lend(self) -> Remembered:
         """What this analysis has found, for one of the same project in which some files are others: a fix that is tried
         changes next to nothing."""

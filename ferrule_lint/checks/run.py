@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,11 +13,12 @@ from ferrule_lint.checks.alone import without_those_alone
 from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
 from ferrule_lint.checks.filled_up import but_of_filled_up
-from ferrule_lint.checks.known import FileResult, in_one_text
+from ferrule_lint.checks.known import FileResult, in_one_text, together
 from ferrule_lint.checks.meant import as_it_is_meant
 from ferrule_lint.checks.modes import but_in_local_modes
 from ferrule_lint.checks.own_groups import among_others
 from ferrule_lint.checks.packed import packed, unpacked
+from ferrule_lint.checks.processes import Share, shared_out, worth
 from ferrule_lint.checks.remembered import Answers
 from ferrule_lint.checks.result import Before, CheckOptions, CheckResult
 from ferrule_lint.checks.stories import told_once
@@ -48,18 +49,19 @@ def check(
     options: CheckOptions | None = None,
     before: Before | None = None,
     like: CheckResult | None = None,
+    jobs: int = 1,
 ) -> CheckResult:
     """Findings of the files in `report`, in the context of all `facts` (posix paths relative to the root).
 
     With `before`, files that an earlier run has checked are not checked again where that would find the same. `like`:
     the result for the same project with other contents of the files in `report`: a fix that is tried changes next to
-    nothing.
+    nothing. Up to `jobs` processes share the files, where it pays; what is found is the same.
     """
     options = options or CheckOptions()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _STACK))
     try:
-        return _check(facts, report, models, options, before, like)
+        return _check(facts, report, models, options, before, like, jobs)
     finally:
         sys.setrecursionlimit(limit)
 
@@ -71,6 +73,7 @@ def _check(
     options: CheckOptions,
     before: Before | None,
     like: CheckResult | None,
+    jobs: int,
 ) -> CheckResult:
     lender = like.answers if like is not None else None
     earlier = before.known if before is not None else lender.lend() if lender is not None else None
@@ -89,9 +92,21 @@ def _check(
             analysis.sharding.take_over(like.evidence)
         elif lent is not None:
             lent.take_over_evidence()
-    if answers is not None and len(known) < len(modules):
-        answers.gather()
+    todo = [module for module in modules if module.path not in known]
+    workers = worth(todo, jobs)
+    if (answers is not None and todo) or workers > 1:
+        # which files have a part in it depends on nothing that is found: it is asked once, and first
+        with analysis.names.reads.apart():
+            analysis.sharding.gather()
     errors: list[LintError] = []
+    if workers > 1:
+        shares = list(shared_out(todo, workers, partial(_share, analysis, answers, tuple(known.values()))))
+        kept = [share.kept for share in shares if share.kept is not None]
+        if before is not None and kept:
+            # as if an earlier run had found it: what is missing in it is looked at now
+            return _check(facts, report, models, options, replace(before, known=together(kept)), None, 1)
+        known.update((result.path, result) for share in shares for result in share.results)
+        errors += [error for share in shares for error in share.errors]
     results = [known.get(module.path) or _result(analysis, module, errors, answers or lent) for module in modules]
     if answers is not None:
         answers.results = tuple(results)
@@ -112,6 +127,18 @@ def _check(
         answers,
         evidence,
     )
+
+
+def _share(
+    analysis: Analysis, answers: Answers | None, known: Sequence[FileResult], modules: Iterable[ModuleInfo]
+) -> Share:
+    """What one of several processes finds, which has some of the files; `known` are those that nobody checks again."""
+    errors: list[LintError] = []
+    results = [_result(analysis, module, errors, answers) for module in modules]
+    if answers is None:
+        return Share(tuple(results), tuple(errors))
+    failed = {error.path for error in errors}
+    return Share(kept=answers.remembered([*known, *(one for one in results if one.path not in failed)]))
 
 
 def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], before: Answers | None) -> FileResult:

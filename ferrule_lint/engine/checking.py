@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ferrule_lint.facts.outline import Facts
 
 
-def check(run: Run, settings: Settings) -> None:
-    """The findings of all rules."""
+def check(run: Run, settings: Settings, jobs: int = 1) -> None:
+    """The findings of all rules, by up to `jobs` processes."""
     from ferrule_lint.models.loader import ModelError
 
     run.progress("analysing", 0, 1)
     try:
-        for result in _checked(run, run.facts, run.discovery.report, settings):
+        for result in _checked(run, run.facts, run.discovery.report, settings, jobs=jobs):
             run.findings.extend(result.findings)
             run.errors.extend(result.errors)
             for name, number in result.statistics.items():
@@ -38,7 +38,12 @@ def check(run: Run, settings: Settings) -> None:
 
 
 def _checked(
-    run: Run, facts: Mapping[str, Facts], paths: Iterable[str], settings: Settings, again: bool = False
+    run: Run,
+    facts: Mapping[str, Facts],
+    paths: Iterable[str],
+    settings: Settings,
+    again: bool = False,
+    jobs: int = 1,
 ) -> Iterator[CheckResult]:
     """What the checks say of `paths`: one analysis for all files whose settings want the same of it. `again`: of other
     contents of these files than those that were checked before."""
@@ -58,7 +63,7 @@ def _checked(
             result = check(facts, frozenset(reported), load_models(own.models), options, like=like)
         else:
             before = memory.before(own) if memory is not None else None
-            result = check(facts, frozenset(reported), load_models(own.models), options, before)
+            result = check(facts, frozenset(reported), load_models(own.models), options, before, jobs=jobs)
             run.checked[way] = result
             if memory is not None:
                 memory.keep(own, before, result)

@@ -47,8 +47,8 @@ def lint(
 
     Where `settings` were read from a file, nearer settings files count for the files that they are nearer to.
     `contents` stand in for files that are among `paths`, or read around them (absolute paths).
-    Up to `jobs` processes read new files. They import the main module, as `multiprocessing` does: leave it at 1 if
-    that has no `if __name__ == "__main__"`.
+    Up to `jobs` processes read new files, and check. Those that read import the main module, as `multiprocessing` does:
+    leave it at 1 if that has no `if __name__ == "__main__"`. Those that check are forks (on Linux alone).
     """
     start = time.perf_counter()
     run = started(paths, settings, use_cache, progress, contents)
@@ -134,7 +134,7 @@ def _known_or_analyse(
 def _analyse(run: Run, settings: Settings, jobs: int, every_fix: bool = False) -> Results:
     with _uncollected():
         read_all(run, jobs)
-        check(run, settings)
+        check(run, settings, jobs)
         run.findings, run.suppressed = selected(run.findings, run.facts, run.discovery.report, settings)
         show(run, settings, every_fix)
     return results_of(run, settings)
