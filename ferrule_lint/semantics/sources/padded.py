@@ -1,6 +1,6 @@
 """Lists that have an item on every rank: they are filled from what got something else in its place where it was empty.
 
-`if len(grads) == 0: grads = padding`, and then `for g in grads: norms.append(g.norm())`, or `[g.norm() for g in grads]`.
+`if len(grads) == 0: grads = padding`, then `for g in grads: norms.append(g.norm())`, or `[g.norm() for g in grads]`.
 That the stand-in has something in it is what it is put there for.
 """
 
