@@ -24,7 +24,7 @@ from ferrule_lint.semantics.project import (
 )
 from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.sources import absent_inputs, admissions, always_given
+from ferrule_lint.semantics.sources import absent_inputs, admissions, always_given, collected
 
 #: questions to all files: what one file has to do with the answer, which is nothing where that is empty
 OF_FILES: dict[str, Callable[[Analysis, ModuleInfo, str], object]] = {
@@ -73,6 +73,7 @@ OF_ALL: dict[str, _Question] = {
     "may seed": lambda analysis, name: analysis.seeding.may_seed(),
     "of signals": lambda analysis, name: analysis.signals.of_signals(),
     "speaks": lambda analysis, question: analysis.back_ends.speaking(question),
+    "of data sets": lambda analysis, name: collected.speaking(analysis),
 }
 #: questions whose answers are worked out from other inputs
 WORKED_OUT: dict[str, _Question] = {
@@ -109,6 +110,7 @@ WORKED_OUT: dict[str, _Question] = {
     "kept under": lambda analysis, name: [str(plain_methods.is_kept_under(analysis, name))],
     "bare": lambda analysis, cls: _of_class(analysis, cls, analysis.sharding.is_bare),
     "filled": lambda analysis, name: [str(absent_inputs.is_filled(analysis, name))],
+    "collected": lambda analysis, name: list(collected.entries(analysis)),
     "always given": lambda analysis, name: [str(always_given.is_always_given(analysis, name))],
     "in turn": lambda analysis, name: [str(absent_inputs.is_in_turn(analysis))],
 }

@@ -110,6 +110,8 @@ class Analysis:
         self.kept_under: Asked[bool] = Asked(reads, "kept under")
         #: whether something fills an entry of batches where it is missing, by its name
         self.filled: Asked[bool] = Asked(reads, "filled")
+        #: the entries that a batch has only where some sample brings something for them; see `collected`
+        self.collected: Asked[tuple[str, ...]] = Asked(reads, "collected")
         #: whether every caller gives an optional input, by its name; see `always_given`
         self.always_given: Asked[bool] = Asked(reads, "always given")
         #: whether all ranks take their batches from the same data set in turn; see `absent_inputs`

@@ -185,6 +185,11 @@ def in_inference(frame: Frame) -> bool:
     )
 
 
+def is_elsewhere(frame: Frame) -> bool:
+    """The same, or whether what runs here has to do with no file that shards something."""
+    return in_inference(frame) or not frame.analysis.sharding.is_near(frame.module.path)
+
+
 def _generates(frame: Frame) -> bool:
     """Whether a method of a module is called as what generates with transformers' models is, or is for such a method
     alone: `generate`, and `generate_images` that only it calls. All that is in a mixin for generation is."""
@@ -223,8 +228,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     assumed = confidence < Confidence.HIGH
     alone = assumed and (
         of_one_process(frame.analysis, frame.module)
-        or in_inference(frame)
-        or not frame.analysis.sharding.is_near(frame.module.path)
+        or is_elsewhere(frame)
         or _trains_alone(frame)
         or _attends(expr)
         or _past_hooks(func)

@@ -85,11 +85,11 @@ def call_function(
     if summary.events and evaluated.runs_evaluated(frame, call):
         summary = analysis.summaries.evaluated(summary)
     guesses = any(e.assumed for e in summary.events)
-    if guesses and not all(e.assumed for e in summary.events) and forwards.in_inference(frame):
+    if guesses and not all(e.assumed for e in summary.events) and forwards.is_elsewhere(frame):
         summary = analysis.summaries.guessed(summary)
     if summary.events and not _is_given_one_piece(frame, summary, call):
         best = max(e.confidence for e in summary.events)
-        if all(e.assumed for e in summary.events) and forwards.in_inference(frame):
+        if all(e.assumed for e in summary.events) and forwards.is_elsewhere(frame):
             best = confidence = Confidence.LOW
         elif (frame.path_divergence() is not None or frame.path_deps()) and _has_nothing_in_parts(frame, summary):
             best = Confidence.LOW

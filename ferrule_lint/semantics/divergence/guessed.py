@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Loop, Term, Trace
 
 #: calls of calls that are looked into
-_DEEPEST = 6
+_DEEPEST = 12
 
 EventsOf = Callable[[Trace], tuple[Event, ...]]
 

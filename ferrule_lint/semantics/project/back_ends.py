@@ -69,7 +69,7 @@ def speaks(module: ModuleInfo, question: str) -> bool:
     imported = [dotted for dotted, _ in module.imports.values()]
     if any(map(words.search, imported)):
         return True
-    if module.mentions_like(words) and not (module.mentions_like(_ASKS) and are_only_refused(module, words, _ASKS)):
+    if module.mentions_like(words) and not are_only_refused(module, words, _ASKS):
         return True
     asks = words is _SPEAKS and (module.mentions_like(_ASKS) or any(map(_ASKS.search, imported)))
     return asks and not module.mentions_any(_COPIES)

@@ -170,8 +170,12 @@ class Sharding:
 
     def is_near(self, path: str) -> bool:
         """Whether a module of this file may be the one of unknown class that is sharded, or shards parts of its own."""
-        own = any(site.path == path for site in self.gather().own_parts.values())
-        return own or self._is_near_to(path, "near")
+        seen = self.gather()
+        if any(site.path == path for site in seen.own_parts.values()):
+            return True
+        # what a file itself hands to DDP is in parts only where some code says so, and not where a launcher may
+        copies = path in seen.wraps_in and path not in seen.generic_in
+        return self._is_near_to(path, "near", "by code" if copies else "")
 
     def is_with_wraps(self, path: str) -> bool:
         """Whether what is made in this file is wrapped there, in a file that it takes something from, or by one that
@@ -190,18 +194,20 @@ class Sharding:
         layers."""
         return self._is_near_to(path, "near_wraps")
 
-    def _is_near_to(self, path: str, question: str) -> bool:
+    def _is_near_to(self, path: str, question: str, evidence: str = "") -> bool:
         if self._setting != "auto":
             return True
         self.gather()
         if self._gathering:
             return True  # asked for while the evidence is being gathered
         with self._analysis.names.reads.answering(question, path):
-            return path in self._near.find(question, lambda: self._nearness(question))
+            kind = evidence or question
+            return path in self._near.find(kind, lambda: self._nearness(kind))
 
-    def _nearness(self, question: str) -> nearness.Nearness:
+    def _nearness(self, kind: str) -> nearness.Nearness:
         seen = self.gather()
-        wrapping = seen.generic_in if question == "near" else seen.wraps_in
+        kinds = {"near": seen.generic_in, "by code": seen.generic_in - seen.configured_in}
+        wrapping = kinds.get(kind, seen.wraps_in)
         # where none but programs wrap, what belongs to none of them is wrapped by nobody
         modules = self._analysis.names.modules
         library = not wrapping or not all(can_be_started(modules, modules[path]) for path in wrapping)

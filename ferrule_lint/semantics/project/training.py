@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import called_name, last_name
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT
 from ferrule_lint.semantics.project.import_graph import closed
 from ferrule_lint.semantics.project.programs import can_be_started, is_test
@@ -109,7 +109,7 @@ def asked_by_other_programs(analysis: Analysis, function: FunctionInfo) -> bool:
     """Whether a module's method turns gradients off, and only programs that have nothing to do with training or with
     what wraps modules speak of it: whatever wraps the module elsewhere, it is not asked for this there."""
     owner, name = function.module.classes.get(function.owner or ""), function.name
-    if owner is None or not function.turns_gradients_off or len(analysis.names.methods_named(name)) != 1:
+    if owner is None or not function.turns_gradients_off:
         return False
     if function.module.mentions_any(frozenset({name})):
         return False
@@ -117,14 +117,22 @@ def asked_by_other_programs(analysis: Analysis, function: FunctionInfo) -> bool:
 
 
 def used_where_trained(analysis: Analysis, name: str) -> list[str]:
-    """Of the files that speak of something of this name without having such a method, and those that import them: the
-    ones that train or wrap modules, or speak of it."""
+    """Of the files that speak of something of this name, and those that import them: the ones that train or wrap
+    modules, or speak of it. A method of the name that hands on to its base class (`super().generate()`) asks nobody."""
     with analysis.names.reads.answering("used where trained", name):
         analysis.names.reads.ask("imports", "")
-        start = [m.path for m in analysis.names.mentioning(name) if name not in m.outline.methods]
+        start = [m.path for m in analysis.names.mentioning(name) if _asks_others(m, name)]
         speaks = _of_training(analysis.models.wrapping)
         found = (analysis.names.modules[path] for path in closed(start, analysis.imports.users))
         return sorted(m.path for m in found if m.mentions_any(speaks) or m.mentions_like(_WRAPS))
+
+
+def _asks_others(module: ModuleInfo, name: str) -> bool:
+    """Whether a file speaks of something of a name otherwise than its own methods of it do by `super()`."""
+    if name not in module.outline.methods:
+        return True
+    funcs = [call.func for _, call in module.calls_named(name)]
+    return not funcs or any(type(func) is not f.Attr or called_name(func.base) != "super" for func in funcs)
 
 
 def only_run_around(analysis: Analysis, path: str) -> bool:

@@ -18,7 +18,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position
-from ferrule_lint.semantics.sources import admissions, filled_in_step, reducing
+from ferrule_lint.semantics.sources import admissions, filled_in_step, padded, reducing
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -60,7 +60,7 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
         return None
     if "." not in place and filled_in_step.is_filled(frame, frame.function, place):
         return None
-    if _has_asserted_length(frame.function, place):
+    if _has_asserted_length(frame.function, place) or padded.is_padded(frame.function.body, place):
         return None
     axes = WORLD if part.group in ("", "None") else frame.axes_in(part.group) or UNKNOWN_GROUP
     into = f"`{part.op}`" if part.name == place else f"`{part.name}`, which goes into `{part.op}`"

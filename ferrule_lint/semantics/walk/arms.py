@@ -57,7 +57,10 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
         if a.target != b.target and {type(a.target), type(b.target)} <= _FUNCTIONS:
             apart = worse(joined.divergence, divergence)
             return joined._replace(uniform=False, divergence=apart, target=SeveralTarget((a, b)))
-    if divergence is None and (one := settled(a, b)) is not None:
+    # that the switch for agreeing may be another one somewhere is no more than a guess
+    guessed = divergence is not None and divergence.confidence == Confidence.LOW
+    if (divergence is None or guessed) and (one := settled(a, b)) is not None:
+        one = one if divergence is None else one._replace(divergence=worse(one.divergence, divergence))
         return one if a.filled is b.filled else one._replace(shape=joined.shape)
     deps = NO_DEPS
     for atom in atoms(formula):

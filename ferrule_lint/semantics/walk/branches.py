@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.conditions import TRUE, Formula, divergence_o
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, every_event, weakened
-from ferrule_lint.semantics.gradients import meeting, stage_values
+from ferrule_lint.semantics.gradients import counted_terms, meeting, stage_values
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.walk import (
     asserted,
@@ -132,6 +132,7 @@ def _let_hold(frame: Frame, test: f.Expr, outcome: bool, other: f.Body) -> None:
     """In an arm: what holds there for all who go on, since the other arm fails."""
     if other and type(other[-1]) is f.Raise and not frame.attempts:
         asserted.hold(frame, test, outcome)
+        counted_terms.let_hold(frame, test, outcome)
 
 
 def _without_options(frame: Frame, test: f.Expr, body_env: Env, versions: Mapping[str, int]) -> None:

@@ -16,7 +16,15 @@ from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import partly_used
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project import built_around
-from ferrule_lint.semantics.sources import absent_inputs, first_rank, handed_gathered, own_state, rank_axes, rank_names
+from ferrule_lint.semantics.sources import (
+    absent_inputs,
+    collected,
+    first_rank,
+    handed_gathered,
+    own_state,
+    rank_axes,
+    rank_names,
+)
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ClassInfo
@@ -83,7 +91,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     named = frame.models.convention("data", name) is not None
     matched = not annotation and _is_matched(frame, parameter)
     unmistakable = not annotation and frame.models.convention("tensor", name) is not None
-    optional = frame.models.convention("optional", name) is not None
+    collects = in_module and _is_collected(frame, parameter)
+    optional = frame.models.convention("optional", name) is not None or collects
     # how far a generation is, say, and what a checkpoint holds
     shared = frame.models.convention("uniform", name) is not None or _restores(frame)
     local = not shared and (
@@ -107,7 +116,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
             and not (function is not None and needed.from_the_start(function.body, name))
             and not absent_inputs.is_required(frame, parameter)
         ):
-            note = absent_inputs.note_of_parameter(name)
+            note = collected.note_of_entry(name) if collects else absent_inputs.note_of_parameter(name)
             sure = absent_inputs.of_parameter(frame, name)
             value = value._replace(presence=frame.source(DP, "structure", pos, note, sure))
     if frame.models.convention("loader", name) is not None:
@@ -115,6 +124,14 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if (frame.models.convention("module", name) is not None and "Module" in annotation) or _is_part(frame, parameter):
         value = value._replace(module=True)
     return value
+
+
+def _is_collected(frame: Frame, parameter: f.Parameter) -> bool:
+    """Whether a parameter may be left out, and is in the batches of a data set at times. Who runs a module without
+    gradients gives it what it has."""
+    if parameter.default != f.Const("None") or frame.function is None or frame.function.turns_gradients_off:
+        return False
+    return collected.is_collected(frame.analysis, parameter.name)
 
 
 def _classes_given(frame: Frame, parameter: f.Parameter) -> frozenset[ClassInfo]:

@@ -1,0 +1,95 @@
+"""Lists that have an item on every rank: they are filled from what got something else in its place where it was empty.
+
+`if len(grads) == 0: grads = padding`, then `for g in grads: norms.append(g.norm())`, or `[g.norm() for g in grads]`.
+That the stand-in has something in it is what it is put there for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import every_block, nodes, statements
+from ferrule_lint.semantics.domain.text import last_name, place_name
+
+#: what walks several lists side by side, or one of them otherwise
+_SIDE_BY_SIDE = frozenset({"zip", "enumerate", "list", "tuple", "tqdm", "reversed"})
+_EMPTY = f.Sequence("list", ())
+
+
+def is_padded(body: f.Body, place: str) -> bool:
+    """Whether all that a function makes a list of is filled from such others, an item for each of theirs."""
+    found = False
+    for block in every_block(body):
+        for i, s in enumerate(block):
+            walked = _walked_for(s, place)
+            if walked is None:
+                continue
+            if not walked or not all(_is_stood_in_for(block[:i], name) for name in walked):
+                return False
+            found = True
+    return found
+
+
+def _walked_for(s: f.Stmt, place: str) -> list[str] | None:
+    """The lists from which a statement fills another, an item for each of theirs; empty where it puts something into it
+    otherwise, None where it has nothing to do with that."""
+    if type(s) is f.For:
+        puts = [inner for inner in s.body if type(inner) is f.ExprStmt and _puts_into(inner.value, place)]
+        leaves = any(type(inner) in (f.Break, f.Continue) for inner in statements(s.body))
+        return None if not puts else [] if leaves else list(_names(s.iterable))
+    if type(s) is f.Assign and any(place_name(t) == place for t in s.targets):
+        value = s.value
+        if type(value) is f.Comprehension:
+            only = value.generators[0]
+            plain = len(value.generators) == 1 and not only.conditions
+            return list(_names(only.iterable)) if plain else []
+        return None if value == _EMPTY or value is None else []
+    return None
+
+
+def _puts_into(value: f.Expr, place: str) -> bool:
+    func = value.func if type(value) is f.Call else None
+    return type(func) is f.Attr and func.attr == "append" and place_name(func.base) == place
+
+
+def _names(iterable: f.Expr) -> Iterator[str]:
+    """The lists that a loop walks; "" for anything else."""
+    if type(iterable) is f.Call and last_name(iterable.func) in _SIDE_BY_SIDE and iterable.args:
+        for given in iterable.args:
+            yield from _names(given)
+    else:
+        yield iterable.id if type(iterable) is f.Name else ""
+
+
+def _is_stood_in_for(before: f.Body, name: str) -> bool:
+    """Whether a test above gives a list something else where it has nothing in it, and nothing does so below."""
+    for s in reversed(before):
+        if type(s) is f.If and any(_asks_if_empty(test, name) for test in _any_of(s.test)):
+            given = [a.value for a in s.body if type(a) is f.Assign and any(place_name(t) == name for t in a.targets)]
+            return bool(given) and given[-1] != _EMPTY
+        if any(place_name(t) == name for a in nodes(s, f.Assign) for t in a.targets):
+            return False
+    return False
+
+
+def _any_of(test: f.Expr) -> Iterator[f.Expr]:
+    if type(test) is f.BoolOp and test.op == "or":
+        for value in test.values:
+            yield from _any_of(value)
+    else:
+        yield test
+
+
+def _asks_if_empty(test: f.Expr, name: str) -> bool:
+    """`not xs`, `len(xs) == 0`, `len(xs) <= 0`, `len(xs) < 1`"""
+    if type(test) is f.Not:
+        return place_name(test.operand) == name or _is_length(test.operand, name)
+    if type(test) is not f.Compare or len(test.ops) != 1 or not _is_length(test.left, name):
+        return False
+    return (test.ops[0], test.rights[0]) in (("==", f.Const("0")), ("<=", f.Const("0")), ("<", f.Const("1")))
+
+
+def _is_length(expr: f.Expr, name: str) -> bool:
+    given = expr.args if type(expr) is f.Call and last_name(expr.func) == "len" else ()
+    return len(given) == 1 and place_name(given[0]) == name
