@@ -105,6 +105,21 @@ def test_whatever_the_number_of_processes(root: Path, monkeypatch: pytest.Monkey
     assert shown(engine.lint([root / "pkg", root], settings, use_cache=False)) == expected
 
 
+def test_wherever_classes_lie_in_memory() -> None:
+    """A set has them in the order of their addresses: the one that a finding names is the first by name."""
+    kinds = [f"Part{number}" for number in range(12)]
+    model = "import torch\nfrom torch.distributed.fsdp import fully_shard\n"
+    model += "".join(f"\n\nclass {kind}(torch.nn.Module):\n    pass\n" for kind in reversed(kinds))
+    model += "\n\nclass Model(torch.nn.Module):\n    def __init__(self, kind):\n        super().__init__()\n"
+    for kind in reversed(kinds):
+        model += f"        if kind == '{kind}':\n            self.part = fully_shard({kind}())\n"
+    model += "\n    def forward(self, x):\n        if x.sum() > 0:\n            x = self.part(x)\n        return x\n"
+    model += "\n\ndef build(kind):\n    return fully_shard(Model(kind))\n"
+    found = check({"model.py": extract(model.encode())}, ["model.py"], load_models()).findings
+    (finding,) = (one for one in found if one.code == "FER101")
+    assert finding.events[0].module == "model.py:Part0"
+
+
 def of_forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The forks that are started from here on."""
     started: list[int] = []

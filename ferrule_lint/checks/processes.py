@@ -45,7 +45,13 @@ def worth(modules: Sequence[ModuleInfo], jobs: int) -> int:
     """How many of at most `jobs` processes pay for checking some files; 1 where a process cannot be forked safely."""
     if jobs < 2 or sys.platform != "linux":
         return 1
-    return max(1, min(jobs, len(modules), sum(module.outline.lines for module in modules) // WORTHWHILE))
+    number = min(jobs, len(modules), sum(module.outline.lines for module in modules) // WORTHWHILE)
+    if number < 2:
+        return 1
+    from multiprocessing import current_process
+
+    # a worker of a pool may have no processes of its own
+    return 1 if current_process().daemon else number
 
 
 def shared_out(modules: Sequence[ModuleInfo], workers: int, check: Check) -> Iterator[Share]:
@@ -59,7 +65,7 @@ def shared_out(modules: Sequence[ModuleInfo], workers: int, check: Check) -> Ite
             with suppress(OSError):
                 running.append(_started(own, check))
         for _, result in running:
-            with suppress(EOFError):
+            with suppress(EOFError, OSError):
                 yield result.recv()
     finally:
         for process, result in running:

@@ -25,7 +25,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.groups.axes import axes_in
 from ferrule_lint.semantics.project.annotations import Annotations
 from ferrule_lint.semantics.project.back_ends import BackEnds
-from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo, by_id
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.import_graph import ImportGraph
 from ferrule_lint.semantics.project.mixins import Mixins
@@ -203,7 +203,7 @@ class Analysis:
         if not frame.came_by(expr):
             with frame.recording():
                 frame.eval(expr)
-        return sorted(frame.seen(expr).types, key=lambda c: c.id)
+        return by_id(frame.seen(expr).types)
 
     def watched(
         self,

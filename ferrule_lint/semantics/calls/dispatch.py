@@ -47,7 +47,7 @@ from ferrule_lint.semantics.gradients import gradient_order, meeting, participat
 from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project import abstract
-from ferrule_lint.semantics.project.entities import ClassInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, by_id
 from ferrule_lint.semantics.sources import tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.sources.rank_axes import is_world_size
@@ -359,7 +359,7 @@ def _call_instance(frame: Frame, function: Value, arguments: Arguments) -> Value
     forward = forwards.forward_of_instance(frame, function, arguments, None)
     names = frame.analysis.names
     results: list[Value] = []
-    for info in sorted(function.types, key=lambda c: c.id)[:_MOST_ALTERNATIVES]:
+    for info in by_id(function.types)[:_MOST_ALTERNATIVES]:
         method = names.called(info)
         if method is None:
             continue

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
 from ferrule_lint.semantics.gradients import leaves, over_devices, participation, partly_used
+from ferrule_lint.semantics.project.entities import by_id
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
 from ferrule_lint.semantics.walk import wrapped_under
@@ -47,7 +48,7 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
     analysis = frame.analysis
     model = frame.models.class_(function.external) if function.external else None
     role = model.role if model is not None else ""
-    modules = [c for c in function.types if analysis.is_module(c)]
+    modules = [c for c in by_id(function.types) if analysis.is_module(c)]
     known = bool(modules) or function.module or role in ("module", "sharded", "ddp", "leaf")
     if not known and not is_own_part(frame, function, arguments.expr.func):
         return result
@@ -130,11 +131,11 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
     """How sure it is that this module's forward gathers parameters (None: no evidence), and the id of the class that
     tells so."""
     if role == "sharded":
-        return Confidence.HIGH, next((c.id for c in function.types), "")
+        return Confidence.HIGH, next((c.id for c in by_id(function.types)), "")
     analysis = frame.analysis
     best: Confidence | None = None
     cls = ""
-    for info in function.types:
+    for info in by_id(function.types):
         found = analysis.sharding.of_class(info)
         if found is not None and (best is None or found > best):
             best, cls = found, info.id

@@ -28,7 +28,7 @@ from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.domain.trace import CallTerm
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, by_id
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.walk import entered_by_calls, given, in_place, returned, set_by_calls, state
@@ -204,7 +204,7 @@ def _receiver_class(analysis: Analysis, function: FunctionInfo, receiver: Value 
     if receiver is not None and owner is not None:
         if type(receiver.target) is ClassTarget:
             return receiver.target.info
-        for info in sorted(receiver.types, key=lambda c: c.id):
+        for info in by_id(receiver.types):
             if owner in analysis.names.mro(info):
                 return owner if analysis.hierarchy.has_many_heirs(owner.id) else info
     return owner

@@ -20,7 +20,7 @@ from ferrule_lint.semantics.gradients import surgery
 from ferrule_lint.semantics.groups import roots, starting
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project.built_around import FACTORIES, makes_module
-from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.project.entities import FunctionInfo, by_id
 from ferrule_lint.semantics.sources import draws, first_rank, own_generators, sharded_parameters
 from ferrule_lint.semantics.sources.rank_axes import is_world_size, rank_axes
 from ferrule_lint.semantics.walk import in_place, wrapped_under
@@ -201,7 +201,7 @@ def model_of_method(frame: Frame, receiver: Value, name: str) -> CallModel | Non
     candidates: list[str] = []
     if receiver.external is not None and not wrapped_under.is_ruled_out(frame, receiver):
         candidates.append(receiver.external)
-    for info in receiver.types:
+    for info in by_id(receiver.types):
         candidates += frame.analysis.names.external_bases(info)
     if receiver.module:
         candidates.append("torch.nn.Module")

@@ -16,6 +16,7 @@ from ferrule_lint.semantics.domain.conditions import Atom
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.domain.trace import Choice, Event
+from ferrule_lint.semantics.project.entities import by_id
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import AttributeModel
@@ -46,7 +47,7 @@ def _model(frame: Frame, target: f.Attr) -> AttributeModel | None:
         model = frame.models.attribute(f"{base.external}.{target.attr}")
         if model is not None:
             return model
-    for info in base.types:
+    for info in by_id(base.types):
         for outer in frame.analysis.names.external_bases(info):
             model = frame.models.attribute(f"{outer}.{target.attr}")
             if model is not None:

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.dependences import COUNTED, FLOWS, ITERATED, NO_DEPS, Deps, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import last_name, render, variables
+from ferrule_lint.semantics.project.entities import by_id
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -40,7 +41,7 @@ def of_instance(frame: Frame, value: Value, pos: f.Pos | None) -> Value:
     if frame.light == 1:
         return value
     length, deps = value.length, value.length_deps
-    for info in sorted(value.types, key=lambda c: c.id)[:2]:
+    for info in by_id(value.types)[:2]:
         generator = frame.analysis.names.method(info, "__iter__")
         if frame.analysis.is_module(info) or (
             generator is not None and frame.analysis.bodies.once(_never_ends, generator.body)
@@ -132,7 +133,7 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
         if own is not None and name.endswith("sampler"):
             own = own.at_most(Confidence.LOW)  # it knows its rank mostly to make the shares even
         if own is None and name == "batch_sampler" and expr is not None and value.types:
-            made, classes = definition(frame, expr), sorted(value.types, key=lambda c: c.id)
+            made, classes = definition(frame, expr), by_id(value.types)
             own = budgets.of_sampler(frame, made, classes[0]) if len(classes) == 1 else None
         length = worse(length, own)
         deps |= found.length_deps | only(found.deps, ITERATED, FLOWS)

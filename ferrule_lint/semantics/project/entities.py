@@ -6,7 +6,7 @@ A file is read when somebody first asks for what it defines, and whoever asks no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
@@ -186,6 +186,11 @@ class ClassInfo:
             self._number = self.module.reads.number(("class", self.id))
         self.module.reads.read.add(self._number)
         return self._attributes
+
+
+def by_id(classes: Iterable[ClassInfo]) -> list[ClassInfo]:
+    """Classes one after the other: a set has them by where they lie in memory, which is another place in each run."""
+    return sorted(classes, key=lambda info: info.id)
 
 
 class ModuleInfo:

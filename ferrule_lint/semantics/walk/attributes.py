@@ -27,7 +27,7 @@ from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_nam
 from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.built_around import FACTORIES
-from ferrule_lint.semantics.project.entities import ClassInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, by_id
 from ferrule_lint.semantics.sources import admissions, field_names, first_rank, rank_axes, rank_names
 from ferrule_lint.semantics.walk import given
 
@@ -165,7 +165,7 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
     """An attribute of an instance of one or more project classes."""
     names = frame.analysis.names
     found: list[Value] = []
-    for info in sorted(base.types, key=lambda c: c.id)[:_MOST_CLASSES]:
+    for info in by_id(base.types)[:_MOST_CLASSES]:
         method = names.method(info, e.attr)
         receiver = base
         if method is not None and (len(base.types) > 1 or base.items is not None or base.const is not None):

@@ -21,7 +21,7 @@ from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, by_way_of, ends, has_exit, without
 from ferrule_lint.semantics.gradients import meeting
-from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo
+from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo, by_id
 from ferrule_lint.semantics.walk import handed_nothing, joined, kept_tests, left_by_failing, left_early
 from ferrule_lint.semantics.walk.binding import bind
 from ferrule_lint.semantics.walk.body import execute
@@ -185,7 +185,7 @@ def with_block(frame: Frame, s: f.With) -> None:
             issues, latents = len(frame.issues), len(frame.latents)
             value = value._replace(fields=frame.analysis.fixed_fields(frame, expr, next(iter(value.types))))
             del frame.issues[issues:], frame.latents[latents:]
-        for info in sorted(value.types, key=lambda c: c.id)[:2]:
+        for info in by_id(value.types)[:2]:
             enter = _dunder(frame, info, ("__enter__", "__aenter__"))
             leave = _dunder(frame, info, ("__exit__", "__aexit__"))
             if enter is not None:

@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is
 from ferrule_lint.semantics.domain.reach import reach_of
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.project import signals
-from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, GlobalName, ModuleInfo, by_id
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
@@ -174,7 +174,7 @@ class Holders:
         }
         for name in sorted(names):
             value = self.attribute(info, name, FULL)
-            for c in sorted((value.types | value.element_types) if value else (), key=lambda c: c.id):
+            for c in by_id((value.types | value.element_types) if value else ()):
                 found[c.id] = c
         return list(found.values())
 
