@@ -174,6 +174,17 @@ def walked(n: int) -> str:
     return f"{HEAD}def f(xs):\n" + "    for x in xs:\n        dist.all_reduce(x)\n" * n
 
 
+def lists(n: int) -> str:
+    """Lists that are filled from others, and summed up where anything is in them."""
+    body = "".join(
+        f"    grads{i} = [p.grad for p in model.parameters() if p.grad is not None]\n    if not grads{i}:\n"
+        f"        grads{i} = padding\n    norms{i} = []\n    for g in grads{i}:\n        norms{i}.append(g.norm())\n"
+        f"    if norms{i}:\n        total{i} = torch.stack(norms{i}).sum()\n        dist.all_reduce(total{i})\n"
+        for i in range(n)
+    )
+    return f"import torch\n{HEAD}def f(model, padding):\n{body}"
+
+
 def lines(n: int) -> str:
     """A generated file of so many lines."""
     return HEAD + "".join(
@@ -203,6 +214,7 @@ def lines(n: int) -> str:
         (entries, 60, 2.5),
         (keys, 120, 2.5),
         (walked, 60, 2.5),
+        (lists, 20, 2.5),
         (lines, 300, 2.5),
     ],
     ids=lambda value: value.__name__ if callable(value) else None,

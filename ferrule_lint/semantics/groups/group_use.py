@@ -118,7 +118,8 @@ def _is_meant(frame: Frame, name: str) -> bool:
         return False
     if _runs_over(frame, frame.function, name):
         return True
-    return not _is_read(frame.function.body, name) and not _is_given_up(frame.function, name)
+    read = frame.analysis.bodies.once(_names, frame.function.body)
+    return name not in read and not _is_given_up(frame.function, name)
 
 
 def _is_never_given(frame: Frame, name: str) -> bool:
@@ -126,8 +127,8 @@ def _is_never_given(frame: Frame, name: str) -> bool:
     return frame.function is not None and never_given.is_always_none(frame.analysis, frame.function, name)
 
 
-def _is_read(body: f.Body, name: str) -> bool:
-    return any(type(node) is f.Name and node.id == name for node in walk(body))
+def _names(body: f.Body) -> frozenset[str]:
+    return frozenset(node.id for node in walk(body) if type(node) is f.Name)
 
 
 def _is_given_up(function: FunctionInfo, name: str) -> bool:

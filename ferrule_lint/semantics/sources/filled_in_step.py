@@ -15,7 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import plain
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.data import loaders
-from ferrule_lint.semantics.domain.assigned import given
+from ferrule_lint.semantics.domain.assigned import by_place
 from ferrule_lint.semantics.domain.lattice import rounds_of
 from ferrule_lint.semantics.domain.text import last_name, variables
 from ferrule_lint.semantics.project.entities import External
@@ -34,25 +34,30 @@ _WALKS = frozenset("enumerate zip sorted reversed list tuple tqdm iter".split())
 
 def is_filled(frame: Frame, function: FunctionInfo, name: str, seen: frozenset[str] = frozenset()) -> bool:
     """Whether all that puts something into a list stands in such loops."""
-    puts = [node for node in walk(function.body) if _puts_into(node, name)]
+    bodies = frame.analysis.bodies
+    puts = bodies.once(_puts, function.body).get(name, [])
     seen |= {name}
     if not puts:
-        made = _assigned(function, name)
+        made = bodies.given(function.body, name)
         return len(made) == 1 and _has_an_item_each(frame, function, made[0], seen)
-    loops = [s for s in statements(function.body) if type(s) is f.For or type(s) is f.While]
+    loops = bodies.once(_loops, function.body).get(name, [])
     met = [s.body for s in loops if any(_meets(frame, inner) for inner in plain(s.body))]
-    inside = [node for body in met for node in walk(body) if _puts_into(node, name)]
+    inside: set[int] = {id(node) for body in met for node in walk(body) if _puts_into(node, name)}
     for s in loops:
         if type(s) is f.For and (_is_dealt_evenly(frame, s) or _walks_filled(frame, function, s.iterable, seen)):
-            inside += [inner.value for inner in _in_each_round(s) if _puts_into(inner.value, name)]
-    inside += [put for put in puts if _is_drawn(frame, put)]
-    return all(any(put is node for node in inside) for put in puts)
+            inside.update(id(inner.value) for inner in _in_each_round(s) if _puts_into(inner.value, name))
+    return all(id(put) in inside or _is_drawn(frame, put) for put in puts)
 
 
-def _assigned(function: FunctionInfo, name: str) -> list[f.Expr]:
-    """What a function gives a variable, wherever it does so."""
-    pairs = (pair for s in statements(function.body) for pair in given(s))
-    return [value for target, value in pairs if type(target) is f.Name and target.id == name]
+def _puts(body: f.Body) -> dict[str, list[object]]:
+    """The calls and statements of a body that put something into a variable, by its name."""
+    return by_place((name, node) for node in walk(body) if (name := _put_into(node)))
+
+
+def _loops(body: f.Body) -> dict[str, list[f.For | f.While]]:
+    """The loops of a body in which something is put into a variable, by its name."""
+    loops = [s for s in statements(body) if type(s) is f.For or type(s) is f.While]
+    return by_place((name, s) for s in loops for name in {_put_into(node) for node in walk(s.body)} - {""})
 
 
 def _has_an_item_each(frame: Frame, function: FunctionInfo, value: f.Expr, seen: frozenset[str]) -> bool:
@@ -69,7 +74,7 @@ def _walks_filled(frame: Frame, function: FunctionInfo, walked: f.Expr, seen: fr
         return all(_walks_filled(frame, function, argument, seen) for argument in several)
     if type(walked) is not f.Name or walked.id in seen:
         return False
-    made = [value for value in _assigned(function, walked.id) if not _is_empty(value)]
+    made = [v for v in frame.analysis.bodies.given(function.body, walked.id) if not _is_empty(v)]
     if any(not _has_an_item_each(frame, function, value, seen | {walked.id}) for value in made):
         return False
     return is_filled(frame, function, walked.id, seen)
@@ -81,12 +86,17 @@ def _is_empty(value: f.Expr) -> bool:
     return type(value) is f.Sequence and not value.elements
 
 
-def _puts_into(node: object, name: str) -> bool:
+def _put_into(node: object) -> str:
+    """The variable that something is put into, or ""."""
     if type(node) is f.AugAssign:
-        return type(node.target) is f.Name and node.target.id == name
+        return node.target.id if type(node.target) is f.Name else ""
     if type(node) is not f.Call or type(node.func) is not f.Attr or node.func.attr not in PUTS:
-        return False
-    return type(node.func.base) is f.Name and node.func.base.id == name
+        return ""
+    return node.func.base.id if type(node.func.base) is f.Name else ""
+
+
+def _puts_into(node: object, name: str) -> bool:
+    return _put_into(node) == name
 
 
 def _is_drawn(frame: Frame, put: object) -> bool:
@@ -121,7 +131,9 @@ def _is_dealt_evenly(frame: Frame, loop: f.For) -> bool:
 def _behind_bars(frame: Frame, walked: f.Expr) -> Iterator[f.Expr]:
     """What is walked, and what a bar shows the progress of: `bar = tqdm(loader) if is_main else loader`."""
     whole = walked.args[0] if type(walked) is f.Call and walked.args and last_name(walked.func) in _WALKS else walked
-    made = _assigned(frame.function, whole.id) if type(whole) is f.Name and frame.function is not None else []
+    made: list[f.Expr] = []
+    if type(whole) is f.Name and frame.function is not None:
+        made = frame.analysis.bodies.given(frame.function.body, whole.id)
     if loaders.is_loader(frame, walked) or not made:
         yield walked
         return

@@ -10,32 +10,46 @@ from collections.abc import Iterator
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import every_block, nodes, statements
+from ferrule_lint.semantics.domain.assigned import Bodies, appended_to, by_place
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 #: what walks several lists side by side, or one of them otherwise
 _SIDE_BY_SIDE = frozenset({"zip", "enumerate", "list", "tuple", "tqdm", "reversed"})
 _EMPTY = f.Sequence("list", ())
+#: statements above one, in its block, among which the stand-in is looked for
+FARTHEST = 100
 
 
-def is_padded(body: f.Body, place: str) -> bool:
+def is_padded(bodies: Bodies, body: f.Body, place: str) -> bool:
     """Whether all that a function makes a list of is filled from such others, an item for each of theirs."""
     found = False
-    for block in every_block(body):
-        for i, s in enumerate(block):
-            walked = _walked_for(s, place)
-            if walked is None:
-                continue
-            if not walked or not all(_is_stood_in_for(block[:i], name) for name in walked):
-                return False
-            found = True
+    for block, i in bodies.once(_filled, body).get(place, ()):
+        walked = _walked_for(block[i], place)
+        if walked is None:
+            continue
+        if not walked or not all(_is_stood_in_for(block[max(0, i - FARTHEST) : i], name) for name in walked):
+            return False
+        found = True
     return found
+
+
+def _filled(body: f.Body) -> dict[str, list[tuple[f.Body, int]]]:
+    """Where a function may fill each list: the blocks of the statements, and their places in them."""
+    return by_place((place, (block, i)) for block in every_block(body) for i, s in enumerate(block) for place in _of(s))
+
+
+def _of(s: f.Stmt) -> set[str]:
+    """The places that a loop appends to in each round, or a statement assigns."""
+    if type(s) is f.For:
+        return {appended_to(inner) for inner in s.body} - {""}
+    return {*map(place_name, s.targets)} - {""} if type(s) is f.Assign else set()
 
 
 def _walked_for(s: f.Stmt, place: str) -> list[str] | None:
     """The lists from which a statement fills another, an item for each of theirs; empty where it puts something into it
     otherwise, None where it has nothing to do with that."""
     if type(s) is f.For:
-        puts = [inner for inner in s.body if type(inner) is f.ExprStmt and _puts_into(inner.value, place)]
+        puts = [inner for inner in s.body if appended_to(inner) == place]
         leaves = any(type(inner) in (f.Break, f.Continue) for inner in statements(s.body))
         return None if not puts else [] if leaves else list(_names(s.iterable))
     if type(s) is f.Assign and any(place_name(t) == place for t in s.targets):
@@ -46,11 +60,6 @@ def _walked_for(s: f.Stmt, place: str) -> list[str] | None:
             return list(_names(only.iterable)) if plain else []
         return None if value == _EMPTY or value is None else []
     return None
-
-
-def _puts_into(value: f.Expr, place: str) -> bool:
-    func = value.func if type(value) is f.Call else None
-    return type(func) is f.Attr and func.attr == "append" and place_name(func.base) == place
 
 
 def _names(iterable: f.Expr) -> Iterator[str]:

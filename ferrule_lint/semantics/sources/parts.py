@@ -60,7 +60,8 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
         return None
     if "." not in place and filled_in_step.is_filled(frame, frame.function, place):
         return None
-    if _has_asserted_length(frame.function, place) or padded.is_padded(frame.function.body, place):
+    bodies, body = frame.analysis.bodies, frame.function.body
+    if place in bodies.once(_asserted_lengths, body) or padded.is_padded(bodies, body, place):
         return None
     axes = WORLD if part.group in ("", "None") else frame.axes_in(part.group) or UNKNOWN_GROUP
     into = f"`{part.op}`" if part.name == place else f"`{part.name}`, which goes into `{part.op}`"
@@ -75,12 +76,12 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     return found._replace(empty=True, group=group, assumed=passed_in)
 
 
-def _has_asserted_length(function: FunctionInfo, place: str) -> bool:
-    """Whether a function asserts how many items a list holds: one for each rank, say, and no rank none."""
-    tests = (s.test for s in statements(function.body) if type(s) is f.Assert)
+def _asserted_lengths(body: f.Body) -> frozenset[str]:
+    """The lists of which a function asserts how many items they hold: one for each rank, say, and no rank none."""
+    tests = (s.test for s in statements(body) if type(s) is f.Assert)
     equal = (t for t in tests if type(t) is f.Compare and t.ops == ("==",))
     counted = (side for t in equal for side in (t.left, *t.rights) if type(side) is f.Call)
-    return any(last_name(c.func) == "len" and len(c.args) == 1 and place_name(c.args[0]) == place for c in counted)
+    return frozenset(place_name(c.args[0]) for c in counted if last_name(c.func) == "len" and len(c.args) == 1)
 
 
 def of_function(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
