@@ -37,6 +37,7 @@ def fake_checks(monkeypatch: pytest.MonkeyPatch, find: Finder, errors: tuple[Lin
         options: CheckOptions,
         before: object = None,
         like: object = None,
+        jobs: int = 1,
     ) -> CheckResult:
         calls.facts, calls.report, calls.sharded = facts, report, options.sharded
         return CheckResult(tuple(find(facts, report)), {"budget_exceeded": 0, "functions": 3}, errors)
