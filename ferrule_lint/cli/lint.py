@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from ferrule_lint.cli.failure import Failure
 from ferrule_lint.cli.fixing import fix_options
 from ferrule_lint.cli.hints import with_hints
 from ferrule_lint.cli.output import output_options, say_errors, write
+from ferrule_lint.cli.processors import processors
 from ferrule_lint.cli.settings import settings_of
 from ferrule_lint.cli.stdin import from_stdin, stdin_option
 from ferrule_lint.cli.suppressions import add_suppressions, check_suppressions, suppression_options, with_values
@@ -242,7 +242,7 @@ def _lint(
 
     with _run_of_the_engine(quiet) as progress:
         return engine.lint(
-            paths, settings, use_cache=use_cache, jobs=_processors(), progress=progress, contents=contents
+            paths, settings, use_cache=use_cache, jobs=processors(), progress=progress, contents=contents
         )
 
 
@@ -267,7 +267,7 @@ def _fix(
             paths,
             settings,
             use_cache=use_cache,
-            jobs=_processors(),
+            jobs=processors(),
             progress=progress,
             contents=contents,
             accepted=accepted,
@@ -285,15 +285,6 @@ def _run_of_the_engine(quiet: bool) -> Iterator[Progress | None]:
             yield progress
     except ModelError as error:
         raise Failure(error.message, error.path, error.line) from None
-
-
-def _processors() -> int:
-    """How many processors this process may use; no more than pay."""
-    try:
-        return min(len(os.sched_getaffinity(0)), 8)
-    except AttributeError:
-        # not on this system
-        return min(os.cpu_count() or 1, 8)
 
 
 def _details(report: Report, settings: Settings) -> None:
