@@ -131,7 +131,7 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
     """How sure it is that this module's forward gathers parameters (None: no evidence), and the id of the class that
     tells so."""
     if role == "sharded":
-        return Confidence.HIGH, next((c.id for c in by_id(function.types)), "")
+        return Confidence.HIGH, min((c.id for c in function.types), default="")
     analysis = frame.analysis
     best: Confidence | None = None
     cls = ""

@@ -81,6 +81,13 @@ def is_key(expr: f.Expr | None, name: str) -> bool:
     return type(expr) is f.Const and expr.text[:1] in "'\"" and expr.text.strip("'\"") == name
 
 
+def length_of(expr: f.Expr | None) -> f.Expr | None:
+    """`x` of `len(x)`; None for anything else."""
+    if type(expr) is not f.Call or last_name(expr.func) != "len" or len(expr.args) != 1:
+        return None
+    return expr.args[0]
+
+
 def turned_rows(expr: f.Expr) -> f.Expr | None:
     """`rows` of `zip(*rows)`, which yields columns."""
     if type(expr) is not f.Call or last_name(expr.func) != "zip" or len(expr.args) != 1:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: what a number is compared with by who asks whether there is none of it
-_NOTHING = (("<=", "0"), ("==", "0"), ("<", "1"), ("<=", "0.0"), ("==", "0.0"))
+_NONE = (("<=", "0"), ("==", "0"), ("<", "1"), ("<=", "0.0"), ("==", "0.0"))
 
 
 def let_hold(frame: Frame, test: f.Expr, outcome: bool) -> None:
@@ -54,7 +54,7 @@ def _asked_to_be_nothing(test: f.Expr) -> str:
     if type(test) is not f.Compare or len(test.ops) != 1 or type(test.left) is not f.Name:
         return ""
     other = test.rights[0]
-    return test.left.id if type(other) is f.Const and (test.ops[0], other.text) in _NOTHING else ""
+    return test.left.id if type(other) is f.Const and (test.ops[0], other.text) in _NONE else ""
 
 
 def _added(s: f.Stmt) -> tuple[str, f.Expr] | None:

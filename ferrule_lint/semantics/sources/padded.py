@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import every_block, nodes, statements
 from ferrule_lint.semantics.domain.assigned import Bodies, appended_to, by_place
-from ferrule_lint.semantics.domain.text import last_name, place_name
+from ferrule_lint.semantics.domain.text import last_name, length_of, place_name
 
 #: what walks several lists side by side, or one of them otherwise
 _SIDE_BY_SIDE = frozenset({"zip", "enumerate", "list", "tuple", "tqdm", "reversed"})
@@ -27,7 +27,7 @@ def is_padded(bodies: Bodies, body: f.Body, place: str) -> bool:
         walked = _walked_for(block[i], place)
         if walked is None:
             continue
-        if not walked or not all(_is_stood_in_for(block[max(0, i - FARTHEST) : i], name) for name in walked):
+        if not walked or not all(name and _is_stood_in_for(block[max(0, i - FARTHEST) : i], name) for name in walked):
             return False
         found = True
     return found
@@ -74,7 +74,7 @@ def _names(iterable: f.Expr) -> Iterator[str]:
 def _is_stood_in_for(before: f.Body, name: str) -> bool:
     """Whether a test above gives a list something else where it has nothing in it, and nothing does so below."""
     for s in reversed(before):
-        if type(s) is f.If and any(_asks_if_empty(test, name) for test in _any_of(s.test)):
+        if type(s) is f.If and _asks_if_empty(s.test, name):
             given = [a.value for a in s.body if type(a) is f.Assign and any(place_name(t) == name for t in a.targets)]
             return bool(given) and given[-1] != _EMPTY
         if any(place_name(t) == name for a in nodes(s, f.Assign) for t in a.targets):
@@ -82,23 +82,12 @@ def _is_stood_in_for(before: f.Body, name: str) -> bool:
     return False
 
 
-def _any_of(test: f.Expr) -> Iterator[f.Expr]:
-    if type(test) is f.BoolOp and test.op == "or":
-        for value in test.values:
-            yield from _any_of(value)
-    else:
-        yield test
-
-
 def _asks_if_empty(test: f.Expr, name: str) -> bool:
-    """`not xs`, `len(xs) == 0`, `len(xs) <= 0`, `len(xs) < 1`"""
+    """`not xs`, `len(xs) == 0`, `len(xs) <= 0`, `len(xs) < 1`, or one of these among others."""
+    if type(test) is f.BoolOp and test.op == "or":
+        return any(_asks_if_empty(value, name) for value in test.values)
     if type(test) is f.Not:
-        return place_name(test.operand) == name or _is_length(test.operand, name)
-    if type(test) is not f.Compare or len(test.ops) != 1 or not _is_length(test.left, name):
+        return name in (place_name(test.operand), place_name(length_of(test.operand)))
+    if type(test) is not f.Compare or len(test.ops) != 1 or place_name(length_of(test.left)) != name:
         return False
     return (test.ops[0], test.rights[0]) in (("==", f.Const("0")), ("<=", f.Const("0")), ("<", f.Const("1")))
-
-
-def _is_length(expr: f.Expr, name: str) -> bool:
-    given = expr.args if type(expr) is f.Call and last_name(expr.func) == "len" else ()
-    return len(given) == 1 and place_name(given[0]) == name

@@ -15,7 +15,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, way_to
 from ferrule_lint.semantics.domain.assigned import appended_to
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.domain.text import length_of, place_name, render
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.walk.handed_back import called_by_text
 
@@ -150,15 +150,11 @@ def _begins(s: f.Stmt, place: str) -> bool:
         return False
     test = s.test
     if type(test) is f.Not:
-        empty = place_name(test.operand) == place or _counts(test.operand, place)
+        empty = place_name(test.operand) == place or place_name(length_of(test.operand)) == place
     else:
-        empty = type(test) is f.Compare and test.ops in (("==",), ("<",)) and _counts(test.left, place)
+        empty = type(test) is f.Compare and test.ops in (("==",), ("<",)) and place_name(length_of(test.left)) == place
         empty = empty and type(test) is f.Compare and test.rights[0] == f.Const("0" if test.ops[0] == "==" else "1")
     return empty and any(_is_first(one, place) for one in s.body)
-
-
-def _counts(expr: f.Expr, place: str) -> bool:
-    return type(expr) is f.Call and last_name(expr.func) == "len" and [*map(place_name, expr.args)] == [place]
 
 
 def _is_first(s: f.Stmt, place: str) -> bool:
