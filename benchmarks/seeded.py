@@ -64,7 +64,7 @@ class Tree:
                 self.facts[name] = extract(path.read_bytes())
                 self.sources[name] = path.read_text("utf-8")
                 self.parsed[name] = ast.parse(self.sources[name])
-            except (SourceError, SyntaxError, ValueError):
+            except (OSError, SourceError, SyntaxError, ValueError):  # a folder can be called x.py
                 continue
         self._before: set[tuple[str, str, str]] = set()
         self._checked: CheckResult | None = None

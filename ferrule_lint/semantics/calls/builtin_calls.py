@@ -208,7 +208,7 @@ def _of_numbers(frame: Frame, arguments: Arguments) -> bool:
 
 def _pass_on(values: tuple[Value, ...]) -> Value:
     if not values:
-        return Value(uniform=True, container=True)
+        return Value(uniform=True, container=True, slots=NOTHING)
     first = values[0]
     return first._replace(const=None, target=None)
 

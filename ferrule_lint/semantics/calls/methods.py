@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import text_methods
 from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
-from ferrule_lint.semantics.data import batch_fields, each_way, filling, filters, layout, put_together
+from ferrule_lint.semantics.data import batch_fields, each_way, filling, filters, grouping, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
@@ -66,6 +67,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     name, receiver = target.name, target.receiver
     if name in ("append", "add", "extend", "insert", "update", "setdefault", "appendleft"):
         return _fill(frame, arguments, receiver)
+    if (asked := text_methods.method(frame, name, arguments, receiver)) is not None:
+        return asked
     if name in removed.METHODS:
         removed.by_method(frame, arguments.expr, receiver)
     if name in _SAME_EVERYWHERE:
@@ -219,6 +222,9 @@ def _fill(frame: Frame, arguments: Arguments, receiver: Value) -> Value:
         element_types=added.types | (added.element_types if whole else NOTHING),
         uneven_last=added.shape is not None,  # each item has a size of its own
     )
+    if last_name(e.func) == "add" and len(e.args) == 1 and known.container:
+        met = grouping.of_member(frame, e.args[0], place, added, e.pos)
+        known = known._replace(length=worse(known.length, met))
     of_numbers = last_name(e.func) == "add" and any(numbers(a) for a in e.args)
     if of_numbers:
         known = known._replace(unordered=None)
@@ -394,7 +400,7 @@ def _slots(e: f.Call, known: Value, arguments: Arguments) -> frozenset[str] | No
     name = last_name(e.func)
     if known.slots is None or len(known.slots) > _MOST_SLOTS:
         return None
-    if name in ("append", "appendleft", "insert"):
+    if name in ("append", "appendleft", "insert", "add"):
         return known.slots | {str(len(known.slots))}
     if name == "update" and (given_keys := put_together.by_keywords(arguments)) is not None:
         return known.slots | given_keys

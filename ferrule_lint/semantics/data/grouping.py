@@ -13,6 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import looked_up
 from ferrule_lint.semantics.data.accumulators import MEASURES
+from ferrule_lint.semantics.data.fields import read_from
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import VIEWS, length_deps
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
@@ -31,15 +32,25 @@ _NAMES = re.compile(r"(?i)(^|_)names?$")
 
 def of_entry(frame: Frame, target: f.Subscript, place: str, key: Value, grouped: bool) -> Divergence | None:
     """Why the number of entries of a dict differs once it has had `place[key] = value` in the rounds of a loop."""
-    source = _of_data(key) if grouped and _is_shared(frame, definition(frame, target.index), key) else None
-    if source is not None:
-        note = f"`{place}` has an entry for each value that this rank has met"
-        return source.then(frame.step("flow", target.pos, note)).at_most(Confidence.MEDIUM)
+    if grouped and (met := of_member(frame, target.index, place, key, target.pos)) is not None:
+        return met
     walked = frame.rounds[-1].walked if _in_each_round(frame, target) else UNKNOWN
     rounds = rounds_of(walked)
     if rounds is None or (walked.data is not None and walked.data.why == rounds.why):
         return None  # that samples have lengths of their own says nothing of a dict's keys
     return rounds.then(frame.step("flow", target.pos, f"`{place}` gets an entry in each round"))
+
+
+def of_member(frame: Frame, expr: f.Expr, place: str, key: Value, pos: f.Pos) -> Divergence | None:
+    """The same of what several samples may share, once it has been put into a set: `seen.add(b["task"][0])`."""
+    index = definition(frame, expr)
+    if type(index) is f.Name and (field := read_from(frame, index)) is not None:
+        index = field  # of the item of a loop over it
+    source = _of_data(key) if _is_shared(frame, index, key) else None
+    if source is None:
+        return None
+    note = f"`{place}` has an entry for each value that this rank has met"
+    return source.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
 
 
 def adds_to(target: f.Subscript, source: f.Expr | None) -> bool:

@@ -46,6 +46,15 @@ class Signals:
                     return method
         return None
 
+    def set_in(self, method: FunctionInfo) -> frozenset[str]:
+        """The attributes of its instance that functions in a method set which handle signals."""
+        if not method.parameters or not of_signals(method.module):
+            return frozenset()
+        own, functions = method.parameters[0].name, method.module.functions
+        nested = (functions.get(s.qualname) for s in statements(method.body) if type(s) is f.FunctionDef)
+        found = (shared_attributes(n, own) for n in nested if n is not None and self.handles(n))
+        return frozenset[str]().union(*found)
+
     def handlers(self) -> set[str]:
         """The functions that handle a signal."""
         names = self._analysis.names
@@ -108,6 +117,14 @@ class Signals:
 def shared_names(function: FunctionInfo) -> set[str]:
     """The variables of the function around it that a nested function sets (`nonlocal stop`)."""
     return {name for s in statements(function.body) if type(s) is f.ScopeDecl for name in s.names}
+
+
+def shared_attributes(function: FunctionInfo, instance: str) -> set[str]:
+    """The attributes of the instance around it that a nested function sets (`self.stop = True`)."""
+    if instance in (p.name for p in function.parameters):
+        return set()
+    targets = (t for s in statements(function.body) if type(s) is f.Assign for t in s.targets)
+    return {t.attr for t in targets if type(t) is f.Attr and type(t.base) is f.Name and t.base.id == instance}
 
 
 def shared_entries(function: FunctionInfo) -> Iterator[tuple[str, str]]:

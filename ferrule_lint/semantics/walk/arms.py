@@ -42,6 +42,9 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
             joined = joined._replace(length=None, emptiness=None)
         joined = joined._replace(shape=None, deps=recast(joined.deps, ITEM, FLOWS))
     divergence = divergence_of(formula)
+    if divergence is not None and joined.items is not None and a.items is not None and b.items is not None:
+        items = [merge_arms(formula, x, y) for x, y in zip(a.items, b.items, strict=True)]
+        joined = joined._replace(items=tuple(items))  # `[plan()]` here, and there `[None]`
     if divergence is not None and a.slots is not None and b.slots is not None and a.slots != b.slots:
         filled = divergence
         entered = formula if a.slots > b.slots else negate(formula)

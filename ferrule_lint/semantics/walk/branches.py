@@ -19,6 +19,7 @@ from ferrule_lint.semantics.gradients import counted_terms, meeting, stage_value
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.walk import (
     asserted,
+    boxes,
     counters,
     entered_later,
     filled_by_others,
@@ -308,7 +309,7 @@ def _merge(
             continue
         if other is None:
             # bound in one arm only: that it exists is what the other code relies on, or it was read before as unknown
-            merged[place] = _set_in_one_arm(frame, formula, place, value)
+            merged[place] = _set_in_one_arm(frame, formula, place, value, b, True)
             continue
         value, other = entered_later.in_both(frame, place, value, other, line)
         merged[place] = wrapped_under.met(
@@ -322,15 +323,20 @@ def _merge(
             merged[place] = merged[place]._replace(presence=other.presence)
     for place, value in b.items():
         if place not in a:
-            merged[place] = _set_in_one_arm(frame, formula, place, value)
+            merged[place] = _set_in_one_arm(frame, formula, place, value, a, False)
     if frame.gradients:
         meeting.collected(formula, a, b, merged)
     return merged
 
 
-def _set_in_one_arm(frame: Frame, formula: Formula, place: str, value: Value) -> Value:
-    """What only one arm binds: an attribute held something before, so that a constant differs as the test does."""
+def _set_in_one_arm(
+    frame: Frame, formula: Formula, place: str, value: Value, other: Mapping[str, Value], arm: bool
+) -> Value:
+    """What only one arm binds: an attribute held something before, so that a constant differs as the test does, and so
+    did a place of a list (`box[0]`). `other`: what is known in the other arm; `arm`: with which outcome it is bound."""
     divergence = divergence_of(formula)
+    if divergence is not None and not frame.light and (held := boxes.before(frame, other, place)) is not None:
+        return merge_arms(formula, value, held) if arm else merge_arms(formula, held, value)
     if value.const is None or divergence is None or not frame.self_name or not place.startswith(frame.self_name + "."):
         return value._replace(uniform=False, const=None)
     return value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))

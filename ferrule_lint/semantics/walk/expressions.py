@@ -88,6 +88,8 @@ def _global_value(frame: Frame, name: str) -> Value:
     return value
 
 
+#: kinds of divergence that say who has something, and nothing of what it holds
+_OF_PRESENCE = ("structure", "rank")
 _UNORDERED_BUILTINS = ("set", "frozenset")
 
 _BUILTIN_CONSTANTS = ("__name__", "__debug__", "NotImplemented", "Ellipsis")
@@ -140,7 +142,7 @@ def _of_boolop(frame: Frame, e: f.BoolOp, formula: Formula, value: Value) -> Val
                 first = e.values[0] if len(e.values) == 2 else e._replace(values=e.values[:-1])
                 value = value._replace(divergence=condition(frame, first)[1].divergence)
         del frame.issues[issues:], frame.latents[latents:]
-        if is_empty_display(e.values[-1]) and (value.divergence is None or value.divergence.kind == "structure"):
+        if is_empty_display(e.values[-1]) and (value.divergence is None or value.divergence.kind in _OF_PRESENCE):
             # `given or []`: whether it has items is all that is left of whether it is there
             asked = recast(value.deps, PRESENT, FLOWS)
             value = value._replace(

@@ -200,12 +200,13 @@ class Holders:
 
     def _writers_of(self, info: ClassInfo) -> Writers:
         """The methods of a class by what they may set."""
+        handled = self._analysis.signals.set_in
+
+        def names(method: FunctionInfo) -> frozenset[str]:
+            return self._stored_in(method) | self._set_by_own(method, info) | handled(method)
 
         def found() -> Writers:
-            return Writers(
-                (method, self._stored_in(method) | self._set_by_own(method, info), self._called_in(method))
-                for method in info.methods.values()
-            )
+            return Writers((method, names(method), self._called_in(method)) for method in info.methods.values())
 
         return self._writers.find(info.id, found)
 

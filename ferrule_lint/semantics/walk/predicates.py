@@ -11,6 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optional_entry
+from ferrule_lint.semantics.data.fields import read_from
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -373,6 +374,9 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         return atom_of(frame, key, value), value
     if type(left) is f.Const and b.data is not None:
         name = left.text.strip("'\"")
+        if not name.isidentifier() and read_from(frame, key.rights[0]) is not None:
+            value = observe(frame, b, key.pos, shown(key))  # `"<image>" in text`: no key looks like that
+            return atom_of(frame, key, value), value
         if frame.models.convention("optional", name) is not None:
             note = f"{left.text} may be absent from the local batch"
             absent = b.data.then(frame.step("flow", key.pos, note))._replace(kind="structure")
