@@ -22,6 +22,7 @@ _TAKES = frozenset({"get", "get_nowait"})
 _THREAD = frozenset({"Thread"})
 #: exceptions of a queue that has nothing now
 EMPTY = frozenset({"Empty", "QueueEmpty"})
+_NOTHING_LEFT = EMPTY | {"ZMQError", "Again"}
 
 
 def sets_no_number(frame: Frame, loop: f.While) -> bool:
@@ -33,6 +34,17 @@ def sets_no_number(frame: Frame, loop: f.While) -> bool:
     if not asked or not asked <= {"is_set", "empty"}:
         return False
     return ("is_set" in asked or frame.module.mentions_any(_THREAD)) and _takes(frame, loop.body)
+
+
+def drained(loop: f.While) -> f.Handler | None:
+    """The handler by which a loop ends that takes whatever has come so far: `while True: try: take() except Empty:
+    break`. Its rounds are those items, of which each process finds as many as have reached it."""
+    if loop.test not in (f.Const("True"), f.Const("1")) or len(loop.body) != 1 or type(loop.body[0]) is not f.Try:
+        return None
+    for handler in loop.body[0].handlers:
+        if last_name(handler.type) in _NOTHING_LEFT and [type(s) for s in handler.body[-1:]] == [f.Break]:
+            return handler
+    return None
 
 
 def polls(loop: f.While) -> bool:

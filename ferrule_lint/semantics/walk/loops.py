@@ -14,7 +14,7 @@ from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues, tried_again, who_is_there
 from ferrule_lint.semantics.data import filling, iteration, selection, shares
 from ferrule_lint.semantics.data.ordering import numbers
-from ferrule_lint.semantics.domain.axes import DP
+from ferrule_lint.semantics.domain.axes import DP, WORLD
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join2
@@ -196,13 +196,22 @@ def _turned(frame: Frame, s: f.While, first: Formula) -> _Turned:
 
     def enter() -> None:
         formulas[0], _ = condition(frame, s.test)
-        divergence = divergence_of(formulas[0])
+        divergence = divergence_of(formulas[0]) or _as_it_comes(frame, s)
         frame.waits[waits:] = [divergence] if divergence is not None and divergence.kind == "host" else []
 
     once = first == TRUE and not any(type(node) in (f.Break, f.Continue) for node in statements(s.body))
     body = _rounds(frame, s.body, enter, lambda: is_uniform(formulas[0]), once)
     del frame.waits[waits:]
     return _Turned(body, formulas[0])
+
+
+def _as_it_comes(frame: Frame, s: f.While) -> Divergence | None:
+    """Why another number of items has come to each process of a loop that takes them until there is none left."""
+    handler = queues.drained(s)
+    if handler is None:
+        return None
+    note = f"`except {shown(handler.type)}` ends the rounds where nothing more has come to this process"
+    return frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
 
 
 def _while_term(frame: Frame, s: f.While, turned: _Turned, pos: f.Pos) -> Loop:
