@@ -18,7 +18,7 @@ from ferrule_lint.semantics.domain.axes import DP, WORLD
 from ferrule_lint.semantics.domain.conditions import FALSE, TRUE, Atom, Formula, deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import Value, rounds_of, worse
+from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.domain.trace import (
     Choice,
@@ -208,7 +208,7 @@ def _turned(frame: Frame, s: f.While, first: Formula) -> _Turned:
 def _as_it_comes(frame: Frame, s: f.While) -> Divergence | None:
     """Why another number of items has come to each process of a loop that takes them until there is none left."""
     handler = queues.drained(s)
-    if handler is None:
+    if handler is None or handler.type is None:
         return None
     note = f"`except {shown(handler.type)}` ends the rounds where nothing more has come to this process"
     return frame.source(WORLD, "host", (handler.line, 1, handler.line, 1), note, Confidence.MEDIUM)
