@@ -15,9 +15,10 @@ from ferrule_lint.semantics.calls.callbacks import run_in_thread
 from ferrule_lint.semantics.data import batch_fields, each_way, filling, filters, grouping, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
 from ferrule_lint.semantics.data.selection import MASKS
+from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.joins import join
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, contained, worse
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, contained, worse
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
@@ -71,6 +72,10 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return asked
     if name in removed.METHODS:
         removed.by_method(frame, arguments.expr, receiver)
+    if name == "index" and len(arguments.values) == 1 and _is_rank(arguments.values[0]):
+        return Value(
+            divergence=arguments.values[0].divergence, there=True
+        )  # where this rank stands: `ranks.index(rank)`
     if name in _SAME_EVERYWHERE:
         return Value(uniform=receiver.uniform)
     if name in SET_METHODS and receiver.unordered is not None:
@@ -107,6 +112,14 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
             unwrapped=receiver.unwrapped,
         )
     return None
+
+
+def _place_of(value: Value) -> Divergence | None:
+    """Why what differs is where the rank stands in a list (`ranks.index(rank)`): the members of some group."""
+    own = value.divergence
+    if own is None or own.kind != "rank" or value.rank[:1] != "#":
+        return None
+    return own._replace(axes=UNKNOWN_GROUP).at_most(Confidence.MEDIUM)
 
 
 def _to_bytes(arguments: Arguments) -> bool:

@@ -24,7 +24,11 @@ _CUTS = frozenset("split rsplit splitlines".split())
 
 def method(frame: Frame, name: str, arguments: Arguments, receiver: Value) -> Value | None:
     """`batch["text"][0].startswith("a")`, `text.split()`; None if it is no method of a text that is local."""
-    if receiver.data is None or frame.light or (name not in _ASKS and name not in _CUTS):
+    if frame.light or (name not in _ASKS and name not in _CUTS):
+        return None
+    if name in _ASKS and receiver.divergence is not None and receiver.divergence.kind != "data":
+        return Value(divergence=receiver.divergence)  # of a role, a host's name
+    if receiver.data is None:
         return None
     call = arguments.expr
     text = call.func.base if type(call.func) is f.Attr else None

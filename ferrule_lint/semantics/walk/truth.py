@@ -89,7 +89,7 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
                     frame.step("flow", position(expr), f"whether `{shown(expr)}` is there differs between ranks")
                 )
             )
-        elif value.data is not None and not value.container and _is_content(expr, value):
+        elif value.data is not None and not value.container and _is_content(frame, expr, value):
             value = observe(frame, value, position(expr), shown(expr))
         elif value.length is not None and value.items is None and value.emptiness is None:
             value = value._replace(divergence=value.length)
@@ -143,8 +143,10 @@ def _is_parameter(frame: Frame, name: str) -> bool:
 MEMBERSHIP = re.compile(r"group|member|_in_|(^|_)pg(_|$)", re.IGNORECASE)
 
 
-def _is_content(expr: f.Expr, value: Value) -> bool:
+def _is_content(frame: Frame, expr: f.Expr, value: Value) -> bool:
     """Whether the truth of local data is what it holds, and not whether it is there."""
+    if type(expr) is f.Subscript and is_number(frame.ask(expr.base).layout):
+        return True  # the one number of a tensor: `flag[0]`
     return value.boolean or is_number(value.layout) or reads_content(expr)
 
 
