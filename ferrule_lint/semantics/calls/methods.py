@@ -72,10 +72,8 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return asked
     if name in removed.METHODS:
         removed.by_method(frame, arguments.expr, receiver)
-    if name == "index" and len(arguments.values) == 1 and _is_rank(arguments.values[0]):
-        return Value(
-            divergence=arguments.values[0].divergence, there=True
-        )  # where this rank stands: `ranks.index(rank)`
+    if name == "index" and len(arguments.values) == 1 and (place := _place_of(arguments.values[0])) is not None:
+        return Value(divergence=place, there=True)
     if name in _SAME_EVERYWHERE:
         return Value(uniform=receiver.uniform)
     if name in SET_METHODS and receiver.unordered is not None:
