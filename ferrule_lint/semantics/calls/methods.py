@@ -72,7 +72,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return asked
     if name in removed.METHODS:
         removed.by_method(frame, arguments.expr, receiver)
-    if name == "index" and len(arguments.values) == 1 and (place := _place_of(arguments.values[0])) is not None:
+    if name == "index" and len(arguments.values) == 1 and (place := _place_of(arguments)) is not None:
         return Value(divergence=place, there=True)
     if name in _SAME_EVERYWHERE:
         return Value(uniform=receiver.uniform)
@@ -112,12 +112,12 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     return None
 
 
-def _place_of(value: Value) -> Divergence | None:
-    """Why what differs is where the rank stands in a list (`ranks.index(rank)`): the members of some group."""
-    own = value.divergence
-    if own is None or own.kind != "rank" or value.rank[:1] != "#":
+def _place_of(arguments: Arguments) -> Divergence | None:
+    """Where a rank stands in a list (`ranks.index(rank)`): its place in the group whose members these are."""
+    rank = arguments.values[0]
+    if rank.divergence is None or rank.divergence.kind != "rank" or rank.rank[:1] != "#":
         return None
-    return own._replace(axes=UNKNOWN_GROUP).at_most(Confidence.MEDIUM)
+    return rank.divergence._replace(axes=UNKNOWN_GROUP, group=render(arguments.expr.func)).at_most(Confidence.MEDIUM)
 
 
 def _to_bytes(arguments: Arguments) -> bool:
