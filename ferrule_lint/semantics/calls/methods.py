@@ -72,7 +72,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return asked
     if name in removed.METHODS:
         removed.by_method(frame, arguments.expr, receiver)
-    if name == "index" and len(arguments.values) == 1 and (place := _place_of(arguments)) is not None:
+    if name == "index" and len(arguments.values) == 1 and (place := _place_of(frame, arguments)) is not None:
         return Value(divergence=place, there=True)
     if name in _SAME_EVERYWHERE:
         return Value(uniform=receiver.uniform)
@@ -112,12 +112,14 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
     return None
 
 
-def _place_of(arguments: Arguments) -> Divergence | None:
+def _place_of(frame: Frame, arguments: Arguments) -> Divergence | None:
     """Where a rank stands in a list (`ranks.index(rank)`): its place in the group whose members these are."""
     rank = arguments.values[0]
     if rank.divergence is None or rank.divergence.kind != "rank" or rank.rank[:1] != "#":
         return None
-    return rank.divergence._replace(axes=UNKNOWN_GROUP, group=render(arguments.expr.func)).at_most(Confidence.MEDIUM)
+    text = render(arguments.expr.func)
+    axes = frame.axes_in(text) or UNKNOWN_GROUP
+    return rank.divergence._replace(axes=axes, group=text).at_most(Confidence.MEDIUM)
 
 
 def _to_bytes(arguments: Arguments) -> bool:
