@@ -31,7 +31,7 @@ from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, by_id
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.walk import entered_by_calls, given, in_place, returned, set_by_calls, state
+from ferrule_lint.semantics.walk import boxes, entered_by_calls, given, in_place, returned, set_by_calls, state
 from ferrule_lint.semantics.walk.frame import Frame
 
 if TYPE_CHECKING:
@@ -226,6 +226,8 @@ def _left_behind(frame: Frame, summary: Summary, call: f.Call | None, receiver: 
         seen_by_others(frame, argument(name))
     if summary.events:
         in_place.handed_over(frame, call)
+    else:
+        boxes.handed_over(frame, call)  # it may tell the others by other means
     for place, axes in summary.made_uniform.items():
         root = root_of(place)
         if (expr := argument(root)) is not None:

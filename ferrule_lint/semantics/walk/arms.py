@@ -164,7 +164,7 @@ def _is_empty(value: Value) -> bool:
 
 def _is_plain(value: Value) -> bool:
     """Whether a value may be a number, as far as is known."""
-    holds = value.types or value.element_types or value.module or value.container
+    holds = value.types or value.element_types or value.module or value.container or value.slots is not None
     known = (value.items, value.target, value.external, value.group, value.data, value.shape, value.presence)
     return not holds and all(k is None for k in known)
 

@@ -117,6 +117,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     if not ends(body) and not ends(orelse):
         _padded_in_both(formula, saved, body_env, frame.env)
         counters.keep_together(s, body_env, frame.env)
+        counters.stepped_alone(frame, s, formula, body_env, saved)
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
     elif not ends(body):
         frame.versions = in_body_versions

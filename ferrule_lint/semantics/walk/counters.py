@@ -1,13 +1,21 @@
-"""Counters that both arms of a test step alike: `if rank == 0: ...; i += 1`, `else: ...; i += 1`."""
+"""Counters that both arms of a test step alike (`if rank == 0: ...; i += 1`, `else: ...; i += 1`), or one of them
+alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, place_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
 
 _LEAVES = (f.Break, f.Continue, f.Return)
 
@@ -25,6 +33,23 @@ def keep_together(s: f.If, a: dict[str, Value], b: dict[str, Value]) -> None:
         plain = (b if in_loop else a).get(place)
         if plain is not None and place in a and place in b:
             a[place] = b[place] = plain
+
+
+def stepped_alone(frame: Frame, s: f.If, formula: Formula, a: dict[str, Value], before: Mapping[str, Value]) -> None:
+    """`if rank == 0: count += 1`: a variable that some ranks of the job alone step by a constant, and in no loop, where
+    the others may do so in another way."""
+    divergence = divergence_of(formula)
+    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD or frame.loop_depth or frame.light:
+        return
+    for place, (step, in_loop) in (_steps(s.body) if not s.orelse else {}).items():
+        old, new = before.get(place), a.get(place)
+        if new is None or type(step.target) is not f.Name or in_loop or step.op not in ("Add", "Sub"):
+            continue
+        known = old is not None and (old.agreed or old.data is not None or old.container or old.divergence is not None)
+        if not known and step.value != f.Const("0"):
+            pos = (step.line, 1, step.line, 1)
+            why = divergence.then(frame.step("flow", pos, f"`{place}` is changed on some ranks only"))
+            a[place] = new._replace(divergence=why.at_most(Confidence.MEDIUM), uniform=False)
 
 
 def one_round(s: f.For) -> bool:

@@ -11,11 +11,10 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends
 from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
-from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.joins import join2
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Exit
@@ -162,10 +161,6 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
             joined = joined._replace(length=why, uniform=False)
         elif not left_early.only_by_leaving(frame, s.target, why):
             joined = joined._replace(divergence=worse(joined.divergence, why), uniform=False)
-    elif divergence is not None and joined.divergence is None and _is_own_step(frame, s, old, new, divergence):
-        note = f"`{shown(s.target)}` is changed on some ranks only"
-        why = divergence.then(frame.step("flow", position(s.target), note)).at_most(Confidence.MEDIUM)
-        joined = joined._replace(divergence=why, uniform=False)
     elif divergence is None and unknown and is_step:
         joined = joined._replace(deps=joined.deps | frame.path_deps())  # who calls tells what decides over the step
     if type(s.target) is f.Subscript:
@@ -183,16 +178,6 @@ def _step_of(s: f.Assign) -> f.AugAssign | None:
     if not place or place_name(value.operands[0]) != place or type(value.operands[1]) is not f.Const:
         return None
     return f.AugAssign(s.line, target, value.kind, value.operands[1])
-
-
-def _is_own_step(frame: Frame, s: f.AugAssign, old: Value, new: Value, divergence: Divergence) -> bool:
-    """`if rank == 0: steps += 1`: a variable that some ranks of the job alone step by a constant, and in no loop, where
-    the others may do so in another way."""
-    if frame.loop_depth or frame.light:
-        return False
-    number = new.const is not None and new.const.isdigit() and new.const != "0"
-    plain = type(s.target) is f.Name and s.op in ("Add", "Sub") and not (old.agreed or old.data or old.container)
-    return number and plain and divergence.kind == "rank" and divergence.axes == WORLD
 
 
 def _is_step(s: f.AugAssign, old: Value, new: Value) -> bool:
