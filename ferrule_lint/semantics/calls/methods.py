@@ -342,6 +342,7 @@ def _put_in(
         const=None,
         shape=worse(known.shape, added.shape),
         uneven_last=known.uneven_last or added.uneven_last,
+        padded=worse(known.padded, added.padded),
         reach=reaching(known.reach, added.reach),
         slots=slots,
         shape_deps=known.shape_deps | added.shape_deps,

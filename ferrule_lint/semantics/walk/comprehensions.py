@@ -117,6 +117,7 @@ def _evaluated_comprehension(frame: Frame, e: f.Comprehension) -> Value:
         unordered=unordered,
         shape=joined.shape,
         uneven_last=joined.shape is not None,  # as many as there are rounds, each with a size of its own
+        padded=joined.padded,
         agreed=joined.agreed,
         container=(first.container and not conditions and len(iterables) == 1) or made,
         multiple=first.multiple and len(iterables) == 1 and not conditions,
