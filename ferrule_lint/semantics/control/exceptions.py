@@ -42,7 +42,7 @@ DEEPEST = 3
 _BROAD = frozenset(
     "Exception BaseException RuntimeError ValueError KeyError IndexError OSError IOError ArithmeticError "
     "ZeroDivisionError JSONDecodeError UnicodeDecodeError UnicodeError UnidentifiedImageError DecodeError "
-    "ParseError".split()
+    "ParseError LinAlgError".split()
 )
 _MEMORY = frozenset(["OutOfMemoryError"])
 #: exceptions that tell of a moment: an empty queue, nobody who answers in time, a service that is down for one client
@@ -89,6 +89,8 @@ class OpenTry:
     conditions: int = 0
     #: line of a handler -> the condition under which a rank comes to it and others do not
     alone: dict[int, Formula] = field(default_factory=dict)
+    #: line of a handler -> what was passed to the function that decides whether its body fails
+    passed: dict[int, Deps] = field(default_factory=dict)
 
     def come_to(self, line: int, formula: Formula) -> None:
         """Something in the body leads to a handler where a condition holds."""
@@ -358,7 +360,10 @@ def had_alone(frame: Frame, attempt: OpenTry, handler: f.Handler) -> Formula | N
     if known is not None and divergence_of(known) is not None:
         return known
     divergence = _by_name(frame, handler, attempt.body)
-    return None if divergence is None else _atom(frame, handler, divergence)
+    if divergence is not None:
+        return _atom(frame, handler, divergence)
+    passed = attempt.passed.get(handler.line)
+    return None if passed is None else _atom(frame, handler, None, passed)  # the callers tell
 
 
 def _atom(frame: Frame, handler: f.Handler, divergence: Divergence | None, deps: Deps = NO_DEPS) -> Atom:

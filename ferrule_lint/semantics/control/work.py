@@ -12,6 +12,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import failing, in_step
 from ferrule_lint.semantics.control.exceptions import DEEPEST, OpenTry, emit, is_broad, names_of
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, OBSERVED, read, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import dotted_name, last_name, shown
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, Exit
@@ -37,8 +38,9 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
     source = source or own_file
     if source is None:
         _in_callee(frame, attempt, e, before)
+        _on_what_was_passed(attempt, e, values)
         return
-    if failing.is_harmless(e) or (own_file is None and dotted_name(e.func).startswith("torch.")):
+    if failing.is_harmless(e) or (own_file is None and _is_of_torch(e)):
         return
     made_up = own_file is None and failing.is_made_up(frame, e, values)
     if (made_up and attempt is not None and attempt.guessed) or failing.only_communicates(frame, e, values, issued):
@@ -58,6 +60,24 @@ def after_call(frame: Frame, e: f.Call, values: tuple[Value, ...], before: int) 
         ):
             attempt.fallible, attempt.guessed = not made_up, True
             _comes_alone(frame, attempt, handler, divergence, e, before)
+            return
+
+
+def _is_of_torch(e: f.Call) -> bool:
+    """Whether a call is one of torch's own that fails by no content: matrices can be such that they are not solved."""
+    name = dotted_name(e.func)
+    return name.startswith("torch.") and not name.startswith("torch.linalg.")
+
+
+def _on_what_was_passed(attempt: OpenTry | None, e: f.Call, values: tuple[Value, ...]) -> None:
+    """Work on what the function was given, which fails on one rank where that is the rank's own data: what a handler
+    for anything hands back then is for callers to judge (`try: return decode(raw) except ValueError: return None`)."""
+    deps = NO_DEPS.union(*(recast(v.deps, OBSERVED, FLOWS, ITEM) for v in values if v.deps))
+    if attempt is None or not deps or failing.is_harmless(e) or _is_of_torch(e):
+        return
+    for handler in attempt.handlers:
+        if handler.line in attempt.swallows and is_broad(handler):
+            attempt.passed[handler.line] = attempt.passed.get(handler.line, NO_DEPS) | read(deps)
             return
 
 
