@@ -289,7 +289,8 @@ def _put_in(
     passed = given.stands_for_passed(frame, place)
     by_path, of_round = frame.path_divergence(), filters.of_round(frame, place, pos)
     if by_path is not None and method == "append" and _is_on_each_way(frame, place):
-        by_path, of_round = frame.path_divergence(len(frame.conditions) - frame.rounds[-1].conditions), None
+        around = frame.rounds[-1].conditions if frame.rounds else 0
+        by_path, of_round = frame.path_divergence(len(frame.conditions) - around), None
     divergence = by_path or of_round
     if by_path is not None and by_path.kind == "rank" and method == "append":
         filled_by_others.by_others(frame, place, pos)
@@ -365,10 +366,11 @@ def _put_in(
 
 
 def _is_on_each_way(frame: Frame, place: str) -> bool:
-    """Whether a list gets as many items in a round of the loop around, whichever way that takes."""
-    if not frame.rounds:
+    """Whether a list gets as many items in a round of the loop around, or in the function, whichever way that takes."""
+    around = frame.rounds[-1].statement if frame.rounds else frame.function
+    if around is None:
         return False
-    body = frame.rounds[-1].statement.body
+    body = around.body
     return frame.analysis.bodies.once(each_way.gets_as_many, body, place)
 
 

@@ -103,8 +103,9 @@ def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
 
 def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
     """The optional parameters with which alone a list gets any further items: what `decoder.run()` finds, on the ranks
-    that have a decoder. Where it gets others without them, it is as long."""
-    found = frozenset(dep for dep in frame.path_deps() if dep[1] == PRESENT)
+    that have a decoder; and those by whose content it does. Where it gets others without them, it is as long."""
+    told = (PRESENT,) if frame.rounds else (PRESENT, OBSERVED)  # rounds over content are `deps_of_round`
+    found = frozenset(dep for dep in frame.path_deps() if dep[1] in told)
     if not found or frame.function is None:
         return NO_DEPS
     names = {name for name, _ in found}
