@@ -39,8 +39,18 @@ def read_from(frame: Frame, expr: f.Expr) -> f.Subscript | None:
 
 
 def _walked(frame: Frame, name: str) -> f.Expr | None:
-    """What a loop around goes through whose items have a name."""
+    """What a loop around goes through whose items have a name; also side by side with others, or counted."""
     for loop, _, _ in reversed(frame.rounds):
-        if type(loop) is f.For and type(loop.target) is f.Name and loop.target.id == name:
-            return loop.iterable
+        if type(loop) is not f.For:
+            continue
+        names: tuple[f.Expr, ...] = (loop.target,)
+        iterables: tuple[f.Expr, ...] = (loop.iterable,)
+        if type(loop.target) is f.Sequence and type(loop.iterable) is f.Call:
+            kind, names = last_name(loop.iterable.func), loop.target.elements
+            iterables = loop.iterable.args if kind == "zip" else (f.Const("0"), *loop.iterable.args[:1])
+            if kind not in ("zip", "enumerate"):
+                continue
+        for target, iterable in zip(names, iterables, strict=False):
+            if type(target) is f.Name and target.id == name:
+                return iterable
     return None
