@@ -26,12 +26,14 @@ def method(frame: Frame, name: str, arguments: Arguments, receiver: Value) -> Va
     """`batch["text"][0].startswith("a")`, `text.split()`; None if it is no method of a text that is local."""
     if frame.light or (name not in _ASKS and name not in _CUTS):
         return None
-    if name in _ASKS and receiver.divergence is not None and receiver.divergence.kind != "data":
-        return Value(divergence=receiver.divergence)  # of a role, a host's name
-    if receiver.data is None:
-        return None
     call = arguments.expr
     text = call.func.base if type(call.func) is f.Attr else None
+    if name in _ASKS and (own := receiver.divergence) is not None and own.kind != "data":
+        # of a role, a host's name: what attributes and entries hold may have been set again
+        held = type(text) is f.Name or (type(text) is f.Call and own.kind == "host")
+        return Value(divergence=own) if held else None
+    if receiver.data is None:
+        return None
     if text is None or read_from(frame, text) is None:
         return None
     if name in _ASKS:
