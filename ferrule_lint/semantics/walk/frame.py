@@ -40,7 +40,8 @@ _MANY_PLACES = 500
 _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING}
 #: what is collected in a frame
 _COLLECTED = (
-    "_set_under", "aliases", "appended", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "exchanged",
+    "_set_under", "aliases", "appended", "attempts", "conditions", "decorated", "definitions", "env", "escapes",
+    "exchanged",
     "filled_alike", "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
     "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "versions", "waits",

@@ -90,7 +90,9 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         if value is not None and (value.length or value.length_deps) and not _holds_items(value):
             hold(place, value, value._replace(length=None, length_deps=NO_DEPS))
     for place in [place for part, holds in told for place in _with_items(part, holds)] if frame.gradients else ():
-        if (value := frame.env.get(place)) is not None and (full := meeting.with_items(frame, place, value)) is not value:
+        if (value := frame.env.get(place)) is not None and (
+            full := meeting.with_items(frame, place, value)
+        ) is not value:
             hold(place, value, full)
     for place in filled_lists.filled_alike(frame, told):
         value = frame.env.get(place)
