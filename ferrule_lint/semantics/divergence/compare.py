@@ -473,10 +473,11 @@ def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
     return next((o for o in found if o.event.op not in ALIKE and o.event.channel != BY_NAME), None)
 
 
-def issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:
-    """Whether what a call issues depends on no argument and on no object's state: a helper for a barrier, say."""
+def issues_by_itself(call: CallTerm, comparison: Comparison, methods: bool = False) -> bool:
+    """Whether what a call issues depends on no argument and on no object's state: a helper for a barrier, say.
+    `methods`: such a helper may be a method."""
     function = call.summary.function
-    if function is None or function.owner is not None:
+    if function is None or (function.owner is not None and not methods):
         return False
     given = frozenset(p.name for p in function.parameters)
     return issues(replace(comparison.fresh(), surely=True, given=given).call_signature(call.summary))
