@@ -44,6 +44,7 @@ from ferrule_lint.semantics.domain.trace import (
     Loop,
     Trace,
     every_term,
+    has_exit,
     stands_in,
 )
 
@@ -473,11 +474,31 @@ def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
     return next((o for o in found if o.event.op not in ALIKE and o.event.channel != BY_NAME), None)
 
 
+#: calls through which an event is followed that is issued in any case
+_DEEPEST = 3
+
+
+def _in_any_case(call: CallTerm, comparison: Comparison, depth: int = _DEEPEST) -> bool:
+    """Whether a call comes to an event under no test."""
+    if depth == 0 or call.confidence < comparison.least:
+        return False
+    for term in call.summary.trace:
+        if has_exit((term,)):
+            return False
+        if (type(term) is Event and comparison.counts(term)) or (
+            type(term) is CallTerm and _in_any_case(term, comparison, depth - 1)
+        ):
+            return True
+    return False
+
+
 def issues_by_itself(call: CallTerm, comparison: Comparison, methods: bool = False) -> bool:
     """Whether what a call issues depends on no argument and on no object's state: a helper for a barrier, say.
-    `methods`: such a helper may be a method."""
+    `methods`: such a helper may be a method that asks for nothing at all on its way there."""
     function = call.summary.function
-    if function is None or (function.owner is not None and not methods):
+    if function is None:
         return False
+    if function.owner is not None:
+        return methods and _in_any_case(call, comparison)
     given = frozenset(p.name for p in function.parameters)
     return issues(replace(comparison.fresh(), surely=True, given=given).call_signature(call.summary))
