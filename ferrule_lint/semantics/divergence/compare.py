@@ -45,6 +45,7 @@ from ferrule_lint.semantics.domain.trace import (
     Trace,
     every_term,
     has_exit,
+    same_event,
     stands_in,
 )
 
@@ -478,27 +479,27 @@ def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
 _DEEPEST = 3
 
 
-def _in_any_case(call: CallTerm, comparison: Comparison, depth: int = _DEEPEST) -> bool:
+def _in_any_case(call: CallTerm, event: Event, least: Confidence, depth: int = _DEEPEST) -> bool:
     """Whether a call comes to an event under no test."""
-    if depth == 0 or call.confidence < comparison.least:
+    if depth == 0 or call.confidence < least or event.hidden:
         return False
     for term in call.summary.trace:
         if has_exit((term,)):
             return False
-        if (type(term) is Event and comparison.counts(term)) or (
-            type(term) is CallTerm and _in_any_case(term, comparison, depth - 1)
+        if (type(term) is Event and same_event(term, event)) or (
+            type(term) is CallTerm and _in_any_case(term, event, least, depth - 1)
         ):
             return True
     return False
 
 
-def issues_by_itself(call: CallTerm, comparison: Comparison, methods: bool = False) -> bool:
+def issues_by_itself(call: CallTerm, event: Event, comparison: Comparison, methods: bool = False) -> bool:
     """Whether what a call issues depends on no argument and on no object's state: a helper for a barrier, say.
-    `methods`: such a helper may be a method that asks for nothing at all on its way there."""
+    `methods`: such a helper may be a method that asks for nothing at all on its way to the event."""
     function = call.summary.function
     if function is None:
         return False
     if function.owner is not None:
-        return methods and _in_any_case(call, comparison)
+        return methods and _in_any_case(call, event, comparison.least)
     given = frozenset(p.name for p in function.parameters)
     return issues(replace(comparison.fresh(), surely=True, given=given).call_signature(call.summary))
