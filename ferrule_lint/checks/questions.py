@@ -94,6 +94,7 @@ WORKED_OUT: dict[str, _Question] = {
     "only run around": lambda analysis, path: [str(training.only_run_around(analysis, path))],
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
     "with_wraps": lambda analysis, path: [str(analysis.sharding.is_with_wraps(path))],
+    "beside_wraps": lambda analysis, path: [str(analysis.sharding.is_beside_wraps(path))],
     "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],
     "rebound": lambda analysis, path: _of_file(analysis, path, lambda m: sorted(m.declared_global().items())),
     "handling": lambda analysis, path: _of_file(analysis, path, lambda m: analysis.exceptions.handling(m).said()),

@@ -337,6 +337,10 @@ def _with_arguments(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
                     apart=value.apart, number=value.number, boolean=value.boolean,
                 )  # fmt: skip
+    if result.filled and not result.length_deps:
+        value = value._replace(length=result.length, emptiness=result.emptiness, length_deps=NO_DEPS)
+        if result.container:
+            value = value._replace(container=True, deps=contained(value).deps)
     if result.in_order:
         value = value._replace(unordered=None, in_order=True)
     evened = any(v.multiple for v in bound.values())

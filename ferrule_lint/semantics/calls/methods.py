@@ -22,6 +22,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, co
 from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
+from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.fills import MAKING
 from ferrule_lint.semantics.sources import environment, setting_names
 from ferrule_lint.semantics.walk import aliases, behind_exits, filled_by_others, given, removed, updated
@@ -294,6 +295,8 @@ def _put_in(
     divergence = by_path or of_round
     if by_path is not None and by_path.kind == "rank" and method == "append":
         filled_by_others.by_others(frame, place, pos)
+    if frame.gradients:
+        meeting.append(frame, place, added.reach if method == "append" else None)
     more = added.length
     grows = method in ("append", "extend") and not known.types
     fills = grows and (of_object or place.startswith(f"{frame.self_name}."))

@@ -67,6 +67,8 @@ def apply(
             confidence = Confidence.LOW
         if model.event in _ONLY_IN_PARTS and programs_keep_whole(frame.analysis, frame.module.path):
             confidence = Confidence.LOW
+        if model.event == "backward" and frame.analysis.sharding.is_beside_wraps(frame.module.path):
+            confidence = Confidence.LOW
         if model.gathers_to is not None and not _is_whole(frame, model.gathers_to, arguments):
             confidence = Confidence.LOW
         event = Event(

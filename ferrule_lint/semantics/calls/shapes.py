@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.data import buffers, exchanged, read_out
+from ferrule_lint.semantics.data import buffers, exchanged, read_out, told_sizes
 from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, NO_DEPS, OBSERVED, Deps, recast
@@ -72,6 +72,9 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                 break
         else:
             direct = frozenset(d for d in value.deps if d[1] == FLOWS) | value.shape_deps
+            if type(expr) is f.Name and event.op in _FROM_ONE and _is_told_size(frame, expr.id):
+                direct = frozenset(d for d in direct if d[0] != expr.id)
+                value = value._replace(deps=frozenset(d for d in value.deps if d[0] != expr.id))
             own = selected_by_content(frame, value, event, arguments.expr.pos)
             if own is not None:
                 message = shape_message("FER201", event.op, own)
@@ -95,6 +98,14 @@ def check_shapes(frame: Frame, model: CallModel, arguments: Arguments, receiver:
                         typed=typed,
                     )
                 )
+
+
+def _is_told_size(frame: Frame, name: str) -> bool:
+    function = frame.function
+    if function is None:
+        return False
+    parameters = tuple(p.name for p in function.parameters)
+    return frame.analysis.bodies.once(told_sizes.is_told, function.body, parameters, name)
 
 
 def _has_places(frame: Frame, model: CallModel, arguments: Arguments) -> bool:

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import blocks, walk
+from ferrule_lint.facts.walk import blocks, statements, walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.control import called_again, end_of_data, failing, needed, process_ends, services
@@ -338,7 +338,7 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
     for handler in attempt.handlers:
         if handler.line in attempt.reached or handler.line not in attempt.swallows:
             continue
-        if EMPTY.issuperset(names_of(handler)) and names_of(handler) and looks_again(frame, handler, attempt.body):
+        if _waits_for_more(frame, handler, attempt):
             continue
         divergence = _told_by(frame, handler, attempt.body)
         dry = _runs_dry(frame, handler, attempt.body) if divergence is None else None
@@ -353,9 +353,21 @@ def expected(frame: Frame, attempt: OpenTry) -> Iterator[Choice]:
             yield Choice(atom, (Exit("caught", handler.line),), (), frame.module.path, pos, text, "exception")
 
 
+def _waits_for_more(frame: Frame, handler: f.Handler, attempt: OpenTry) -> bool:
+    """Whether a rank whose queue was empty looks into it again, as if it had waited: nothing tells it from others."""
+    return bool(names_of(handler)) and EMPTY.issuperset(names_of(handler)) and looks_again(frame, handler, attempt.body)
+
+
+def _notes(body: f.Body) -> bool:
+    """Whether a handler sets or counts something, by which it may be told that it ran."""
+    return any(type(s) not in (f.Continue, f.ExprStmt, f.If) for s in statements(body))
+
+
 def had_alone(frame: Frame, attempt: OpenTry, handler: f.Handler) -> Formula | None:
     """The condition under which a handler runs, where what it catches, or what was tried, tells that one rank may have
     it alone."""
+    if _waits_for_more(frame, handler, attempt) and not _notes(handler.body):
+        return None
     known = attempt.alone.get(handler.line)
     if known is not None and divergence_of(known) is not None:
         return known

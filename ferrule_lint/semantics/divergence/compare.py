@@ -44,6 +44,8 @@ from ferrule_lint.semantics.domain.trace import (
     Loop,
     Trace,
     every_term,
+    has_exit,
+    same_event,
     stands_in,
 )
 
@@ -473,10 +475,31 @@ def first_in_order(body: Trace, least: Confidence) -> Occurrence | None:
     return next((o for o in found if o.event.op not in ALIKE and o.event.channel != BY_NAME), None)
 
 
-def issues_by_itself(call: CallTerm, comparison: Comparison) -> bool:
-    """Whether what a call issues depends on no argument and on no object's state: a helper for a barrier, say."""
-    function = call.summary.function
-    if function is None or function.owner is not None:
+#: calls through which an event is followed that is issued in any case
+_DEEPEST = 3
+
+
+def _in_any_case(call: CallTerm, event: Event, least: Confidence, depth: int = _DEEPEST) -> bool:
+    """Whether a call comes to an event under no test."""
+    if depth == 0 or call.confidence < least or event.hidden:
         return False
+    for term in call.summary.trace:
+        if has_exit((term,)):
+            return False
+        if (type(term) is Event and same_event(term, event)) or (
+            type(term) is CallTerm and _in_any_case(term, event, least, depth - 1)
+        ):
+            return True
+    return False
+
+
+def issues_by_itself(call: CallTerm, event: Event, comparison: Comparison, methods: bool = False) -> bool:
+    """Whether what a call issues depends on no argument and on no object's state: a helper for a barrier, say.
+    `methods`: such a helper may be a method that asks for nothing at all on its way to the event."""
+    function = call.summary.function
+    if function is None:
+        return False
+    if function.owner is not None:
+        return methods and _in_any_case(call, event, comparison.least)
     given = frozenset(p.name for p in function.parameters)
     return issues(replace(comparison.fresh(), surely=True, given=given).call_signature(call.summary))

@@ -197,7 +197,8 @@ def _under_a_setting(
         in_first, in_second = {o.key for o in first}, {o.key for o in second}
         found = [o for o in first + second if o.key in inside and (o.key in in_first) is not (o.key in in_second)]
         if comparison.least > Confidence.LOW and not lets_the_first_in(choice):
-            found = [o for o in found if o.call is None or issues_by_itself(o.call, comparison)]
+            by_rank = all(a.divergence is None or a.divergence.kind == "rank" for a in atoms(choice.formula))
+            found = [o for o in found if o.call is None or issues_by_itself(o.call, o.event, comparison, by_rank)]
         if found:
             return _unique(found)
     return []

@@ -31,6 +31,7 @@ from ferrule_lint.semantics.gradients.participation import KINDS, combined
 from ferrule_lint.semantics.walk.stored import is_empty
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: exceptions that a rank's own data can raise
@@ -233,20 +234,42 @@ def joined(frame: Frame, call: f.Call, joining: Value) -> Value:
     """What a call that joins the items of a list is given: there is one, and so all that get here reach what each item
     reaches which only some rounds add to a list that was begun empty (`torch.cat(better)`)."""
     place = place_name(call.args[0]) if call.args and last_name(call.func) in _JOINS else ""
-    reach = joining.reach
-    if not place or reach is None or not reach.partly or frame.function is None or _reduces_each_use(frame):
-        return joining
-    if any(not o.startswith("=") for o in reach.outputs):
-        return joining  # there are other items
+    return with_items(frame, place, joining) if place else joining
+
+
+def with_items(frame: Frame, place: str, value: Value) -> Value:
+    """The same of a list that a test says to have items (`if losses:`, with a stand-in in the other arm)."""
+    reach = value.reach
+    if reach is None or not reach.partly or frame.function is None:
+        return value
     if not any(map(is_empty, frame.analysis.bodies.assigned(frame.function.body, place))):
-        return joining
-    by_way: dict[object, set[str]] = {}
-    for p in reach.partly:
-        by_way.setdefault((p.divergence, p.deps, p.at), set()).add(p.output)
-    outputs = frozenset(p.output for p in reach.partly)
-    if any(found != outputs for found in by_way.values()):
-        return joining
-    return joining._replace(reach=Reach(reach.outputs | outputs))
+        return value
+    each = frame.appended.get(place, NOTHING)
+    outputs = frozenset(p.output for p in reach.partly if covered(p.output, each))
+    if _reduces_each_use(frame):
+        outputs = frozenset(o for o in outputs if _runs_once(frame, frame.function, o))
+    partly = frozenset(p for p in reach.partly if p.output not in outputs) or NOTHING
+    return value._replace(reach=Reach(reach.outputs | outputs, partly))
+
+
+def append(frame: Frame, place: str, added: Reach | None) -> None:
+    """A list gets an item: what all of them reach is what is left of what they did."""
+    outputs, before = (added or DETACHED).outputs, frame.appended.get(place)
+    if before is not None:
+        outputs = frozenset(o for o in outputs if covered(o, before)) | {o for o in before if covered(o, outputs)}
+    frame.appended[place] = outputs
+
+
+def _runs_once(frame: Frame, function: FunctionInfo, output: str) -> bool:
+    """Whether the module of an output is called at one place, in no round of a loop."""
+    name = output.partition("#")[0].rstrip("~")
+    places = {pos for known, pos, _ in frame.forwards if known == name}
+    loops = (s for s in statements(function.body) if type(s) is f.For or type(s) is f.While)
+    return len(places) == 1 and not any(loop.line < pos[0] <= _last_line(loop.body) for pos in places for loop in loops)
+
+
+def _last_line(body: f.Body) -> int:
+    return max(s.line for s in statements(body))
 
 
 _NONE = f.Const("None")

@@ -81,6 +81,8 @@ class Evidence:
     configured_in: set[str] = field(default_factory=set)
     #: all files that wrap something, or tell a library to
     wraps_in: set[str] = field(default_factory=set)
+    #: files that give what wraps modules optimizers, and what goes with them, but no module
+    beside_in: set[str] = field(default_factory=set)
     #: the calls by which gradients are reduced, and those that shard something of unknown class, in the files that
     #: most others import first
     sites: list[WrapSite] = field(default_factory=list)
@@ -93,13 +95,16 @@ class Evidence:
     def lines(self) -> list[str]:
         """All of it, as text, but for the places."""
         found = (self.sharded, self.reduced)
-        files = (self.generic_in, self.wraps_in)
+        files = (self.generic_in, self.wraps_in, self.beside_in)
         flags = (self.generic, self.data_parallel, self.tolerant, self.reduces_any, self.keeps_buffers)
         wraps = (*self.sites, *self.generic_sites, *self.own_parts.values())
         sites = [f"{site.path} {site.text} {site.given}" for site in wraps]
         sites += [" ".join(part) for part in self.own_parts]
         lines = [f"{i} {line}" for i, of in enumerate(found) for line in of.lines()]
         return [repr(flags), *lines, *sites, *(f"{i} {path}" for i, of in enumerate(files) for path in sorted(of))]
+
+    def _files(self) -> tuple[set[str], ...]:
+        return self.generic_in, self.configured_in, self.wraps_in, self.beside_in
 
     def kept(self) -> KeptEvidence:
         """The same to be kept."""
@@ -108,7 +113,7 @@ class Evidence:
             _kept(self.reduced),
             None if self.generic is None else int(self.generic),
             (self.data_parallel, self.tolerant, self.reduces_any, self.keeps_buffers),
-            tuple(tuple(sorted(of)) for of in (self.generic_in, self.configured_in, self.wraps_in)),
+            tuple(tuple(sorted(of)) for of in self._files()),
             tuple(map(_kept_site, self.sites)),
             tuple(map(_kept_site, self.generic_sites)),
             tuple(KeptPart(*part, _kept_site(site)) for part, site in self.own_parts.items()),
@@ -119,7 +124,7 @@ class Evidence:
 def taken_over(kept: KeptEvidence) -> Evidence:
     """What was kept."""
     data_parallel, tolerant, reduces_any, keeps_buffers = kept.flags
-    generic_in, configured_in, wraps_in = map(set, kept.files)
+    generic_in, configured_in, wraps_in, beside_in = map(set, kept.files)
     return Evidence(
         sharded=_wrapped(kept.sharded),
         reduced=_wrapped(kept.reduced),
@@ -131,6 +136,7 @@ def taken_over(kept: KeptEvidence) -> Evidence:
         generic_in=generic_in,
         configured_in=configured_in,
         wraps_in=wraps_in,
+        beside_in=beside_in,
         sites=[*map(_site, kept.sites)],
         generic_sites=[*map(_site, kept.generic_sites)],
         own_parts={(part.cls, part.name): _site(part.site) for part in kept.own_parts},

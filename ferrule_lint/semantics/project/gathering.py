@@ -12,7 +12,15 @@ from ferrule_lint.facts.parts import said
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
-from ferrule_lint.semantics.project import nearness, own_parts, own_wrapping, training, wrapping_calls, wrapping_names
+from ferrule_lint.semantics.project import (
+    nearness,
+    own_parts,
+    own_wrapping,
+    spread,
+    training,
+    wrapping_calls,
+    wrapping_names,
+)
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.evidence import Evidence
 from ferrule_lint.semantics.project.programs import is_test
@@ -98,8 +106,10 @@ class Gathering:
             if expr is not None
             else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
         )
-        modules = [expr for expr in exprs if not (_is_no_module(expr) or _is_walked_by_key(owner, expr))]
+        modules = [expr for expr in exprs if not (_is_no_module(owner, expr) or _is_walked_by_key(owner, expr))]
         if exprs and not modules:
+            if any(map(_is_optimizer, (item for expr in exprs for item in spread.items(owner, expr) or [expr]))):
+                seen.beside_in.add(module.path)
             return
         seen.data_parallel = seen.data_parallel or not serves
         seen.wraps_in.add(module.path)
@@ -263,8 +273,14 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
         return []
     return [
         f"{owner and owner.qualname} {number} {said([meant])} {_kept_whole(analysis, module, owner, meant)}"
+        f"{_said_of_spread(owner, meant)}"
         for owner, number, _, meant in wrapping_calls.in_file(module, wrapping_names.names(analysis))
     ]
+
+
+def _said_of_spread(owner: FunctionInfo | None, call: f.Call) -> str:
+    listed = [item for argument in call.args for item in spread.items(owner, argument)]
+    return f" {said(list(listed))}" if listed else ""
 
 
 def _kept_whole(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call) -> list[str]:
@@ -281,8 +297,20 @@ _BESIDE = re.compile(
 )
 
 
-def _is_no_module(expr: f.Expr) -> bool:
-    """`prepare(DataLoader(...))`, `prepare(loader)`, `prepare(model, optimizer)`, `prepare(loaders["train"])`"""
+_OPTIMIZER = re.compile(r"(^|_)opt(im\w*|s)?(_|$)", re.I)
+
+
+def _is_optimizer(expr: f.Expr) -> bool:
+    while type(expr) is f.Subscript:
+        expr = expr.base
+    return _OPTIMIZER.search(called_name(expr)) is not None
+
+
+def _is_no_module(owner: FunctionInfo | None, expr: f.Expr) -> bool:
+    """`prepare(DataLoader(...))`, `prepare(loader)`, `prepare(model, optimizer)`, `prepare(loaders["train"])`, and
+    `prepare(*beside)` of a list that holds such things alone."""
+    if listed := spread.items(owner, expr):
+        return all(_is_no_module(None, item) for item in listed)
     while type(expr) is f.Subscript:
         expr = expr.base
     return _BESIDE.fullmatch(called_name(expr)) is not None

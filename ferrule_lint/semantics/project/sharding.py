@@ -188,6 +188,15 @@ class Sharding:
         with self._analysis.names.reads.answering("with_wraps", path):
             return self._together.is_with(path, self.gather().wraps_in)
 
+    def is_beside_wraps(self, path: str) -> bool:
+        """Whether a file works together with one that has a library prepare optimizers and the like, and with none that
+        gives it a module: its ranks reduce gradients by hand, or not at all."""
+        if self._setting != "auto" or self.is_with_wraps(path):
+            return False
+        with self._analysis.names.reads.answering("beside_wraps", path):
+            seen = self.gather()
+            return not self._gathering and bool(seen.beside_in) and self._together.is_with(path, seen.beside_in)
+
     def is_near_wraps(self, path: str) -> bool:
         """Whether what runs in this file can be a module that any file wraps, of a class that is known or is not: of a
         repository of examples, a program that wraps nothing runs in one process, whatever the others do with the same

@@ -7,9 +7,16 @@ differ in the time, not in having one.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Step
+from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.lattice import Divergence
+from ferrule_lint.semantics.domain.text import called_name
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
 
 #: how a step ends that makes a number of the rank's own data: `float(median(samples))`
 READ = "reads the rank's own data"
@@ -33,3 +40,26 @@ def is_there(divergence: Divergence) -> bool:
 
 def _hands_on(step: Step) -> bool:
     return step.role == "call" or step.note.endswith(READ)
+
+
+_CLOCKS = frozenset("time perf_counter monotonic process_time thread_time default_timer".split())
+_ZERO = frozenset({"0", "0.0"})
+
+
+def asks_whether_time_passed(frame: Frame, left: f.Expr, right: f.Expr) -> bool:
+    """`took > 0` behind `took = time() - start` and `start = time()`: a guard for a division. Time passes on every
+    rank; a moment that somebody has set (`time() - deadline > 0`) comes on each at its own time."""
+    return any(
+        type(number) is f.Const and number.text in _ZERO and _is_duration(frame, iteration.definition(frame, asked))
+        for asked, number in ((left, right), (right, left))
+    )
+
+
+def _is_duration(frame: Frame, expr: f.Expr) -> bool:
+    if type(expr) is not f.Op or expr.kind != "Sub":
+        return False
+    return all(_is_clock(iteration.definition(frame, part)) for part in expr.operands)
+
+
+def _is_clock(expr: f.Expr) -> bool:
+    return type(expr) is f.Call and not expr.args and called_name(expr).removesuffix("_ns") in _CLOCKS

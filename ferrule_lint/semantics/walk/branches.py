@@ -27,6 +27,7 @@ from ferrule_lint.semantics.walk import (
     given_rank,
     in_place,
     left_early,
+    made_under,
     peers,
     wrapped_under,
 )
@@ -67,6 +68,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     guarded = {p: frame.version(p) for p in _tested_for_presence(s.test)}
     yielded = frame.yielded_length
     own_round = peers.leaves_out(frame, s, formula)
+    made = made_under.in_arms(frame, s)
     frame.conditions.append(TRUE if own_round is False else formula)
     in_body = after_test(frame, implied(formula, True), narrow(frame, s.test, True))
     _let_hold(frame, s.test, True, s.orelse)
@@ -119,6 +121,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         counters.keep_together(s, body_env, frame.env)
         counters.stepped_alone(frame, s, formula, body_env, saved)
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
+        made_under.note(frame, made)
     elif not ends(body):
         frame.versions = in_body_versions
     frame.env = _merge(frame, formula, s.line, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))

@@ -40,7 +40,8 @@ _MANY_PLACES = 500
 _EMPTY: dict[type, object] = {dict: MappingProxyType({}), list: (), set: NOTHING}
 #: what is collected in a frame
 _COLLECTED = (
-    "_set_under", "aliases", "attempts", "conditions", "decorated", "definitions", "env", "escapes", "exchanged",
+    "_set_under", "aliases", "appended", "attempts", "conditions", "decorated", "definitions", "env", "escapes",
+    "exchanged",
     "filled_alike", "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
     "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "versions", "waits",
@@ -108,6 +109,7 @@ class Frame:
         "_set_under",
         "aliases",
         "analysis",
+        "appended",
         "asked",
         "attempts",
         "clock",
@@ -237,6 +239,8 @@ class Frame:
         self.no_gradient = 0
         self.forwards: list[tuple[str, f.Pos, bool]] = []
         self.partly_used: list[PartlyUsed] = []
+        #: for each list, the outputs that all that was appended to it reaches; see `meeting`
+        self.appended: dict[str, frozenset[str]] = {}
         #: the loss among other things in each `return`; see `loss_entries`
         self.losses: list[Value | None] = []
         #: for each enclosing loop, the states in which a round was left early, and why; see `participation`

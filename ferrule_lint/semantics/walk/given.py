@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
+from ferrule_lint.findings import Step
 from ferrule_lint.semantics.calls.instantiate import of_parameters
 from ferrule_lint.semantics.domain.axes import Axes
 from ferrule_lint.semantics.domain.dependences import FLOWS, NOTHING, root_of
@@ -23,7 +25,7 @@ from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.project.options import passed
-from ferrule_lint.semantics.walk import aliases, stored
+from ferrule_lint.semantics.walk import aliases, state, stored
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -226,6 +228,8 @@ def bind(
         if value is None and root_of(place) in frame.given and root_of(place) != frame.self_name:
             value = Value(deps=frozenset([(place + rest, FLOWS)]))
         own = receiver and root == summary.function.parameters[0].name
+        if value is not None and own and _set_by_another_class(frame, place, argument, value):
+            continue
         if value is None and expr is not None and place and own and _is_changed_by_calls(frame, argument, rest[1:]):
             value = frame.ask(part_of(expr, rest))
             if any(why is not None and why.kind == "rank" for why in (value.divergence, value.length)):
@@ -233,6 +237,23 @@ def bind(
         if value is not None:
             found[name] = value
     return bound | found if found else bound
+
+
+def _set_by_another_class(frame: Frame, place: str, instance: Value, value: Value) -> bool:
+    """Whether a variable is one of several classes, of which another one than this call is about has set the field."""
+    held = frame.read(place)
+    apart = value.presence or value.divergence
+    if apart is None or held is None or len(held.types) < 2 or len(instance.types) != 1:
+        return False
+    (info,) = instance.types
+    methods = [m for c in frame.analysis.names.mro(info) for m in c.methods.values()]
+    setting = [step for step in apart.why if step.note.endswith(state.SET_THERE)]
+    return bool(setting) and not any(_stands_in(step, m) for step in setting for m in methods)
+
+
+def _stands_in(step: Step, method: FunctionInfo) -> bool:
+    last = max((s.line for s in statements(method.body)), default=0)
+    return step.path == method.module.path and method.line <= step.line <= last
 
 
 def _spread(call: f.Call, function: FunctionInfo, name: str) -> f.Expr | None:

@@ -40,6 +40,7 @@ from ferrule_lint.semantics.walk import (
     each_of,
     entered_later,
     first_round,
+    given,
     joined,
     kept_tests,
     left_early,
@@ -272,7 +273,9 @@ def _filled_up(frame: Frame, s: f.While) -> None:
         return
     for item in (place, *(_appended(statement) for statement in s.body)):
         known = frame.read(item) if item else None
-        if known is not None and known.length is not None:
+        if known is not None and given.stands_for_passed(frame, item):
+            frame.env[item] = filling.filled_up(known)._replace(container=True)
+        elif known is not None and known.length is not None:
             frame.env[item] = known._replace(length=None)
 
 

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import SOMEWHERE, Value
 from ferrule_lint.semantics.domain.targets import ClassTarget, MethodTarget
-from ferrule_lint.semantics.domain.text import instance_test, last_name, place_name
+from ferrule_lint.semantics.domain.text import called_name, instance_test, last_name, place_name
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.sources import first_rank
@@ -89,6 +89,11 @@ def narrow(frame: Frame, test: f.Expr, outcome: bool) -> Narrowed:
         value = frame.env.get(place)
         if value is not None and (value.length or value.length_deps) and not _holds_items(value):
             hold(place, value, value._replace(length=None, length_deps=NO_DEPS))
+    for place in [place for part, holds in told for place in _with_items(part, holds)] if frame.gradients else ():
+        if (value := frame.env.get(place)) is not None and (
+            full := meeting.with_items(frame, place, value)
+        ) is not value:
+            hold(place, value, full)
     for place in filled_lists.filled_alike(frame, told):
         value = frame.env.get(place)
         if value is not None and value.length is not None:
@@ -123,6 +128,21 @@ def _numbers(test: f.Expr, outcome: bool) -> list[str]:
 
 
 _NUMBERS = frozenset("int float bool complex Number Real Integral".split())
+
+
+def _with_items(test: f.Expr, outcome: bool) -> list[str]:
+    """The places that hold a list with items if `test` is `outcome`: `if losses`, `len(losses) > 0`."""
+    if type(test) is not f.Compare:
+        return _named(test) if outcome and (type(test) is f.Name or type(test) is f.Attr) else []
+    counted = test.left
+    if len(test.ops) != 1 or type(counted) is not f.Call or called_name(counted) != "len" or len(counted.args) != 1:
+        return []
+    asked = (test.ops[0], test.rights[0])
+    some = asked in ((">", _ZERO), ("!=", _ZERO), (">=", f.Const("1")))
+    return _named(counted.args[0]) if (some if outcome else asked == ("==", _ZERO)) else []
+
+
+_ZERO = f.Const("0")
 
 
 def _no_tensors(test: f.Expr, outcome: bool) -> list[str]:

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.data.fields import read_from
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, negate
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import (
     EMPTY,
     FLOWS,
@@ -35,7 +35,7 @@ from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks, plans, strides, this_round
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
-from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests
+from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests, made_under
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
 from ferrule_lint.semantics.walk.truth import (
@@ -202,7 +202,7 @@ def _comparison(frame: Frame, e: f.Compare, left: f.Expr, op: str, right: f.Expr
         positive, right, b = "==", f.Const("0"), Value(uniform=True, const="0")
     key_expr = f.Compare(left, (positive,), (right,), e.pos)
     if b.const == "None" and positive in ("is", "=="):
-        return result(*_presence(frame, key_expr, left, a))
+        return result(*_absence(frame, key_expr, left, a))
     if positive == "==" and is_empty_display(right):
         formula, value = truthiness(frame, left, a)
         return result(negate(formula), value)
@@ -342,8 +342,18 @@ def _known_member(a: Value, op: str, right: f.Expr) -> bool | None:
 _WRITTEN = re.compile(r"['\"]|-\d+$")
 
 
-def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
+def _absence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
     """`x is None`."""
+    formula, asked = _presence(frame, key, left, value)
+    if divergence_of(formula) is None or (test := made_under.test_for(frame, left)) is None:
+        return formula, asked
+    with frame.recording():
+        made, _ = condition(frame, test)
+    return negate(made), asked
+
+
+def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple[Formula, Value]:
+    """`x is None`, by what is known of `x`."""
     divergence = value.presence or nothing_in_round(frame, left, value)
     if divergence is not None and divergence.kind in ("structure", "data") and _is_needed(frame, left, key.pos):
         divergence = None
@@ -437,6 +447,8 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     op = e.ops[0]
     if _asks_where_it_lies(left, right) or _asks_where_it_lies(right, left):
         return Value()  # each rank has its own tensors on its own device
+    if measured.asks_whether_time_passed(frame, left, right):
+        return Value()
     if _asks_whether_changed(e, left, right):
         return Value()
     nothing = _asks_for_nothing(frame, left, op, b) or _is_size_of_nothing(right)

@@ -14,7 +14,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data import number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import NO_AXES
-from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, negate
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, deps_of, divergence_of, negate
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
 from ferrule_lint.semantics.domain.lattice import NUMBERED, Value, worse
@@ -36,6 +36,8 @@ def result_of(frame: Frame) -> Value:
     result = join(values)
     if all(divergence_of(c) is None for _, conditions in frame.returns for c in conditions):
         result = _settled(values) or result
+    if result.filled:
+        result = result._replace(filled=_is_filled(frame))
     if function is not None and function.is_generator and not function.is_context_manager:
         return Value(
             element_types=result.types, data=result.data, unordered=frame.yielded_order,
@@ -54,6 +56,20 @@ def result_of(frame: Frame) -> Value:
         return result
     returned = [*_without_equal_arms(frame.returns), (Value(uniform=True, const="None"), left)]
     return _constants(returned, result)._replace(there=False)
+
+
+def _is_filled(frame: Frame) -> bool:
+    """Whether a list is filled up to a length wherever ranks need it: who fills it up under a setting of its own
+    (`if not self.experts: return rows`) has no use for that without it."""
+    own = f"{frame.self_name}."
+    return all(
+        value.filled
+        or not any(
+            divergence_of(c) is not None or any(not name.startswith((".", own)) for name, _ in deps_of(c))
+            for c in conditions
+        )
+        for value, conditions in frame.returns
+    )
 
 
 def counts(yielded: Sequence[Value]) -> tuple[bool, ...]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
     from ferrule_lint.semantics.walk.frame import Frame
 
+#: how a step ends that says where an attribute was set
+SET_THERE = "is set there on some ranks only"
 #: attributes that one method's summary tells of
 MOST_ATTRIBUTES = 12
 _NONE = f.Const("None")
@@ -40,7 +42,7 @@ def under_tests(frame: Frame, place: str, value: Value) -> Value:
         return value
     divergence = frame.path_divergence()
     if divergence is not None and divergence.confidence > Confidence.LOW:
-        step = frame.step("flow", None, f"`{place}` is set there on some ranks only")
+        step = frame.step("flow", None, f"`{place}` {SET_THERE}")
         divergence = divergence.then(step).at_most(Confidence.MEDIUM)
         is_list = value.there and not value.types and not value.external
         if value.const is None and is_list and not _may_be_none(frame, place):

@@ -11,7 +11,7 @@ from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources import admissions, environment, field_names, setting_names
-from ferrule_lint.semantics.walk import given
+from ferrule_lint.semantics.walk import given, read_entries
 from ferrule_lint.semantics.walk.binding import of_items
 from ferrule_lint.semantics.walk.displays import is_table
 from ferrule_lint.semantics.walk.frame import Frame
@@ -51,10 +51,10 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         known = frame.read(f"{place}[{e.index.text}]")
         if known is not None:
             frame.eval(e.base)
-            return known
+            return read_entries.made(frame, place, e, known)
     base, index = frame.eval(e.base), frame.eval(e.index)
     if base.entries and type(e.index) is f.Const and (entry := base.entry(e.index.text)) is not None:
-        return entry
+        return read_entries.made(frame, place, e, entry)
     if base.entries and type(e.index) is not f.Const and is_table(v for _, v in base.entries):
         return Value(target=SeveralTarget(tuple(v for _, v in base.entries)), divergence=index.divergence)
     told = environment.looked_up(frame, e.base, e.index, e.pos)
