@@ -32,9 +32,7 @@ def method(frame: Frame, name: str, arguments: Arguments, receiver: Value) -> Va
         # of a role, a host's name: what attributes and entries hold may have been set again
         held = type(text) is f.Name or (type(text) is f.Call and own.kind == "host")
         return Value(divergence=own) if held else None
-    if receiver.data is None:
-        return None
-    if text is None or read_from(frame, text) is None:
+    if receiver.data is None or text is None or read_from(frame, text) is None:
         return None
     if name in _ASKS:
         return observe(frame, receiver, call.pos, shown(call))

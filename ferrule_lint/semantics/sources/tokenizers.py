@@ -58,7 +58,16 @@ def makes_one_size(call: f.Call) -> bool:
 def _is_of_tokenizer(e: f.Call) -> bool:
     maker = e.func.base if type(e.func) is f.Attr and e.func.attr in _METHODS else e.func
     maker = maker.base if type(maker) is f.Subscript else maker
-    return _TOKENIZER.fullmatch(last_name(maker)) is not None
+    return _TOKENIZER.fullmatch(last_name(maker)) is not None or _is_asked_like_one(e)
+
+
+def _is_asked_like_one(e: f.Call) -> bool:
+    """Whether a call says what it is by what it is asked for, whatever it is called: `tok(texts, padding="max_length",
+    return_tensors="pt")`."""
+    padding = _given(e, "padding")
+    if type(padding) is not f.Const or padding.text not in (*_TO_LONGEST, *_TO_SIZE):
+        return False
+    return any(name in ("return_tensors", "truncation") for name, _ in e.keywords)
 
 
 def _is_of_one_size(e: f.Call) -> bool:
