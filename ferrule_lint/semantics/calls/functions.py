@@ -224,10 +224,9 @@ def _left_behind(frame: Frame, summary: Summary, call: f.Call | None, receiver: 
 
     for name in summary.wraps:
         seen_by_others(frame, argument(name))
+    boxes.handed_over(frame, call)  # whatever it issues, it may tell the others by other means
     if summary.events:
         in_place.handed_over(frame, call)
-    else:
-        boxes.handed_over(frame, call)  # it may tell the others by other means
     for place, axes in summary.made_uniform.items():
         root = root_of(place)
         if (expr := argument(root)) is not None:

@@ -23,7 +23,7 @@ from ferrule_lint.semantics.project.built_around import FACTORIES, makes_module
 from ferrule_lint.semantics.project.entities import FunctionInfo, by_id
 from ferrule_lint.semantics.sources import draws, first_rank, own_generators, sharded_parameters
 from ferrule_lint.semantics.sources.rank_axes import is_world_size, rank_axes
-from ferrule_lint.semantics.walk import in_place, wrapped_under
+from ferrule_lint.semantics.walk import boxes, in_place, wrapped_under
 
 if TYPE_CHECKING:
     from ferrule_lint.models.types import CallModel
@@ -230,6 +230,7 @@ def unknown_call(
     A call that by its name only keeps them (`setattr`, `register_hook`) does not run them.
     """
     run_callbacks(frame, arguments, name)
+    boxes.handed_over(frame, arguments.expr)
     in_place.handed_over(frame, arguments.expr)
     values = [*arguments.values, *([receiver] if receiver is not None else [])]
     result = UNIFORM if values and all(v.uniform and v.target is None for v in values) else UNKNOWN

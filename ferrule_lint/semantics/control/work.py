@@ -72,8 +72,10 @@ def _is_of_torch(e: f.Call) -> bool:
 def _on_what_was_passed(attempt: OpenTry | None, e: f.Call, values: tuple[Value, ...]) -> None:
     """Work on what the function was given, which fails on one rank where that is the rank's own data: what a handler
     for anything hands back then is for callers to judge (`try: return decode(raw) except ValueError: return None`)."""
+    if attempt is None or failing.is_harmless(e) or _is_of_torch(e):
+        return
     deps = NO_DEPS.union(*(recast(v.deps, OBSERVED, FLOWS, ITEM) for v in values if v.deps))
-    if attempt is None or not deps or failing.is_harmless(e) or _is_of_torch(e):
+    if not deps:
         return
     for handler in attempt.handlers:
         if handler.line in attempt.swallows and is_broad(handler):

@@ -41,8 +41,6 @@ def read_from(frame: Frame, expr: f.Expr) -> f.Subscript | None:
 def _walked(frame: Frame, name: str) -> f.Expr | None:
     """What a loop around goes through whose items have a name; also side by side with others, or counted."""
     for loop, _, _ in reversed(frame.rounds):
-        if type(loop) is not f.For:
-            continue
         names: tuple[f.Expr, ...] = (loop.target,)
         iterables: tuple[f.Expr, ...] = (loop.iterable,)
         if type(loop.target) is f.Sequence and type(loop.iterable) is f.Call:

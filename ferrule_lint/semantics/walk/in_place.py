@@ -21,7 +21,7 @@ from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, reca
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import last_name, place_name
-from ferrule_lint.semantics.walk import aliases, boxes
+from ferrule_lint.semantics.walk import aliases
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -79,7 +79,6 @@ def _put(frame: Frame, place: str, value: Value) -> None:
 
 def handed_over(frame: Frame, call: f.Call) -> None:
     """A tensor that one rank has set is passed to what communicates, or may: the others may have been told."""
-    boxes.handed_over(frame, call)
     for expr in (*call.args, *(value for _, value in call.keywords)):
         place = place_name(expr)
         value = frame.env.get(place) if place else None

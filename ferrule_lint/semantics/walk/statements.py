@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.text import place_name, position, shown, vari
 from ferrule_lint.semantics.domain.trace import Choice, Exit
 from ferrule_lint.semantics.gradients import loss_entries, no_loss, participation, surgery
 from ferrule_lint.semantics.project import signals
+from ferrule_lint.semantics.project.entities import FunctionInfo
 from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import (
     aliases,
@@ -223,18 +224,24 @@ def _function(frame: Frame, s: f.FunctionDef) -> None:
     function = frame.module.functions.get(s.qualname)
     if function is not None and frame.function is not None:
         frame.write(s.name, Value(uniform=True, target=FunctionTarget(function, None, frame)))
-        for name in signals.shared_attributes(function, frame.self_name) if frame.self_name else ():
-            if frame.analysis.signals.handles(function):
-                value = signals.set_by(UNKNOWN, function)
-                frame.write(f"{frame.self_name}.{name}", value)
-                frame.also_left(name, value)
-        if not frame.light and frame.analysis.signals.handles(function):
-            for name in signals.shared_names(function):
-                if name in frame.env:
-                    frame.write(name, signals.set_by(frame.env[name], function))
-            for name, key in signals.shared_entries(function):
-                if name in frame.env:
-                    frame.write(f"{name}[{key}]", signals.set_by(UNKNOWN, function))
+        if frame.analysis.signals.handles(function):
+            _set_by_handler(frame, function)
+
+
+def _set_by_handler(frame: Frame, function: FunctionInfo) -> None:
+    """What a nested function sets when the process gets a signal, which may be at any time from here on."""
+    value = signals.set_by(UNKNOWN, function)
+    for name in signals.shared_attributes(function, frame.self_name) if frame.self_name else ():
+        frame.write(f"{frame.self_name}.{name}", value)
+        frame.also_left(name, value)
+    if frame.light:
+        return
+    for name in signals.shared_names(function):
+        if name in frame.env:
+            frame.write(name, signals.set_by(frame.env[name], function))
+    for name, key in signals.shared_entries(function):
+        if name in frame.env:
+            frame.write(f"{name}[{key}]", value)
 
 
 def _class(frame: Frame, s: f.ClassDef) -> None:
