@@ -293,7 +293,9 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if divergence.kind == "rank" and _hands_over(found.occurrences):
         # sender and receiver each have their half of what they do together
         confidence = Confidence.LOW
-    apart = divergence.kind == "rank" and all(o.event.op == "backward" for o in found.occurrences)
+    apart = divergence.kind == "rank" and all(
+        o.event.op == "backward" and not o.event.wrapped for o in found.occurrences
+    )
     if apart and not (found.after_exit and (ends(divergence) or _all_had(choice, found.occurrences))):
         # what one rank trains on purpose is mostly no module that the others have a part of
         confidence = Confidence.LOW

@@ -106,6 +106,7 @@ WORKED_OUT: dict[str, _Question] = {
     "called under tests": lambda analysis, method: analysis.holders.called(method),
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
     "built around": lambda analysis, question: _of_parameter(analysis, *question.rsplit(" ", 1)),
+    "given wrapper": lambda analysis, question: _given_wrapper(analysis, *question.rsplit(" ", 1)),
     "given classes": lambda analysis, question: _given_classes(analysis, *question.rsplit(" ", 1)),
     "handed on": lambda analysis, function: _handed_on(analysis, function),
     "kept under": lambda analysis, name: [str(plain_methods.is_kept_under(analysis, name))],
@@ -158,6 +159,11 @@ def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
 def _of_parameter(analysis: Analysis, function: str, name: str) -> list[str]:
     found = analysis.names.function_of_id(function)
     return [] if found is None else [str(built_around.is_given_module(analysis, found, name))]
+
+
+def _given_wrapper(analysis: Analysis, function: str, name: str) -> list[str]:
+    found = analysis.names.function_of_id(function)
+    return [] if found is None else [built_around.wrapper_given(analysis, found, name)]
 
 
 def _given_classes(analysis: Analysis, function: str, name: str) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 
-from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, rings, stages
+from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, rings, roles, stages
 from ferrule_lint.checks.alone import without_those_alone
 from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
@@ -270,6 +270,7 @@ def _trace(frame: Frame, trace: Trace, name: str, body: Body) -> Iterator[Findin
         found += loops.check(trace, name, ruled_out)
         found += order.check(trace, name, ruled_out)
         found += p2p.check(trace, name, body)
+        found += roles.check(trace, name, body)
         found += rings.check(trace, name, body, lambda: _of_class(frame), lambda: rings.waits_for_nobody(frame.module))
     found += calls.check(frame, name)
     yield from found

@@ -124,6 +124,8 @@ class Analysis:
         self.built_around: Asked[bool] = Asked(reads, "built around")
         #: classes of the instances that callers pass to a constructor, by their ids; see `built_around`
         self.given_classes: Asked[tuple[str, ...]] = Asked(reads, "given classes")
+        #: what the modules are wrapped in that callers pass to a constructor; see `built_around`
+        self.given_wrapper: Asked[str] = Asked(reads, "given wrapper")
         #: whether a file deals data out by the rank, or evenly, once somebody has asked; see `end_of_data`
         self.uneven: Asked[bool] = Asked(reads, "uneven")
         self.even: Asked[bool] = Asked(reads, "even")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import begun_loaders, filtered, iterators, record_makers
+from ferrule_lint.semantics.calls import begun_loaders, filtered, iterators, record_makers, special_methods
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import (
@@ -290,8 +290,7 @@ def _own_length(frame: Frame, value: Value, pos: f.Pos) -> Value | None:
         return None
     if (counted := own_count.of_field(method, value)) is not None:
         return counted
-    with frame.recording():
-        result = frame.analysis.call_function(frame, method, value, (), {}, pos)
+    result = frame.analysis.call_function(frame, method, value, (), {}, pos)
     if result.divergence is None and result.length is not None:
         return Value(divergence=result.length)  # as many as what it is built around
     return result if result.divergence is not None else None
@@ -363,6 +362,7 @@ def _next(frame: Frame, arguments: Arguments) -> Value:
     if not arguments.positional:
         return UNKNOWN
     begun_loaders.begin(frame, arguments.expr.args[0], by_next=True)
+    special_methods.each_round(frame, arguments.positional[0], arguments.expr.pos)
     value = element_of(frame, arguments.positional[0], arguments.expr.args[0])
     end = end_of_data.of_default(frame, arguments.expr)
     return value if end is None else value._replace(presence=worse(value.presence, end))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
-from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
+from ferrule_lint.semantics.domain.targets import ExternalTarget, FunctionTarget, PartialTarget
 from ferrule_lint.semantics.walk.binding import element_of, loop_term
 
 if TYPE_CHECKING:
@@ -53,13 +53,25 @@ _KEEPS = re.compile(
 _SETTINGS = re.compile(r"^_*[A-Z]\w*(Config(uration)?|Settings|Options|Arguments|Args)$")
 
 
+#: calls that do nothing but run, in another thread, what they are given
+_RUNS = frozenset({"Thread", "Timer"})
+
+
 def run_callbacks(frame: Frame, arguments: Arguments, name: str) -> None:
     """The callables that a call is given run, unless it keeps them by its name."""
     if _KEEPS.search(name) is not None or _SETTINGS.search(name) is not None:
         return
     for i, value in enumerate(arguments.values):
-        if type(value.target) in (FunctionTarget, PartialTarget) and is_callback(value):
+        if (type(value.target) in (FunctionTarget, PartialTarget) and is_callback(value)) or (
+            name in _RUNS and _is_collective(frame, value)
+        ):
             run(frame, value, _handed_on(arguments, i))
+
+
+def _is_collective(frame: Frame, value: Value) -> bool:
+    """Whether something is a collective of a library."""
+    model = frame.models.call(value.target.dotted) if type(value.target) is ExternalTarget else None
+    return model is not None and model.event is not None
 
 
 def _handed_on(arguments: Arguments, i: int) -> Arguments:

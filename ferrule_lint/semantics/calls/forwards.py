@@ -106,6 +106,12 @@ def shares_buffers(analysis: Analysis, module: Value) -> bool:
     return analysis.sharding.shares_buffers([c for c in module.types if analysis.is_module(c)])
 
 
+def is_wrapped(analysis: Analysis, module: Value) -> bool:
+    """Whether a value is a module that something has sharded, or put into DDP, or an engine around one."""
+    wrapper = analysis.models.class_(module.external) if module.external else None
+    return wrapper is not None and (wrapper.role in ("sharded", "ddp") or module.external in analysis.models.engines)
+
+
 def is_of_buffers(event: Event) -> bool:
     """Whether an event is the broadcast of a forward under DDP."""
     return event.op == "forward" and event.note.endswith((_BUFFERS, _BUFFERS + _FIRST))
@@ -370,10 +376,22 @@ def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
     alone = alone or over_devices.spreads_itself(frame.analysis, frame.self_class)
     confidence = Confidence.LOW if alone else Confidence.MEDIUM
-    event = Event("backward", DP, "", frame.module.path, pos, confidence, True, note)
+    wrapped = loss.reach is not None and any(_is_wrapped_here(frame, output) for output in loss.reach.outputs)
+    event = Event("backward", DP, "", frame.module.path, pos, confidence, True, note, wrapped=wrapped)
     frame.emit(event)
     if ranks_meet(event):
         frame.files.collective(frame.conditions)
+
+
+def _is_wrapped_here(frame: Frame, output: str) -> bool:
+    """Whether a function has seen the module wrapped that puts out something, by its name or as its attribute."""
+    name = output.lstrip("=").partition("#")[0].rstrip("~")
+    value = frame.read(name)
+    if value is None and frame.self_class is not None and frame.self_name and name.isidentifier():
+        own = f.Name(frame.self_name, (frame.line, 1, frame.line, 1))
+        with frame.recording():
+            value = frame.eval(f.Attr(own, name, own.pos))
+    return value is not None and is_wrapped(frame.analysis, value)
 
 
 def _is_handed_on(frame: Frame, loss: Value) -> bool:

@@ -185,6 +185,9 @@ def _classes_passed(analysis: Analysis, function: FunctionInfo, bound: Mapping[s
         if value.external is not None and by_class.issued(analysis, function, parameter.name, value.external):
             out.append((parameter.name, Value(types=value.types, module=value.module, external=value.external)))
             continue
+        if forwards.is_wrapped(analysis, value) and parameter.name in function.traits.run:
+            out.append((parameter.name, Value(types=value.types, module=True, external=value.external)))
+            continue
         if len(value.types) != 1:
             continue
         (info,) = value.types

@@ -35,7 +35,8 @@ def islice(frame: Frame, arguments: Arguments) -> Value:
         if items.multiple or rank is None or rank.kind != "rank":
             return items
         return _as_many(frame, arguments, items, rank, "takes another share on every rank")
-    told = counts[0].divergence if len(counts) == 1 else None
+    # `islice(items, n)`, and `islice(items, n, None)`, which passes over as many
+    told = counts[0].divergence if len(counts) == 1 or [c.const for c in counts[1:]] == ["None"] else None
     if told is None or items.multiple:
         return items
     return _as_many(frame, arguments, items, told, "takes as many as this rank says")

@@ -244,6 +244,8 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     module = value.module or bool(value.types) or wrapper is not None
     made = dealt_out(value._replace(const=None, target=None, module=module, unwrapped=False, external=wrapper))
     made = _launched(frame, model, made, expr)
+    if wrapper is not None and wrapper == model.makes and type(expr) is f.Name and value.external is None:
+        frame.env[expr.id] = made  # a function that shards what it is passed, and hands that back
     if not model.results:
         return made
     return made._replace(

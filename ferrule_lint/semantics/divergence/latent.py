@@ -7,7 +7,7 @@ function itself, and a finding at the call that passes something divergent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ferrule_lint.facts import types as f
@@ -80,7 +80,7 @@ def of_summary(trace: Trace, count: Callable[[str], None]) -> tuple[Latent, ...]
             if found is None:
                 continue
             guess = [ends.asks_who_is_one(trace, o) for o in found.occurrences]
-            shown = found.occurrences[guess.index(False) if False in guess else 0]
+            shown = _surest([o for o, is_guess in zip(found.occurrences, guess, strict=True) if is_guess is all(guess)])
             event = shown.event._replace(confidence=Confidence.LOW) if all(guess) else shown.event
             code = "FER103" if found.after_exit else branch_code(found.occurrences, "")
             deps = frozenset().union(*(a.deps for a in own.values()))
@@ -100,7 +100,13 @@ def _first_of_a_round(loop: Loop, *, collectives_only: bool) -> Occurrence | Non
         return None
     occurrences: list[Occurrence] = []
     comparison.occurrences(loop.body, others, occurrences)
-    return next((o for o in occurrences if not o.once), None)
+    each = [o for o in occurrences if not o.once]
+    return _surest(each) if each else None
+
+
+def _surest(occurrences: Sequence[Occurrence]) -> Occurrence:
+    """The first that is no forward of a module which need not be the one that is sharded, if there is one."""
+    return next((o for o in occurrences if not o.event.assumed), occurrences[0])
 
 
 def _is_open(atom: Atom, choice: Choice) -> bool:

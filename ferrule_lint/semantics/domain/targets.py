@@ -64,6 +64,15 @@ class RecordTarget(NamedTuple):
     fields: tuple[str, ...]
 
 
+#: where functions of libraries are collectives, by their dotted names
+_COLLECTIVES = "torch.distributed."
+
+
+def is_collective(target: Target | None) -> bool:
+    """Whether something that is not of the project may be a collective."""
+    return type(target) is ExternalTarget and target.dotted.startswith(_COLLECTIVES)
+
+
 #: stands for the function that a decorator is given, when it is asked under which condition that is run
 DECORATED = ExternalTarget("<decorated>")
 

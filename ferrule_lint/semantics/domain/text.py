@@ -161,8 +161,38 @@ def render(expr: f.Expr | None, version: Callable[[str], int] | None = None, dep
         return "*" + render(expr.value, version, depth + 1)
     if type(expr) is f.Walrus:
         return render(expr.value, version, depth + 1)
+    if version is _as_written:
+        return _written(expr, depth)
     pos = position(expr)
     return f"<{kind.__name__.lower()}{':'.join(map(str, pos[:2])) if pos else ''}>"
+
+
+def _as_written(place: str) -> int:
+    """In place of numbers of places: for who reads the text, all of which is told."""
+    return 0
+
+
+def _written(expr: f.Expr, depth: int) -> str:
+    """What is a place of its own elsewhere, as somebody would write it."""
+
+    def text(part: f.Expr | None) -> str:
+        return render(part, _as_written, depth + 1)
+
+    if type(expr) is f.IfExp:
+        return f"{text(expr.body)} if {text(expr.test)} else {text(expr.orelse)}"
+    if type(expr) is f.Comprehension:
+        inner = ": ".join(map(text, expr.elements))
+        for part in expr.generators:
+            inner += f" for {text(part.target).strip('[]')} in {text(part.iterable)}"
+            inner += "".join(f" if {text(test)}" for test in part.conditions)
+        first, last = {"list": "[]", "generator": ("", "")}.get(expr.kind, "{}")
+        return f"{first}{inner}{last}"
+    if type(expr) is f.SetDisplay:
+        return f"{{{', '.join(map(text, expr.elements))}}}"
+    if type(expr) is f.DictDisplay:
+        pairs = zip(expr.keys, expr.values, strict=True)
+        return f"{{{', '.join(f'**{text(v)}' if k is None else f'{text(k)}: {text(v)}' for k, v in pairs)}}}"
+    return "lambda: ..." if type(expr) is f.Lambda else "(yield)" if type(expr) is f.Yield else "_"
 
 
 def _render_place(expr: f.Expr, version: Callable[[str], int] | None, depth: int) -> str:
@@ -179,6 +209,8 @@ _SIGNS = {"Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mo
           "BitAnd": "&", "BitOr": "|", "BitXor": "^", "Slice": ":"}  # fmt: skip
 
 
+_PREFIXES = {"USub": "-", "UAdd": "+", "Invert": "~", "Await": "await "}
+
 #: how closely the parts of an expression are bound together, from `or` to what stands in front of `.name`
 _OR, _AND, _NOT, _COMPARE, _PLACE = 1, 2, 3, 4, 20
 _OPERATORS = {"BitOr": 5, "BitXor": 6, "BitAnd": 7, "Add": 9, "Sub": 9, "Mult": 10, "Div": 10, "FloorDiv": 10,
@@ -194,6 +226,8 @@ def _binds(expr: f.Expr | None) -> int:
         return _NOT
     if type(expr) is f.Compare:
         return _COMPARE
+    if type(expr) is f.IfExp or type(expr) is f.Lambda:
+        return 0
     return _OPERATORS.get(expr.kind, _PLACE) if type(expr) is f.Op else _PLACE
 
 
@@ -219,6 +253,10 @@ def _render_op(expr: f.Op, version: Callable[[str], int] | None, depth: int) -> 
             for i, o in enumerate(expr.operands)
         )
     parts = [render(o, version, depth + 1) for o in expr.operands]
+    if version is _as_written and expr.kind in _PREFIXES and len(parts) == 1:
+        return f"{_PREFIXES[expr.kind]}{_part(expr.operands[0], _PLACE, version, depth)}"
+    if version is _as_written and expr.kind == "FString":
+        return "f" + '"...' + "".join(f"{{{p}}}..." for p in parts) + '"'
     if expr.kind == "Slice":
         return ":".join("" if p == "None" else p for p in parts)
     return f"{expr.kind}({', '.join(parts)})"
@@ -234,5 +272,5 @@ def in_order(text: str) -> tuple[str | int, ...]:
 
 def shown(expr: f.Expr) -> str:
     """Text of an expression as messages show it, cut where it is long."""
-    text = render(expr)
+    text = render(expr, _as_written)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

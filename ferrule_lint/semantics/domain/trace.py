@@ -46,6 +46,8 @@ class Event(NamedTuple):
     assumed: bool = False
     #: the id of the class of the module that is run; "" where it cannot be told
     module: str = ""
+    #: the backward pass of a module that is seen to be wrapped
+    wrapped: bool = False
 
 
 class Choice(NamedTuple):

@@ -17,7 +17,7 @@ from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
-from ferrule_lint.semantics.groups import all_ranks, callers, one_of_several
+from ferrule_lint.semantics.groups import all_ranks, callers, no_member, one_of_several
 from ferrule_lint.semantics.groups.never_given import is_left_out
 from ferrule_lint.semantics.groups.numbering import Places, starts_block
 from ferrule_lint.semantics.project.nearness import Nearness
@@ -54,6 +54,10 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     argument, place, group_place = known
     expr, group_expr = arguments.expression(argument, place), arguments.expression("group", group_place)
     if group_expr is None or (type(group_expr) is f.Const and group_expr.text == "None"):
+        return
+    if expr is not None and (outside := no_member.told(frame, expr, group_expr)) is not None:
+        message = f"`{argument}` is rank {shown(expr)} of the job, which is no member of `{render(group_expr)}`"
+        _issue(frame, name, arguments, outside, WORLD, message)
         return
     group = _group(frame, group_expr)
     divergence = None if expr is None or starts_block(frame, expr) else _rank_of(frame, expr)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.assigned import assignments
+from ferrule_lint.semantics.domain.text import position
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.options import calls_of, passed
 from ferrule_lint.semantics.project.programs import is_test
@@ -77,6 +78,36 @@ def _sources(module: ModuleInfo, owner: FunctionInfo | None, name: str) -> list[
 def _is_open(owner: FunctionInfo | None, expr: f.Expr) -> bool:
     """Whether an expression is what the caller was passed itself, which says nothing."""
     return owner is not None and type(expr) is f.Name and any(p.name == expr.id for p in owner.parameters)
+
+
+def wrapper_given(analysis: Analysis, function: FunctionInfo, name: str) -> str:
+    """The dotted name of what each caller has put the module in that it passes for a constructor's parameter (DDP,
+    FSDP); empty where one passes anything else."""
+    question = f"{function.id} {name}"
+    return analysis.given_wrapper.find(question, lambda: _wrapper_given(analysis, function, name), "")
+
+
+def _wrapper_given(analysis: Analysis, function: FunctionInfo, name: str) -> str:
+    found: set[str] = set()
+    for module, owner, call in calls_of(analysis, function):
+        given = None if is_test(module.path) else passed(call, function, True, name)
+        if given is not None and given != f.Const("None"):
+            found.add(_wrapper_of(analysis, module, owner, given))
+    return next(iter(found)) if len(found) == 1 else ""
+
+
+def _wrapper_of(analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> str:
+    """What an expression puts a module in, or what a name has been set to in any case."""
+    if type(expr) is f.Name and owner is not None:
+        set_to = sorted(assignments(owner.body, expr.id), key=lambda one: position(one[0]) or (0, 0, 0, 0))
+        if not set_to or set_to[-1][1]:
+            return ""
+        expr = set_to[-1][0]
+    entity = analysis.names.resolve(expr.func, module) if type(expr) is f.Call else None
+    if not isinstance(entity, External):
+        return ""
+    role = analysis.models.class_(entity.dotted)
+    return analysis.models.canonical(entity.dotted) if role is not None and role.role in ("sharded", "ddp") else ""
 
 
 def is_given_module(analysis: Analysis, function: FunctionInfo, name: str) -> bool:

@@ -27,7 +27,7 @@ class Traits:
     def all(self) -> tuple[object, ...]:
         """All of them, to see whether those of another version are the same."""
         said = (self.says_nothing, self.returns, self.raises, self.returned_name, self.returns_numbers)
-        return *said, self._compared, self.counted, tuple(self.filled.items()), self.entered
+        return *said, self._compared, self.counted, tuple(self.filled.items()), self.entered, self.run
 
     @cached_property
     def says_nothing(self) -> bool:
@@ -72,6 +72,14 @@ class Traits:
         """Whether it returns nothing but things with their numbers: `return enumerate(tqdm(loader))`."""
         returned = [s.value for s in statements(self._body) if type(s) is f.Return]
         return bool(returned) and all(type(e) is f.Call and called_name(e) == "enumerate" for e in returned)
+
+    @cached_property
+    def run(self) -> frozenset[str]:
+        """Parameters that it calls, or calls a method of, or hands on to another call."""
+        calls = list(nodes(self._body, f.Call))
+        called = {place_name(c.func).partition(".")[0] for c in calls}
+        handed = {a.id for c in calls for a in (*c.args, *(v for _, v in c.keywords)) if type(a) is f.Name}
+        return frozenset((called | handed).intersection(self._parameters)) or NOTHING
 
     @property
     def told_apart(self) -> frozenset[str]:

@@ -11,7 +11,13 @@ from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, read, recast, still_part
 from ferrule_lint.semantics.domain.joins import join2, settled
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
-from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget, SeveralTarget
+from ferrule_lint.semantics.domain.targets import (
+    ExternalTarget,
+    FunctionTarget,
+    PartialTarget,
+    SeveralTarget,
+    is_collective,
+)
 from ferrule_lint.semantics.gradients import meeting, stage_values, surgery
 from ferrule_lint.semantics.sources import first_rank, rank_names
 
@@ -57,7 +63,7 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
         joined = joined._replace(length=worse(joined.length, filled), uniform=False)
     if divergence is not None:
         joined = picked.of_arms(_made_apart(joined, a, b, formula, divergence), a, b, divergence)
-        if a.target != b.target and {type(a.target), type(b.target)} <= _FUNCTIONS:
+        if a.target != b.target and _is_run(a) and _is_run(b) and not (_is_outside(a) and _is_outside(b)):
             apart = worse(joined.divergence, divergence)
             return joined._replace(uniform=False, divergence=apart, target=SeveralTarget((a, b)))
     # that the switch for agreeing may be another one somewhere is no more than a guess
@@ -101,6 +107,15 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
     if not (a.uniform and b.uniform) or not is_uniform(formula):
         joined = joined._replace(uniform=False) if a != b else joined
     return joined
+
+
+def _is_run(value: Value) -> bool:
+    return type(value.target) in _FUNCTIONS or type(value.target) is ExternalTarget
+
+
+def _is_outside(value: Value) -> bool:
+    """Whether a value is something of a library, a type or a constant perhaps, and no collective."""
+    return type(value.target) is ExternalTarget and not is_collective(value.target)
 
 
 def _absent(formula: Formula, a: Value, b: Value) -> tuple[str, bool] | None:

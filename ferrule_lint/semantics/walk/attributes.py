@@ -237,7 +237,7 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         deps=_of_field(e.attr, base.deps) if base.deps else NO_DEPS,
         part=True,
         module=base.module and not e.attr.startswith("_") and e.attr not in _NO_MODULES,
-        unwrapped=base.unwrapped,
+        unwrapped=base.unwrapped or (e.attr == "module" and _is_in_ddp(frame, base)),
         group=axes,
         loader=loaders.is_loader(frame, e),
         unordered=base.unordered if e.attr not in ("shape",) else None,
@@ -245,6 +245,12 @@ def _of_unknown(frame: Frame, e: f.Attr, base: Value) -> Value:
         world_size=rank_axes.is_size_of_job(e.attr),
         agreed=base.agreed and e.attr in _PARTS_OF_TENSORS,
     )
+
+
+def _is_in_ddp(frame: Frame, base: Value) -> bool:
+    """Whether a module is in DDP, which shards nothing: what is inside is in one piece."""
+    role = frame.models.class_(base.external) if base.external else None
+    return role is not None and role.role == "ddp"
 
 
 #: what a reduction along a dimension returns, and other views of a tensor: what ranks agreed on, they still do

@@ -120,6 +120,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         _padded_in_both(formula, saved, body_env, frame.env)
         counters.keep_together(s, body_env, frame.env)
         counters.stepped_alone(frame, s, formula, body_env, saved)
+        counters.cut_alone(frame, s, formula, body_env, saved)
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
         made_under.note(frame, made)
     elif not ends(body):
@@ -341,6 +342,6 @@ def _set_in_one_arm(
     divergence = divergence_of(formula)
     if divergence is not None and not frame.light and (held := boxes.before(frame, other, place)) is not None:
         return merge_arms(formula, value, held) if arm else merge_arms(formula, held, value)
-    if value.const is None or divergence is None or not frame.self_name or not place.startswith(frame.self_name + "."):
+    if value.const is None or divergence is None or "." not in place:
         return value._replace(uniform=False, const=None)
     return value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))

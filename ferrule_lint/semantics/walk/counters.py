@@ -52,6 +52,38 @@ def stepped_alone(frame: Frame, s: f.If, formula: Formula, a: dict[str, Value], 
             a[place] = new._replace(divergence=why.at_most(Confidence.MEDIUM), uniform=False)
 
 
+def cut_alone(frame: Frame, s: f.If, formula: Formula, a: dict[str, Value], before: Mapping[str, Value]) -> None:
+    """`if rank == 0: samples = samples[:4]`: a list of which some ranks of the job alone leave items out, where nobody
+    else sets it."""
+    divergence = divergence_of(formula)
+    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD or s.orelse or frame.light:
+        return
+    for cut in s.body:
+        place = _cut(cut) if type(cut) is f.Assign else ""
+        old, new = before.get(place), a.get(place)
+        if not place or new is None or _ends_in(s.body):
+            continue
+        if old is None or not (old.agreed or old.data is not None or old.divergence is not None or old.length):
+            pos = (cut.line, 1, cut.line, 1)
+            why = divergence.then(frame.step("flow", pos, f"`{place}` loses items on some ranks only"))
+            a[place] = new._replace(length=why.at_most(Confidence.MEDIUM), uniform=False)
+
+
+def _ends_in(arm: f.Body) -> bool:
+    return any(type(node) in _LEAVES for node in statements(arm))
+
+
+def _cut(s: f.Assign) -> str:
+    """The name that is set to a part of itself, between numbers that are written out."""
+    value = s.value
+    if type(value) is not f.Subscript or type(value.index) is not f.Op or value.index.kind != "Slice":
+        return ""
+    name = place_name(s.targets[0])
+    ends = value.index.operands
+    written = all(type(e) is f.Const for e in ends) and any(e != f.Const("None") for e in ends)
+    return name if written and len(s.targets) == 1 and name == place_name(value.base) else ""
+
+
 def one_round(s: f.For) -> bool:
     """Whether a loop takes one round: `for x in [only]`, `for x, y in zip([only], answers)`."""
     walked = s.iterable
@@ -81,10 +113,21 @@ def _certain(body: f.Body, in_loop: bool) -> Iterator[tuple[f.AugAssign, bool]]:
     for s in body:
         if type(s) is f.AugAssign:
             yield s, in_loop
+        elif type(s) is f.Assign and (step := _as_step(s)) is not None:
+            yield step, in_loop
         elif type(s) is f.With:
             yield from _certain(s.body, in_loop)
         elif type(s) is f.For and one_round(s):
             yield from _certain(s.body, True)
+
+
+def _as_step(s: f.Assign) -> f.AugAssign | None:
+    """`count = count + 1` for `count += 1`."""
+    value, target = s.value, s.targets[0]
+    if type(value) is not f.Op or value.kind not in ("Add", "Sub") or len(value.operands) != 2 or len(s.targets) != 1:
+        return None
+    same = place_name(target) != "" and place_name(target) == place_name(value.operands[0])
+    return f.AugAssign(s.line, target, value.kind, value.operands[1]) if same else None
 
 
 def _written(node: object) -> list[str]:

@@ -11,7 +11,13 @@ from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, contained
-from ferrule_lint.semantics.domain.targets import ClassTarget, ExternalTarget, FunctionTarget, PartialTarget
+from ferrule_lint.semantics.domain.targets import (
+    ClassTarget,
+    ExternalTarget,
+    FunctionTarget,
+    PartialTarget,
+    is_collective,
+)
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.sources.setting_names import is_name
 from ferrule_lint.semantics.walk.frame import Frame
@@ -86,9 +92,11 @@ _CALLED = (FunctionTarget, ClassTarget, PartialTarget)
 
 
 def is_table(values: Iterable[Value]) -> bool:
-    """Whether all of a dict's values are called by who takes one, some of them of the project."""
-    kinds = {type(v.target) for v in values}
-    return not kinds.isdisjoint(_CALLED) and kinds <= {*_CALLED, ExternalTarget}
+    """Whether all of a dict's values are called by who takes one, some of them of the project, or collectives."""
+    targets = [v.target for v in values]
+    kinds = set(map(type, targets))
+    called = not kinds.isdisjoint(_CALLED) or any(map(is_collective, targets))
+    return called and kinds <= {*_CALLED, ExternalTarget}
 
 
 def dict_display(frame: Frame, e: f.DictDisplay) -> Value:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, told_parts
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import begun_loaders
+from ferrule_lint.semantics.calls import begun_loaders, special_methods
 from ferrule_lint.semantics.calls.dispatch import seen_by_others
 from ferrule_lint.semantics.control import queues, tried_again, who_is_there
 from ferrule_lint.semantics.data import filling, iteration, selection, shares
@@ -78,7 +78,10 @@ def for_loop(frame: Frame, s: f.For) -> None:
     if again or counters.one_round(s):
         iterable = iterable._replace(length=None, length_deps=NO_DEPS)
 
+    special_methods.begin(frame, iterable, pos)
+
     def enter() -> None:
+        special_methods.each_round(frame, iterable, pos)
         value = element_of(frame, iterable, s.iterable)
         bind(frame, s.target, _batch_by_name(frame, s.target, value, is_numbered(frame, s.iterable)))
         each_of.recall(frame, s.target, s.iterable)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import is_set, no_order
@@ -60,7 +61,9 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     external = frame.analysis.annotations.external_of(parameter.annotation, frame.module)
     role = frame.models.class_(external) if external else None
     if role is not None and role.role in ("module", "sharded", "ddp"):
-        return Value(deps=deps, module=True, external=external)
+        return Value(deps=deps, module=True, external=_wrapper(frame, name) or external)
+    if parameter.annotation is None and (wrapper := _wrapper(frame, name)):
+        return Value(deps=deps, module=True, external=wrapper)
     if role is not None and role.role == "group" and role.axes:
         return Value(deps=deps, external=external, group=frozenset(role.axes))
     scalar = _is_scalar(parameter, annotation)
@@ -95,8 +98,10 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     optional = frame.models.convention("optional", name) is not None or collects
     # how far a generation is, say, and what a checkpoint holds
     shared = frame.models.convention("uniform", name) is not None or _restores(frame)
+    loss = not shared and _has_its_backward_here(frame, name)
     local = not shared and (
         batch
+        or loss
         or unmistakable
         or (not asked and ((named and (in_module or tensor)) or (tensor and in_module)))
         or (optional and in_module)
@@ -105,10 +110,12 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     )
     if local and not (in_module and _is_own_state(frame, name)) and (batch or not _is_handed_gathered(frame, name)):
         note = f"`{name}` is the rank's own batch" if batch else f"`{name}` holds the rank's own data"
+        note = f"`{name}` is the rank's own loss, whose backward pass runs here" if loss else note
         # what comes from the batch has its names; any other tensor in a module may be a state that ranks share
         told = batch or optional or matched or frame.models.convention("content", name) is not None
-        told = told or _chooses_positions(frame, name)
-        data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)._replace(assumed=not batch, unnamed=not told)
+        told = told or loss or _chooses_positions(frame, name)
+        data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
+        data = data._replace(assumed=not (batch or loss), unnamed=not told)
         value = value._replace(data=data)
         function = frame.function
         if (
@@ -126,6 +133,20 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     return value
 
 
+def _has_its_backward_here(frame: Frame, name: str) -> bool:
+    """Whether a function runs the backward pass of a parameter: `loss.backward()`, `scaler.scale(loss).backward()`,
+    `engine.backward(loss)`."""
+    return frame.function is not None and name in frame.analysis.bodies.once(_losses, frame.function.body)
+
+
+def _losses(body: f.Body) -> frozenset[str]:
+    calls = (call for call in nodes(body, f.Call) if type(call.func) is f.Attr and call.func.attr == "backward")
+    given = [call.args[0] if call.args else call.func.base for call in calls if type(call.func) is f.Attr]
+    scaled = [x.args[0] for x in given if type(x) is f.Call and last_name(x.func) == "scale" and x.args]
+    scaled += [x.operands[0] for x in given if type(x) is f.Op and x.kind in ("Div", "Mult")]
+    return frozenset(x.id for x in (*given, *scaled) if type(x) is f.Name)
+
+
 def _is_collected(frame: Frame, parameter: f.Parameter) -> bool:
     """Whether a parameter may be left out, and is in the batches of a data set at times. Who runs a module without
     gradients gives it what it has."""
@@ -140,6 +161,14 @@ def _classes_given(frame: Frame, parameter: f.Parameter) -> frozenset[ClassInfo]
     if function is None or function.name != "__init__" or parameter.annotation is not None:
         return NOTHING
     return built_around.classes_given(frame.analysis, function, parameter.name)
+
+
+def _wrapper(frame: Frame, name: str) -> str:
+    """What the module is in that callers pass to a constructor."""
+    function = frame.function
+    if function is None or function.name != "__init__" or function.owner is None:
+        return ""
+    return built_around.wrapper_given(frame.analysis, function, name)
 
 
 def _is_part(frame: Frame, parameter: f.Parameter) -> bool:

@@ -15,7 +15,16 @@ from ferrule_lint.semantics.data.fields import read_from
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import Atom, Formula, Known, Negation, connect, divergence_of, negate
+from ferrule_lint.semantics.domain.conditions import (
+    Atom,
+    Connective,
+    Formula,
+    Known,
+    Negation,
+    connect,
+    divergence_of,
+    negate,
+)
 from ferrule_lint.semantics.domain.dependences import (
     EMPTY,
     FLOWS,
@@ -30,9 +39,9 @@ from ferrule_lint.semantics.domain.dependences import (
 from ferrule_lint.semantics.domain.joins import computed, join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
-from ferrule_lint.semantics.domain.text import called_name, last_name, position, render, shown
+from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
-from ferrule_lint.semantics.groups import blocks, plans, strides, this_round
+from ferrule_lint.semantics.groups import blocks, plans, strides, this_round, written_ranks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests, made_under
@@ -126,6 +135,8 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         formulas, values = both_ends.taken_together(frame, expr.values, formulas, values)
         formulas = _beside_agreed_flag(formulas, values)
     formulas = given_rank.taken_for_granted(frame, expr.op, expr.values, formulas)
+    if _parts_members(formulas) and written_ranks.asks_for_members(frame, expr):
+        formulas = [_of_members(g) for g in formulas]
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
         return formula, Value(uniform=True, const=repr(formula.value))
@@ -136,6 +147,23 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         rank=first_rank.of(formula),
         boolean=joined.boolean or _compares_sizes(expr.values[-1]),
     )
+
+
+def _parts_members(formulas: list[Formula]) -> bool:
+    """Whether tests ask for the rank, and one of them for something else than a part in a group."""
+    found = [d for g in formulas if (d := divergence_of(g)) is not None and d.kind == "rank"]
+    return len(found) == len(formulas) and not all(d.member for d in found)
+
+
+def _of_members(formula: Formula) -> Formula:
+    """A test that asks, with others, who is in a group."""
+    if type(formula) is Negation:
+        return Negation(_of_members(formula.operand))
+    if type(formula) is Connective:
+        return formula._replace(operands=tuple(map(_of_members, formula.operands)))
+    if type(formula) is Atom and formula.divergence is not None:
+        return formula._replace(divergence=formula.divergence._replace(member=True))
+    return formula
 
 
 def _beside_agreed_flag(formulas: list[Formula], values: list[Value]) -> list[Formula]:
@@ -402,6 +430,12 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         if entry is not None:
             return atom_of(frame, key, Value(divergence=entry)), Value(divergence=entry)
     divergence = a.divergence or next((d for d in (b.divergence, b.length) if d is not None and d.kind == "rank"), None)
+    if divergence is None and a.data is not None and type(left) is not f.Const and not _may_be_key(frame, left):
+        value = observe(frame, a, key.pos, shown(key))
+        if value.divergence is not None and type(key.rights[0]) in (f.Sequence, f.SetDisplay):
+            # one of some words names a format, most often
+            value = value._replace(divergence=value.divergence.at_most(Confidence.LOW))
+        return atom_of(frame, key, value), value
     if divergence is not None:
         divergence = divergence._replace(member=True)
     value = Value(
@@ -410,6 +444,19 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         deps=a.deps | only(b.deps, ITEM, FLOWS),  # whatever their order
     )
     return atom_of(frame, key, value), value
+
+
+def _may_be_key(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is what a loop around takes of a batch itself: of a dict the keys, which ranks share."""
+    if type(expr) is not f.Name:
+        return False
+    for around in frame.rounds:
+        target, walked = around.statement.target, around.statement.iterable
+        first = target.elements[0] if type(target) is f.Sequence and target.elements else target
+        of_views = type(walked) is f.Call and last_name(walked.func) in ("keys", "items")
+        if place_name(first) == expr.id and (of_views or type(walked) is f.Name):
+            return True
+    return False
 
 
 def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
@@ -491,6 +538,8 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         member = member or this_round.asks_for_own(frame, e, left, right)
         member = member or plans.asks_for_own_step(frame, left, right)
         member = member or (op == "==" and strides.asks_for_member(frame, left, right))
+    if joined.divergence is not None and joined.divergence.kind == "rank" and not member:
+        member = written_ranks.asks_for_members(frame, e)
     if joined.divergence is not None and member:
         joined = joined._replace(divergence=joined.divergence._replace(member=True))
     if joined.divergence is not None and _asks_for_leader(e.ops[0], left, a, right, b):

@@ -25,7 +25,15 @@ def by_method(frame: Frame, call: f.Call, receiver: Value) -> None:
     place = place_name(base)
     if place and not frame.light:
         key = call.args[0] if call.args and last_name(call.func) == "pop" else None
-        _taken_out(frame, place, frame.read(place) or receiver, key, call.pos)
+        known = frame.read(place) or receiver
+        if _is_by_place(call) and known.slots is None and not (known.agreed or known.data or known.divergence):
+            known = known._replace(container=True)
+        _taken_out(frame, place, known, key, call.pos)
+
+
+def _is_by_place(call: f.Call) -> bool:
+    """`xs.pop()`, `xs.popleft()`: of a list or a queue, since a dict is asked for a key."""
+    return last_name(call.func) in ("pop", "popleft") and not call.args and not call.keywords
 
 
 def by_delete(frame: Frame, target: f.Expr) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.calls import special_methods
 from ferrule_lint.semantics.data import batch_fields, cutting, looked_up, own_records, selection, shares
 from ferrule_lint.semantics.domain.dependences import DEALT, FLOWS, NO_DEPS, NOTHING, OBSERVED, only
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
@@ -57,6 +58,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         return read_entries.made(frame, place, e, entry)
     if base.entries and type(e.index) is not f.Const and is_table(v for _, v in base.entries):
         return Value(target=SeveralTarget(tuple(v for _, v in base.entries)), divergence=index.divergence)
+    special_methods.run(frame, base, "__getitem__", e.pos, (index,))
     told = environment.looked_up(frame, e.base, e.index, e.pos)
     if told is not None:
         return told

@@ -128,6 +128,9 @@ def _of_call(frame: Frame, test: f.Call, depth: int) -> f.Expr:
 
 def _of_all(frame: Frame, test: f.Call, listed: f.Expr, depth: int) -> f.Expr:
     """`any([a, b])`, where nothing is done by asking both."""
+    if type(listed) is f.Comprehension and last_name(test.func) == "any":
+        found = _as_membership(listed, test.pos)
+        return test if found is None else unfolded(frame, found, depth)
     if type(listed) is not f.Sequence or not listed.elements or f.Starred in map(type, listed.elements):
         return test
     if len(listed.elements) == 1:
@@ -136,6 +139,18 @@ def _of_all(frame: Frame, test: f.Call, listed: f.Expr, depth: int) -> f.Expr:
         return test
     op = "or" if last_name(test.func) == "any" else "and"
     return unfolded(frame, f.BoolOp(op, listed.elements, test.pos), depth)
+
+
+def _as_membership(listed: f.Comprehension, pos: f.Pos) -> f.Expr | None:
+    """`any(rank == r for r in ranks)` is `rank in ranks`."""
+    only = listed.generators[0] if len(listed.generators) == 1 and len(listed.elements) == 1 else None
+    asked = listed.elements[0]
+    if only is None or only.conditions or type(asked) is not f.Compare or asked.ops != ("==",):
+        return None
+    for sought, item in ((asked.left, asked.rights[0]), (asked.rights[0], asked.left)):
+        if type(item) is f.Name and item.id == place_name(only.target) and item.id not in variables(sought):
+            return f.Compare(sought, ("in",), (only.iterable,), pos)
+    return None
 
 
 def _of_item(frame: Frame, test: f.Subscript, depth: int) -> f.Expr:

@@ -467,6 +467,11 @@ def rotate(m: types.ModuleType, spread: bool) -> Any:
     m.rotate(torch.ones(2), torch.empty(2))
 
 
+@scene("swap", by_rank=True)
+def swap(m: types.ModuleType, spread: bool) -> Any:
+    m.swap(torch.ones(2), torch.empty(2))
+
+
 @scene("inner_group", by_rank=True)
 def inner_group(m: types.ModuleType, spread: bool) -> Any:
     m.inner_group([0])

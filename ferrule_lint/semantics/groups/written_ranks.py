@@ -1,0 +1,202 @@
+"""Groups of ranks that are written out, and tests that let in their members: `rank < 2` beside `new_group([0, 1])`.
+
+```python
+workers = new_group(list(range(1, world_size)))
+if rank != 0:
+    all_reduce(x, group=workers)
+```
+
+The ranks of such a group can be counted, and so can those for which a test by numbers holds. A test that holds for all
+members of a group, or for none, asks who is in it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.sources.rank_axes import is_world_size
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.project.entities import FunctionInfo
+    from ferrule_lint.semantics.walk.frame import Frame
+
+_MAKES = "new_group"
+#: how many ranks are tried: those of a job whose size is not known
+_TRIED = 64
+_LISTS = ("list", "tuple", "sorted", "set")
+#: names and calls that are followed
+_DEEPEST = 3
+_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+}
+_ORDERS: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def asks_for_members(frame: Frame, test: f.Expr) -> bool:
+    """Whether a test by the number of the rank holds for all ranks of a group that may be meant, or for none."""
+    made = _made(frame) if not frame.light and frame.module.mentions_any(frozenset({_MAKES})) else []
+    if not made:
+        return False
+    rank = _rank_in(frame, test)
+    let_in = {r for r in range(_TRIED) if (yes := _value(test, {rank: r})) is not None and yes} if rank else set()
+    if not let_in or len(let_in) == _TRIED:
+        return False
+    for function, call in made:
+        body = function.body if function is not None else frame.module.body
+        listed = next((value for name, value in call.keywords if name == "ranks"), call.args[0] if call.args else None)
+        members = _members(frame, body, listed) if listed is not None else None
+        if members and (members <= let_in or _are_the_others(let_in, members)):
+            return True
+    return False
+
+
+def _made(frame: Frame) -> list[tuple[FunctionInfo | None, f.Call]]:
+    """The groups that the function makes, else those of other methods of its class, else those of the file."""
+    made = frame.module.calls_named(_MAKES)
+    own = [one for one in made if one[0] is frame.function]
+    owner = frame.function.owner if frame.function is not None else None
+    return own or [one for one in made if one[0] is not None and owner and one[0].owner == owner] or made
+
+
+def _are_the_others(let_in: set[int], members: set[int]) -> bool:
+    """Whether the members are all, up to the last of them, whom a test does not let in."""
+    return members.isdisjoint(let_in) and set(range(max(members))) <= members | let_in
+
+
+def _rank_in(frame: Frame, test: f.Expr) -> str:
+    """The one place, or call, in a test by numbers that is the rank of the job; empty if the test asks for more."""
+    found: dict[str, f.Expr] = {}
+    for node in _leaves(test):
+        found.setdefault(render(node), node)
+    if len(found) != 1:
+        return ""
+    ((text, node),) = found.items()
+    divergence = frame.eval(node).divergence if type(node) is not f.Call or not node.args else None
+    by_rank = divergence is not None and divergence.kind == "rank" and divergence.axes == WORLD
+    return text if by_rank else ""
+
+
+def _leaves(expr: f.Expr) -> Iterator[f.Expr]:
+    """What is no number that is written out, and nothing that is worked out of such."""
+    if type(expr) is f.Compare:
+        for part in (expr.left, *expr.rights):
+            yield from _leaves(part)
+    elif type(expr) is f.BoolOp:
+        for part in expr.values:
+            yield from _leaves(part)
+    elif type(expr) is f.Not:
+        yield from _leaves(expr.operand)
+    elif type(expr) is f.Op:
+        for part in expr.operands:
+            yield from _leaves(part)
+    elif type(expr) is f.Sequence:
+        for part in expr.elements:
+            yield from _leaves(part)
+    elif type(expr) is not f.Const:
+        yield expr
+
+
+def _value(expr: f.Expr, known: dict[str, int]) -> int | None:
+    """A number, or what a test says as one; None where it cannot be told. `known`: numbers by the texts of places."""
+    if type(expr) is f.Const:
+        return int(expr.text) if expr.text.isdigit() else None
+    if type(expr) is f.Not:
+        operand = _value(expr.operand, known)
+        return None if operand is None else not operand
+    if type(expr) is f.BoolOp:
+        parts = [_value(part, known) for part in expr.values]
+        return None if None in parts else (all if expr.op == "and" else any)(bool(p) for p in parts)
+    if type(expr) is f.Op and expr.kind in _NUMBERS and len(expr.operands) == 2:
+        left, right = (_value(part, known) for part in expr.operands)
+        fails = left is None or right is None or (right == 0 and expr.kind in ("FloorDiv", "Mod"))
+        return None if fails or left is None or right is None else _NUMBERS[expr.kind](left, right)
+    if type(expr) is f.Compare:
+        return _compared(expr, known)
+    return known.get(render(expr))
+
+
+def _compared(expr: f.Compare, known: dict[str, int]) -> bool | None:
+    left = _value(expr.left, known)
+    for op, right in zip(expr.ops, expr.rights, strict=True):
+        if left is None:
+            return None
+        if op in ("in", "not in") and type(right) is f.Sequence:
+            among = [_value(e, known) for e in right.elements]
+            if None in among or len(expr.ops) > 1:
+                return None
+            return (left in among) is (op == "in")
+        number = _value(right, known)
+        if op not in _ORDERS or number is None:
+            return None
+        if not _ORDERS[op](left, number):
+            return False
+        left = number
+    return True
+
+
+def _members(frame: Frame, body: f.Body, listed: f.Expr, depth: int = 0) -> set[int] | None:
+    """The ranks of a list that is written out, of those that are tried; None if they cannot be told."""
+    if depth > _DEEPEST:
+        return None
+    if type(listed) is f.Name or type(listed) is f.Attr:
+        held = frame.analysis.bodies.given(body, place_name(listed))
+        return _members(frame, body, held[0], depth + 1) if len(held) == 1 else None
+    if type(listed) is f.Sequence:
+        numbers = [number for e in listed.elements if (number := _value(e, {})) is not None]
+        return set(numbers) if len(numbers) == len(listed.elements) and len(numbers) > 1 else None
+    if type(listed) is f.Comprehension:
+        return _filtered(frame, body, listed, depth)
+    if type(listed) is not f.Call or listed.keywords:
+        return None
+    name = last_name(listed.func)
+    if name in _LISTS and len(listed.args) == 1:
+        return _members(frame, body, listed.args[0], depth + 1)
+    if name != "range":
+        return None
+    sizes = {render(node): _TRIED for a in listed.args for node in _leaves(a) if _is_size(frame, body, node)}
+    ends = [end for a in listed.args if (end := _value(a, sizes)) is not None]
+    if not ends or len(ends) != len(listed.args) or ends[2:] == [0]:
+        return None
+    return {r for r in range(*ends) if r < _TRIED}
+
+
+def _is_size(frame: Frame, body: f.Body, node: f.Expr) -> bool:
+    """Whether something is the number of all ranks, by its name or by what it holds."""
+    if type(node) is f.Call:
+        return is_world_size(last_name(node.func)) and not node.args
+    if type(node) is not f.Name and type(node) is not f.Attr:
+        return False
+    held = frame.analysis.bodies.given(body, place_name(node))
+    of_call = len(held) == 1 and type(held[0]) is f.Call and is_world_size(last_name(held[0].func))
+    return of_call or is_world_size(last_name(node))
+
+
+def _filtered(frame: Frame, body: f.Body, listed: f.Comprehension, depth: int) -> set[int] | None:
+    """`[r for r in range(world_size) if r % 4 == 0]`, `[r * 2 for r in range(4)]`."""
+    if len(listed.generators) != 1 or len(listed.elements) != 1:
+        return None
+    only = listed.generators[0]
+    walked = _members(frame, body, only.iterable, depth + 1)
+    if walked is None or type(only.target) is not f.Name:
+        return None
+    found: set[int] = set()
+    for number in walked:
+        known = {only.target.id: number}
+        tests = [_value(test, known) for test in only.conditions]
+        item = _value(listed.elements[0], known)
+        if None in tests or item is None:
+            return None
+        if all(tests):
+            found.add(item)
+    return found
