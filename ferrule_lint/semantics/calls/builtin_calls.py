@@ -480,6 +480,12 @@ def _hasattr(frame: Frame, arguments: Arguments) -> Value:
     return Value(divergence=parted) if parted is not None else UNIFORM
 
 
+def _heappush(frame: Frame, arguments: Arguments) -> Value:
+    from ferrule_lint.semantics.calls import methods  # which asks for what stands here
+
+    return methods.pushed(frame, arguments)
+
+
 _Handler = Callable[["Frame", "Arguments"], Value]
 
 _FUNCTIONS: dict[str, _Handler] = {
@@ -519,6 +525,7 @@ _FUNCTIONS: dict[str, _Handler] = {
     "torch.is_tensor": _hasattr,
     "collections.defaultdict": _empty,
     "collections.Counter": _groups,
+    "heapq.heappush": _heappush,
     "pickle.dumps": serialised,
     "dill.dumps": serialised,
     "cloudpickle.dumps": serialised,

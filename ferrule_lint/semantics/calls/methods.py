@@ -86,7 +86,7 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
         return UNKNOWN
     if name in ("get", "pop") and arguments.expr.args and _is_key(arguments.expr.args[0], name):
         return _get(frame, arguments, receiver)
-    if name in ("keys", "values", "items", "copy"):
+    if name in ("keys", "values", "items", "copy") or (name == "most_common" and not arguments.values):
         return receiver._replace(const=None, target=None, items=None, emptiness=receiver.emptiness)
     if (name in ("getvalue", "getbuffer") and not arguments.values) or (name == "encode" and _to_bytes(arguments)):
         return serialised(frame, arguments.replaced(positional=(receiver,)))
@@ -111,6 +111,15 @@ def method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value | 
             unwrapped=receiver.unwrapped,
         )
     return None
+
+
+def pushed(frame: Frame, arguments: Arguments) -> Value:
+    """`heapq.heappush(heap, item)`: the heap gets an item, as by a method of its own."""
+    e = arguments.expr
+    if len(e.args) != 2 or len(arguments.positional) != 2:
+        return UNKNOWN
+    call = e._replace(func=f.Attr(e.args[0], "append", e.pos), args=e.args[1:])
+    return _fill(frame, arguments.replaced(expr=call, positional=arguments.positional[1:]), arguments.positional[0])
 
 
 def _place_of(frame: Frame, arguments: Arguments) -> Divergence | None:

@@ -174,6 +174,7 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
             value = frame.analysis.call_function(frame, method, receiver, (), {}, e.pos, read=e)
             if not value.divergence:
                 value = _by_name(frame, e) or value
+                value = value._replace(world_size=value.world_size or rank_axes.is_size_of_job(e.attr))
             found.append(value)
         elif method is not None:
             found.append(Value(uniform=True, target=FunctionTarget(method, receiver)))
