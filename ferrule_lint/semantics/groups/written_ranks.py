@@ -168,7 +168,7 @@ def _members(frame: Frame, body: f.Body, listed: f.Expr, depth: int = 0) -> set[
     ends = [end for a in listed.args if (end := _value(a, sizes)) is not None]
     if not ends or len(ends) != len(listed.args) or ends[2:] == [0]:
         return None
-    return {r for r in range(*ends) if r < _TRIED}
+    return {r for r in range(*ends)[:_TRIED] if r < _TRIED}  # a range may be written with any number
 
 
 def _is_size(frame: Frame, body: f.Body, node: f.Expr) -> bool:
