@@ -230,6 +230,7 @@ NOT_RUN = {
     "finish_dispatch",
     "narrow_receive",
     "unblock_ring",
+    "take_turns",
     "global_rank",
     "job_rank",
     "widen_guard",

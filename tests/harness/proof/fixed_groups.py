@@ -160,6 +160,16 @@ def turn(m: types.ModuleType, spread: bool) -> Any:
     return full(m.rotate(torch.full((2,), float(dist.get_rank())), torch.empty(2)))
 
 
+@scene("fixes:take_turns/swap", by_rank=True)
+def swap(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.swap(torch.full((2,), float(dist.get_rank())), torch.empty(2)))
+
+
+@scene("fixes:take_turns/pairs", by_rank=True)
+def pairs(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.swap(torch.full((2,), float(dist.get_rank())), torch.empty(2), dist.group.WORLD))
+
+
 @scene("fixes:widen_guard/training_only")
 def training_only(m: types.ModuleType, spread: bool) -> Any:
     torch.manual_seed(0)
