@@ -106,18 +106,14 @@ class _Reader(NamedTuple):
         test = _PARITY.match(text)
         if test is None:
             return None
-        even, odd = self.line(body), self.line(orelse)
-        if not even or not odd:
+        if text.endswith(("% 2", "== 1", "!= 0")):
+            body, orelse = orelse, body
+        even, odd = self.line(body) or [], self.line(orelse) or []
+        peers = [{t.peer for t in line} for line in (even, odd)]
+        neighbours = [{f"{test['rank']} + 1"}, {f"{test['rank']} - 1"}]
+        if peers != neighbours and peers != neighbours[::-1]:
             return None
-        rank = test["rank"]
-        sides = {"after": f"{rank} + 1", "before": f"{rank} - 1"}
-        for there, back in (("after", "before"), ("before", "after")):
-            if {t.peer for t in even} == {sides[there]} and {t.peer for t in odd} == {sides[back]}:
-                return {
-                    _EVEN: [t._replace(peer=_ODD) for t in even],
-                    _ODD: [t._replace(peer=_EVEN) for t in odd],
-                }
-        return None
+        return {_EVEN: [t._replace(peer=_ODD) for t in even], _ODD: [t._replace(peer=_EVEN) for t in odd]}
 
 
 def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:
@@ -176,6 +172,9 @@ def _stuck(roles: Roles) -> tuple[str, tuple[Event, ...], bool] | None:
             f"{_named(peer)} does not receive" if event.p2p == "send" else f"{_named(peer)}, which sends nothing more"
         )
         return f"{_named(rank)} {what} {does}", (event, *(t.event for t in roles[peer][-1:])), True
+    if waiting:
+        who = ", ".join(f"{_named(rank)} in `{step.name}` for {_named(step.peer)}" for rank, step in waiting.items())
+        return f"ranks wait for each other in a circle: {who}", tuple(step.event for step in waiting.values()), False
     return None
 
 
