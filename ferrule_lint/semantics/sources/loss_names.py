@@ -26,10 +26,18 @@ _SHARED = re.compile(
 _OF_STEP = re.compile(r"batch|(^|_)data(_|$)|inputs?(_|$)|samples?(_|$)|model|iterator|loader", re.IGNORECASE)
 
 
+#: what computes a loss of a model's outputs and what they should be, by its name
+_LOSS_FUNCTION = re.compile(
+    r"(^|_)(criterion|loss_(fn|func|fct|function)|(cross_entropy|nll|mse|l1|bce|ctc|huber|kl_div|dice|focal)(_with_logits)?(_loss)?)$",
+    re.IGNORECASE,
+)
+
+
 def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
     """What a name is bound to: a local loss, if its name says so and nothing else is known of the value."""
     arguments = arguments_of_unknown(frame, target, source, value, _LOSS, _SHARED)
-    if not any(_OF_STEP.search(last_name(a)) or _is_local(frame, a) for a in arguments):
+    computed = type(source) is f.Call and _LOSS_FUNCTION.search(last_name(source.func)) is not None
+    if not arguments or not (computed or any(_OF_STEP.search(last_name(a)) or _is_local(frame, a) for a in arguments)):
         return value
     return own(frame, target, value, "the loss of the rank's own batch")
 

@@ -40,13 +40,23 @@ def of_target(frame: Frame, target: f.Expr, value: Value) -> Value:
     guessed = _is_guess(value)
     if not guessed and not _is_open(value):
         return value
-    function = frame.function
-    names = frame.analysis.trained_losses.find(function.id, lambda: _found_in(function), frozenset())
-    if target.id not in names:
+    if target.id not in _names_in(frame):
         return value
     note = f"`{target.id}` has a backward pass, so it is the rank's own loss"
     own = frame.source(DP, "data", position(target), note, Confidence.MEDIUM)
     return value._replace(data=own, divergence=None) if guessed else value._replace(data=own)
+
+
+def is_one(frame: Frame, parameter: str) -> bool:
+    """Whether a parameter is such a loss."""
+    return not _SHARED.search(parameter) and parameter in _names_in(frame)
+
+
+def _names_in(frame: Frame) -> frozenset[str]:
+    function = frame.function
+    if function is None:
+        return frozenset()
+    return frame.analysis.trained_losses.find(function.id, lambda: _found_in(function), frozenset())
 
 
 def _is_open(value: Value) -> bool:

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
 from ferrule_lint.semantics.data.ordering import is_set, no_order
@@ -25,6 +24,7 @@ from ferrule_lint.semantics.sources import (
     own_state,
     rank_axes,
     rank_names,
+    trained_losses,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     optional = frame.models.convention("optional", name) is not None or collects
     # how far a generation is, say, and what a checkpoint holds
     shared = frame.models.convention("uniform", name) is not None or _restores(frame)
-    loss = not shared and _has_its_backward_here(frame, name)
+    loss = not shared and not frame.light and trained_losses.is_one(frame, name)
     local = not shared and (
         batch
         or loss
@@ -131,20 +131,6 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if (frame.models.convention("module", name) is not None and "Module" in annotation) or _is_part(frame, parameter):
         value = value._replace(module=True)
     return value
-
-
-def _has_its_backward_here(frame: Frame, name: str) -> bool:
-    """Whether a function runs the backward pass of a parameter: `loss.backward()`, `scaler.scale(loss).backward()`,
-    `engine.backward(loss)`."""
-    return frame.function is not None and name in frame.analysis.bodies.once(_losses, frame.function.body)
-
-
-def _losses(body: f.Body) -> frozenset[str]:
-    calls = (call for call in nodes(body, f.Call) if type(call.func) is f.Attr and call.func.attr == "backward")
-    given = [call.args[0] if call.args else call.func.base for call in calls if type(call.func) is f.Attr]
-    scaled = [x.args[0] for x in given if type(x) is f.Call and last_name(x.func) == "scale" and x.args]
-    scaled += [x.operands[0] for x in given if type(x) is f.Op and x.kind in ("Div", "Mult")]
-    return frozenset(x.id for x in (*given, *scaled) if type(x) is f.Name)
 
 
 def _is_collected(frame: Frame, parameter: f.Parameter) -> bool:
