@@ -11,7 +11,7 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import items_named, last_name
+from ferrule_lint.semantics.domain.text import is_key, items_named, last_name, variables
 
 _MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fake|mock|placeholder", re.IGNORECASE)
 #: by these a tensor is asked how much is in it
@@ -29,6 +29,47 @@ def is_made_up(value: f.Expr | None) -> bool:
     if type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in ("to", "float", "half", "unsqueeze"):
         value = value.func.base
     return type(value) is f.Call and _MADE_UP.search(last_name(value.func)) is not None
+
+
+def fills_each(body: f.Body, name: str) -> bool:
+    """Whether a function goes through the names of inputs, and puts something made up under each that no sample has:
+    `for key in shapes:`, `if all(s.get(key) is None for s in samples): batch[key] = torch.full(shapes[key], -1)`."""
+    for loop in walk(body):
+        if type(loop) is not f.For or not _may_be(loop.iterable, name):
+            continue
+        keys = variables(loop.target)
+        for node in walk(loop.body):
+            if type(node) is f.If and _none_has(node.test) and any(_puts_under(s, keys) for s in walk(node.body)):
+                return True
+    return False
+
+
+def _may_be(names: f.Expr, name: str) -> bool:
+    """Whether a name can be among those that a loop goes through."""
+    return type(names) is not f.Sequence or any(is_key(item, name) for item in names.elements)
+
+
+def _none_has(test: f.Expr) -> bool:
+    """`all(x is None for x in found)`, `all(key not in s for s in samples)`, `not any(key in s for s in samples)`."""
+    every = "all"
+    if type(test) is f.Not:
+        test, every = test.operand, "any"
+    if type(test) is not f.Call or last_name(test.func) != every or len(test.args) != 1:
+        return False
+    asked = test.args[0].elements if type(test.args[0]) is f.Comprehension else ()
+    operators = ("is", "not in") if every == "all" else ("is not", "in")
+    return any(
+        type(e) is f.Compare and e.ops[0] in operators and (e.ops[0][-2:] == "in" or e.rights == (f.Const("None"),))
+        for e in asked
+    )
+
+
+def _puts_under(s: object, keys: set[str]) -> bool:
+    return (
+        type(s) is f.Assign
+        and is_made_up(s.value)
+        and any(type(t) is f.Subscript and type(t.index) is f.Name and t.index.id in keys for t in s.targets)
+    )
 
 
 def handed_back(body: f.Body, name: str) -> bool:
