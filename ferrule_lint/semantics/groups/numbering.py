@@ -56,9 +56,14 @@ def _is_own_rank(frame: Frame, expr: f.Expr) -> bool:
     made = [expr]
     if type(expr) is f.Name and frame.function is not None:
         made = frame.analysis.bodies.assigned(frame.function.body, expr.id)
-    return bool(made) and all(
-        type(v) is f.Call and last_name(v.func) == "get_rank" and not v.args and not v.keywords for v in made
-    )
+    return bool(made) and all(type(v) is f.Call and _asks_for_own(v) for v in made)
+
+
+def _asks_for_own(call: f.Call) -> bool:
+    """`dist.get_rank()`, and not that of an object of the project's (`coordinator.get_rank()`)."""
+    if last_name(call.func) != "get_rank" or call.args or call.keywords:
+        return False
+    return type(call.func) is f.Name or last_name(getattr(call.func, "base", None)).endswith(("dist", "distributed"))
 
 
 def _gives_block(body: f.Body) -> bool:
