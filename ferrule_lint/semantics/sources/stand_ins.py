@@ -39,7 +39,10 @@ def fills_each(body: f.Body, name: str) -> bool:
             continue
         keys = variables(loop.target)
         for node in walk(loop.body):
-            if type(node) is f.If and _none_has(node.test) and any(_puts_under(s, keys) for s in walk(node.body)):
+            told = _none_has(node.test) if type(node) is f.If else None
+            if type(node) is not f.If or told is None:
+                continue
+            if any(_puts_under(s, keys) for s in walk(node.body if told else node.orelse)):
                 return True
     return False
 
@@ -49,19 +52,20 @@ def _may_be(names: f.Expr, name: str) -> bool:
     return type(names) is not f.Sequence or any(is_key(item, name) for item in names.elements)
 
 
-def _none_has(test: f.Expr) -> bool:
-    """`all(x is None for x in found)`, `all(key not in s for s in samples)`, `not any(key in s for s in samples)`."""
-    every = "all"
+def _none_has(test: f.Expr) -> bool | None:
+    """Whether a test says that no sample has something, or that one has: `all(x is None for x in found)`, `any(key in s
+    for s in samples)`; None: it asks for something else."""
     if type(test) is f.Not:
-        test, every = test.operand, "any"
-    if type(test) is not f.Call or last_name(test.func) != every or len(test.args) != 1:
-        return False
-    asked = test.args[0].elements if type(test.args[0]) is f.Comprehension else ()
-    operators = ("is", "not in") if every == "all" else ("is not", "in")
-    return any(
-        type(e) is f.Compare and e.ops[0] in operators and (e.ops[0][-2:] == "in" or e.rights == (f.Const("None"),))
-        for e in asked
-    )
+        told = _none_has(test.operand)
+        return None if told is None else not told
+    if type(test) is not f.Call or len(test.args) != 1 or type(test.args[0]) is not f.Comprehension:
+        return None
+    every, asked = last_name(test.func), test.args[0].elements
+    if every not in ("all", "any") or len(asked) != 1 or type(asked[0]) is not f.Compare:
+        return None
+    of_none = asked[0].rights == (f.Const("None"),)
+    absent, present = ("is", "is not") if of_none else ("not in", "in")
+    return {("all", absent): True, ("any", present): False}.get((every, asked[0].ops[0]))
 
 
 def _puts_under(s: object, keys: set[str]) -> bool:
