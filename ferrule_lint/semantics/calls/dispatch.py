@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import (
     constructed,
@@ -95,7 +96,7 @@ def call(frame: Frame, e: f.Call) -> Value:
     result = number_types.after_call(e, function, dispatch(frame, function, arguments))
     if (made := layout.of_places(e, function.target, result.layout)) is not result.layout:
         result = result._replace(layout=made)
-    if _meets_outside(e):
+    if _meets_outside(e, function):
         result = result._replace(group=PRIVATE)
     if len(frame.terms) > before and any(type(t) is CallTerm and _meets(t.summary) for t in frame.terms[before:]):
         frame.files.collective(frame.conditions)
@@ -133,16 +134,24 @@ def _meets(summary: Summary) -> bool:
     return any(map(forwards.ranks_meet, summary.events))
 
 
-def _meets_outside(e: f.Call) -> bool:
+def _meets_outside(e: f.Call, function: Value) -> bool:
     """A group for which a rank and a size of its own are given (`init_custom_process_group(rank=0, world_size=3)`):
-    whoever makes it meets processes of another program."""
+    whoever makes it meets processes of another program. Under the name of torch's own function, which makes that of the
+    job, a function of the project does so that hands a group back."""
     if len(e.keywords) < 2:
         return False
-    name = last_name(e.func)
+    name, target = last_name(e.func), function.target
     given = {k for k, _ in e.keywords}
-    return {"rank", "world_size"} <= given and name != "init_process_group" and _MAKES_GROUP.search(name) is not None
+    if not {"rank", "world_size"} <= given or _MAKES_GROUP.search(name) is None:
+        return False
+    return name != _OF_JOB or (type(target) is FunctionTarget and _hands_back(target.function.body))
 
 
+def _hands_back(body: f.Body) -> bool:
+    return any(type(s) is f.Return and s.value not in (None, f.Const("None")) for s in walk(body))
+
+
+_OF_JOB = "init_process_group"
 _MAKES_GROUP = re.compile(r"(init|new|make|create|setup)\w*process_group|communicator$", re.IGNORECASE)
 
 

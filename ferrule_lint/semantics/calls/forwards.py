@@ -235,6 +235,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
     assumed = confidence < Confidence.HIGH
     alone = assumed and (
         of_one_process(frame.analysis, frame.module)
+        or _makes_samples(frame)
         or is_elsewhere(frame)
         or _trains_alone(frame)
         or _attends(expr)
@@ -242,7 +243,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         or is_copy(frame, func)
         or _BARE.fullmatch(last_name(func)) is not None
     )
-    alone = alone or is_for_other_programs(frame)
+    alone = alone or is_for_other_programs(frame) or _is_bare_part(frame, func, cls)
     confidence = min(confidence, Confidence.LOW if alone else Confidence.MEDIUM)
     frame.emit(
         Event(
@@ -250,6 +251,19 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
             stands_in(expr) or _names_stand_in(func), assumed, cls,
         )
     )  # fmt: skip
+
+
+#: what a loader asks a data set of torch's for, in worker processes mostly
+_SAMPLES = frozenset(("__iter__", "__next__", "__getitem__", "__getitems__"))
+
+
+def _makes_samples(frame: Frame) -> bool:
+    """Whether this is where a data set makes its samples: what it runs (`self.transforms[key](x)`) is nothing that
+    ranks hold together."""
+    if frame.function is None or frame.self_class is None or frame.function.name not in _SAMPLES:
+        return False
+    bases = frame.analysis.names.external_bases(frame.self_class)
+    return any(base.startswith("torch.utils.data.") for base in bases)
 
 
 #: what a kernel of attention is given, by the names of its first three arguments
@@ -270,6 +284,12 @@ _BARE = re.compile(
     r"(\w+_)?(rotary|rope)(_pos)?(_emb(edding)?s?)?|(\w+_)?(loss(es)?|loss_(fn|func|fct|function|module)s?|criterions?)|"
     r"(\w+_)?(dropout|drop_path|act(ivation)?(_fn)?|softmax)\d*"
 )
+
+
+def _is_bare_part(frame: Frame, func: f.Expr, cls: str) -> bool:
+    """The same for a part of a module that is sharded, and not itself."""
+    info = frame.analysis.names.class_of_id(cls) if cls and _BARE.fullmatch(last_name(func)) else None
+    return info is not None and frame.analysis.sharding.is_part(info)
 
 
 def _past_hooks(func: f.Expr) -> bool:

@@ -7,20 +7,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.calls import made_with, one_device
 from ferrule_lint.semantics.calls.agreement import make_uniform
-from ferrule_lint.semantics.calls.results import result_of, wrapped
+from ferrule_lint.semantics.calls.results import makes_whole, result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.control import who_is_there
 from ferrule_lint.semantics.data import exchanged, loaders
-from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
-from ferrule_lint.semantics.domain.text import last_name, place_name, position, render, shown
+from ferrule_lint.semantics.domain.text import place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
 from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
@@ -69,8 +67,9 @@ def apply(
             confidence = Confidence.LOW
         if model.event == "backward" and frame.analysis.sharding.is_beside_wraps(frame.module.path):
             confidence = Confidence.LOW
-        if model.gathers_to is not None and not _is_whole(frame, model.gathers_to, arguments):
-            confidence = Confidence.LOW
+        if (placed := model.gathers_to) is not None:
+            given = arguments.expression(placed.name, placed.position)
+            confidence = confidence if given is not None and makes_whole(frame, given) else Confidence.LOW
         event = Event(
             model.event, axes, channel, frame.module.path, e.pos, confidence, model.hidden,
             f"`{render(e.func)}` issues {model.event}", model.p2p,
@@ -191,13 +190,3 @@ def _switched_on(switch: Argument, arguments: Arguments) -> bool:
     expr = arguments.expression(switch.name, switch.position)
     value = arguments.value_of(expr) if expr is not None else None
     return value is not None and value.const == "True"
-
-
-def _is_whole(frame: Frame, placements: Argument, arguments: Arguments) -> bool:
-    """Whether what is in parts is asked for as a whole on every rank: `[Replicate()] * mesh.ndim`."""
-    expr = arguments.expression(placements.name, placements.position)
-    if expr is None:
-        return False
-    calls = [last_name(node.func) for node in walk(definition(frame, expr)) if type(node) is f.Call]
-    placed = {name for name in calls if name[:1].isupper()}
-    return placed == {"Replicate"}

@@ -7,6 +7,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
 from ferrule_lint.semantics.calls.agreement import cleanse
@@ -89,6 +90,8 @@ def result_of(
         return Value(length=source, data=source, emptiness=source.at_most(Confidence.LOW) if source else None)
     if model.returns == "divergent":
         return _divergent(frame, model, arguments, receiver, confidence)
+    if model.returns == "data" and _is_all_of_it(frame, e):
+        return UNKNOWN
     if model.returns == "data":
         data = frame.source(DP, "data", e.pos, f"`{render(e.func)}` returns the rank's own data", Confidence.MEDIUM)
         return Value(data=data)
@@ -104,6 +107,21 @@ def result_of(
     if model.makes and frame.models.call(model.makes) is not None:
         return Value(uniform=True, target=ExternalTarget(model.makes))
     return Value(group=frame.axes_in(render(e)) or (frozenset(model.axes) or None), external=model.makes or None)
+
+
+def _is_all_of_it(frame: Frame, call: f.Call) -> bool:
+    """`x.redistribute(placements=[Replicate()] * mesh.ndim).to_local()`: the local part is the whole on every rank."""
+    base = call.func.base if type(call.func) is f.Attr else None
+    if type(base) is not f.Call or last_name(base.func) != "redistribute":
+        return False
+    given = next((v for k, v in base.keywords if k == "placements"), base.args[-1] if base.args else None)
+    return given is not None and makes_whole(frame, given)
+
+
+def makes_whole(frame: Frame, placements: f.Expr) -> bool:
+    """Whether what is in parts is asked for as a whole on every rank: `[Replicate()] * mesh.ndim`."""
+    calls = [last_name(node.func) for node in walk(definition(frame, placements)) if type(node) is f.Call]
+    return {name for name in calls if name[:1].isupper()} == {"Replicate"}
 
 
 def _of_the_same_size(read: Value, tensor: Value) -> Value:

@@ -100,7 +100,10 @@ class OpenTry:
 
 
 def open_try(frame: Frame, s: f.Try) -> OpenTry:
-    swallows = frozenset(h.line for h in s.handlers if carries_on(h.body) and not _fails_behind(frame, s, h))
+    told = process_ends.tells_of_failure(s)
+    swallows = frozenset(
+        h.line for h in s.handlers if carries_on(h.body) and not told and not _fails_behind(frame, s, h)
+    )
     return OpenTry(s.handlers, swallows, s.body, conditions=len(frame.conditions))
 
 
@@ -141,13 +144,10 @@ def _ends(call: f.Call) -> bool:
     """Whether a call ends the process, or hands the text of the exception to the one that has started it
     (`error_queue.put((rank, traceback.format_exc()))`), which ends all of them."""
     name = last_name(call.func)
-    told = name in _TELLS and any(
+    told = name in process_ends.TELLS and any(
         type(node) is f.Call and called_name(node) == "format_exc" for node in walk(call.args)
     )
     return name in _ENDS or told
-
-
-_TELLS = frozenset(["put", "put_nowait", "send"])
 
 
 def _of_several(test: f.Expr) -> bool:

@@ -30,13 +30,16 @@ _ARITHMETIC = ("Add", "Sub", "Mod", "FloorDiv")
 
 def starts_block(frame: Frame, expr: f.Expr, depth: int = 0) -> bool:
     """Whether a rank is counted in the job, as it is worked out: `rank // n * n` is the first of a block of n ranks,
-    and so is what any number of blocks comes to; with a place in the block it is that rank. Helpers are looked into,
-    also for what they take from a list of ranks (`return PIPELINE_GLOBAL_RANKS[place]`)."""
+    and so is what any number of blocks comes to; with a place in the block it is that rank. So is what stands some way
+    from this rank (`get_rank() - get_rank(group)`). Helpers are looked into, also for what they take from a list of
+    ranks (`return PIPELINE_GLOBAL_RANKS[place]`)."""
     if depth > _DEEPEST:
         return False
     if type(expr) is f.Op:
         parts = expr.operands if expr.kind in ("Add", "Sub") else ()
-        return expr.kind == "Mult" or any(starts_block(frame, part, depth + 1) for part in parts)
+        return expr.kind == "Mult" or any(
+            starts_block(frame, part, depth + 1) or _is_own_rank(frame, part) for part in parts
+        )
     if type(expr) is f.Name and frame.function is not None:
         made = [v for v in frame.analysis.bodies.assigned(frame.function.body, expr.id) if v != f.Const("None")]
         return bool(made) and all(starts_block(frame, value, depth + 1) for value in made)
@@ -46,6 +49,21 @@ def starts_block(frame: Frame, expr: f.Expr, depth: int = 0) -> bool:
         return starts_block(frame, expr.args[0], depth + 1)
     target = frame.eval(expr.func).target
     return type(target) is FunctionTarget and _gives_block(target.function.body)
+
+
+def _is_own_rank(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is this rank as it is counted in the job: what `get_rank()` answers that is given no group."""
+    made = [expr]
+    if type(expr) is f.Name and frame.function is not None:
+        made = frame.analysis.bodies.assigned(frame.function.body, expr.id)
+    return bool(made) and all(type(v) is f.Call and _asks_for_own(v) for v in made)
+
+
+def _asks_for_own(call: f.Call) -> bool:
+    """`dist.get_rank()`, and not that of an object of the project's (`coordinator.get_rank()`)."""
+    if last_name(call.func) != "get_rank" or call.args or call.keywords:
+        return False
+    return type(call.func) is f.Name or last_name(getattr(call.func, "base", None)).endswith(("dist", "distributed"))
 
 
 def _gives_block(body: f.Body) -> bool:

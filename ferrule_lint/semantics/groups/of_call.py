@@ -80,8 +80,11 @@ def _is_of_ends(frame: Frame, expr: f.Expr) -> bool:
 
 def _receiver_axes(frame: Frame, arguments: Arguments, receiver: Value | None, model: CallModel) -> Axes | None:
     """Axes of the group object or mesh that a method is called on."""
-    if receiver is None or model.axes:
+    if receiver is None:
         return None
+    if model.axes:
+        # of a communicator that was made of a part of the ranks, which ones are in it is all there is to know
+        return UNKNOWN_GROUP if receiver.group == UNKNOWN_GROUP else None
     func = arguments.expr.func
     text = render(func.base) if type(func) is f.Attr else ""
     return receiver.group or frame.axes_in(text)

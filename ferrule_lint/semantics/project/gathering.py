@@ -197,7 +197,7 @@ class Gathering:
         classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= most]
         if not classes and shards:
             # `fully_shard([self.norm, self.head])` makes one shard of several
-            several = expr.elements if type(expr) is f.Sequence else (expr,)
+            several = spread.several(owner, expr)
             parts = () if serves else [self._own_part(module, owner, e) for e in several]
             own = [part for part in parts if part is not None]
             if own and len(own) == len(several):
@@ -279,7 +279,12 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
 
 
 def _said_of_spread(owner: FunctionInfo | None, call: f.Call) -> str:
-    listed = [item for argument in call.args for item in spread.items(owner, argument)]
+    listed = [
+        item
+        for argument in call.args
+        for item in (spread.items(owner, argument) or spread.several(owner, argument))
+        if item is not argument
+    ]
     return f" {said(list(listed))}" if listed else ""
 
 

@@ -20,6 +20,25 @@ def items(owner: FunctionInfo | None, expr: f.Expr) -> list[f.Expr]:
     return [] if None in found else [item for item in found if item is not None]
 
 
+def several(owner: FunctionInfo | None, expr: f.Expr) -> tuple[f.Expr, ...]:
+    """What is wrapped as one where a list of modules is given: its items, also without those that are not there
+    (`[part for part in parts if part is not None]`, of `parts = [self.norm, self.head]`); else the thing itself."""
+    listed = _filtered(expr) if type(expr) is f.Comprehension else expr
+    if type(listed) is f.Name and owner is not None:
+        found = list(_items_of(owner, listed.id))
+        items = tuple(item for item in found if item is not None)
+        return items if items and len(items) == len(found) else (expr,)
+    return listed.elements if type(listed) is f.Sequence else (expr,)
+
+
+def _filtered(expr: f.Comprehension) -> f.Expr:
+    """What a comprehension takes some items of, and does nothing else to them."""
+    generator = expr.generators[0]
+    if len(expr.generators) == 1 and type(generator.target) is f.Name and len(expr.elements) == 1:
+        return generator.iterable if _is_name(expr.elements[0], generator.target.id) else expr
+    return expr
+
+
 def _items_of(owner: FunctionInfo, name: str) -> Iterator[f.Expr | None]:
     """The items that the statements of a function put into a list by this name; None where they cannot be told."""
     if any(p.name == name for p in owner.parameters):

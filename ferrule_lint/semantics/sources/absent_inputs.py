@@ -18,9 +18,9 @@ from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.text import is_key, last_name, render
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.training import asked_only_to_infer
+from ferrule_lint.semantics.sources import gaps
 from ferrule_lint.semantics.sources.always_given import is_always_given
 from ferrule_lint.semantics.sources.precomputed import is_one_form
-from ferrule_lint.semantics.sources.stand_ins import handed_back, is_made_up, names_of
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -109,7 +109,7 @@ _OF_MODALITY = re.compile(r"(?i)modal|(^|[^a-z])(image|video|audio|vision|visual
 
 def is_filled(analysis: Analysis, name: str) -> bool:
     """Whether something is put in the place of an entry where it is missing."""
-    return analysis.filled.find(name, lambda: _is_filled(analysis, name), False)
+    return analysis.filled.find(name, lambda: gaps.are_filled(analysis, name), False)
 
 
 def is_in_turn(analysis: Analysis) -> bool:
@@ -236,72 +236,3 @@ def _of_one_kind(function: FunctionInfo) -> bool:
 _RANKS = re.compile(r"world_size|num_replicas|num_(processes|ranks|gpus)|dp_size")
 #: what samples are of one kind in
 _KINDS = re.compile(r"(?i)modalit|(^|_)in_group$|^groups?(_ind\w+)?$")
-
-
-# ---------------------------------------------------------------------- what fills the gap
-def _is_filled(analysis: Analysis, name: str) -> bool:
-    """Whether some function of the project puts a made-up entry of this name where there is none."""
-    return any(
-        handed_back(function.body, one) or any(_fills(arm, name) for arm in _arms_without(function.body, name))
-        for one in names_of(name)
-        for module in analysis.names.mentioning(one)
-        if not is_test(module.path)
-        for function in module.functions.values()
-    )
-
-
-def _arms_without(body: f.Body, name: str) -> Iterator[f.Body]:
-    for node in walk(plain(body)):
-        if type(node) is f.If:
-            if _tells_absence(node.test, name):
-                yield node.body
-            elif _tells_presence(node.test, name):
-                yield node.orelse
-
-
-def _tells_absence(test: f.Expr, name: str) -> bool:
-    if type(test) is f.BoolOp:
-        return any(_tells_absence(v, name) for v in test.values)
-    if type(test) is f.Not:
-        return _tells_presence(test.operand, name)
-    if type(test) is not f.Compare or len(test.ops) != 1:
-        return False
-    if test.ops == ("not in",):
-        return is_key(test.left, name)
-    return test.ops == ("is",) and test.rights == (f.Const("None"),) and _is_place(test.left, name)
-
-
-def _tells_presence(test: f.Expr, name: str) -> bool:
-    if type(test) is not f.Compare or len(test.ops) != 1:
-        return _is_place(test, name)
-    if test.ops == ("in",):
-        return is_key(test.left, name)
-    return test.ops == ("is not",) and test.rights == (f.Const("None"),) and _is_place(test.left, name)
-
-
-def _is_place(expr: f.Expr, name: str) -> bool:
-    """`images`, `sample["images"]`, `sample.get("images")`."""
-    if type(expr) is f.Name:
-        return expr.id == name
-    if type(expr) is f.Subscript:
-        return is_key(expr.index, name)
-    return type(expr) is f.Call and last_name(expr.func) == "get" and bool(expr.args) and is_key(expr.args[0], name)
-
-
-def _fills(arm: f.Body, name: str) -> bool:
-    """Whether an arm writes a made-up entry of a name."""
-    made = {
-        last_name(t) for node in walk(arm) if type(node) is f.Assign and is_made_up(node.value) for t in node.targets
-    }
-    return any(is_made_up(w) or (type(w) is f.Name and w.id in made) for w in _written(arm, name))
-
-
-def _written(arm: f.Body, name: str) -> Iterator[f.Expr | None]:
-    for node in walk(arm):
-        if type(node) is f.Assign:
-            if any(type(t) is f.Subscript and is_key(t.index, name) for t in node.targets):
-                yield node.value
-        elif type(node) is f.DictDisplay:
-            yield from (v for k, v in zip(node.keys, node.values, strict=True) if is_key(k, name))
-        elif type(node) is f.Call and last_name(node.func) in ("dict", "update"):
-            yield from (v for k, v in node.keywords if k == name)

@@ -123,7 +123,7 @@ class _Made(NamedTuple):
     """How a function comes by its names."""
 
     assigned: dict[str, list[f.Expr]]
-    #: what the loops walk that add something up
+    #: what the loops walk that add something up, and what they keep beside
     summed: dict[str, list[f.Expr]]
 
 
@@ -158,7 +158,21 @@ def _made_in(function: FunctionInfo) -> _Made:
                 name = _adds_up(inner)
                 if name:
                     made.summed.setdefault(name, []).append(node.iterable)
+            for name, kept in _kept_beside(node):
+                made.summed.setdefault(name, []).append(kept)
     return made
+
+
+def _kept_beside(loop: f.For) -> Iterator[tuple[str, f.Expr]]:
+    """The names that a loop adds up, each with a list that it keeps what is added up in, in the rounds that it does not
+    leave out: `if p.grad is None: continue`, `total += p.grad.pow(2).sum()`, `grads.append(p.grad)`."""
+    leaves_out = any(type(s) is f.If and f.Continue in map(type, s.body) for s in loop.body)
+    blocks = [s.body for s in loop.body if type(s) is f.If and not s.orelse] + ([loop.body] if leaves_out else [])
+    for block in blocks:
+        names = [name for s in block if (name := _adds_up(s))]
+        calls = (s.value for s in block if type(s) is f.ExprStmt and type(s.value) is f.Call)
+        kept = [c.func.base for c in calls if type(c.func) is f.Attr and c.func.attr == "append"]
+        yield from ((name, place) for name in names for place in kept if type(place) is f.Name)
 
 
 def _adds_up(statement: object) -> str:

@@ -11,7 +11,7 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import items_named, last_name
+from ferrule_lint.semantics.domain.text import is_key, items_named, last_name, variables
 
 _MADE_UP = re.compile(r"(new_)?(zeros|ones|empty|full|rand\w*)(_like)?$|dummy|fake|mock|placeholder", re.IGNORECASE)
 #: by these a tensor is asked how much is in it
@@ -29,6 +29,51 @@ def is_made_up(value: f.Expr | None) -> bool:
     if type(value) is f.Call and type(value.func) is f.Attr and value.func.attr in ("to", "float", "half", "unsqueeze"):
         value = value.func.base
     return type(value) is f.Call and _MADE_UP.search(last_name(value.func)) is not None
+
+
+def fills_each(body: f.Body, name: str) -> bool:
+    """Whether a function goes through the names of inputs, and puts something made up under each that no sample has:
+    `for key in shapes:`, `if all(s.get(key) is None for s in samples): batch[key] = torch.full(shapes[key], -1)`."""
+    for loop in walk(body):
+        if type(loop) is not f.For or not _may_be(loop.iterable, name):
+            continue
+        keys = variables(loop.target)
+        for node in walk(loop.body):
+            told = _none_has(node.test) if type(node) is f.If else None
+            if type(node) is not f.If or told is None:
+                continue
+            if any(_puts_under(s, keys) for s in walk(node.body if told else node.orelse)):
+                return True
+    return False
+
+
+def _may_be(names: f.Expr, name: str) -> bool:
+    """Whether a name can be among those that a loop goes through."""
+    return type(names) is not f.Sequence or any(is_key(item, name) for item in names.elements)
+
+
+def _none_has(test: f.Expr) -> bool | None:
+    """Whether a test says that no sample has something, or that one has: `all(x is None for x in found)`, `any(key in s
+    for s in samples)`; None: it asks for something else."""
+    if type(test) is f.Not:
+        told = _none_has(test.operand)
+        return None if told is None else not told
+    if type(test) is not f.Call or len(test.args) != 1 or type(test.args[0]) is not f.Comprehension:
+        return None
+    every, asked = last_name(test.func), test.args[0].elements
+    if every not in ("all", "any") or len(asked) != 1 or type(asked[0]) is not f.Compare:
+        return None
+    of_none = asked[0].rights == (f.Const("None"),)
+    absent, present = ("is", "is not") if of_none else ("not in", "in")
+    return {("all", absent): True, ("any", present): False}.get((every, asked[0].ops[0]))
+
+
+def _puts_under(s: object, keys: set[str]) -> bool:
+    return (
+        type(s) is f.Assign
+        and is_made_up(s.value)
+        and any(type(t) is f.Subscript and type(t.index) is f.Name and t.index.id in keys for t in s.targets)
+    )
 
 
 def handed_back(body: f.Body, name: str) -> bool:

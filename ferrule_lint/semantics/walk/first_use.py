@@ -40,10 +40,22 @@ def is_made_after(frame: Frame, s: f.Stmt, rest: f.Body) -> bool:
     """Whether what follows an `if` in its block makes what the `if` has looked for, which leaves where it is there."""
     if type(s) is not f.If or s.orelse or len(s.body) != 1 or type(s.body[0]) is not f.Return:
         return False
-    place = _missed(f.Not(s.test))
-    if not place or (place_name(s.test) == place and _MADE.search(place) is None):
+    tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
+    for test in tests:
+        place = _missed(f.Not(test))
+        if place and (place_name(test) != place or _MADE.search(place) is not None) and _is_made(frame, place, rest):
+            return all(one is test or _is_not_asked_anew(frame, one) for one in tests)
+    return False
+
+
+def _is_not_asked_anew(frame: Frame, test: f.Expr) -> bool:
+    """Whether a test asks that the caller does not want what is there to be made once more (`not force`), and this one
+    need not want it."""
+    switch = test.operand if type(test) is f.Not else None
+    if type(switch) is not f.Name or frame.function is None:
         return False
-    return _is_made(frame, place, rest)
+    named = any(p.name == switch.id and p.default == f.Const("False") for p in frame.function.parameters)
+    return named and frame.eval(switch).const != "True"
 
 
 def _missed(test: f.Expr) -> str:

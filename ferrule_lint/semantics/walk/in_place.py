@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNIFORM, Divergence, Value, worse
+from ferrule_lint.semantics.domain.reach import reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.walk import aliases
 
@@ -95,6 +96,34 @@ def part_set(frame: Frame, target: f.Subscript, base: Value, index: Value, merge
     """`flags[labels] = 1`: `merged` is what is known of a larger tensor afterwards but for that."""
     why = _why_partly(frame, place_name(target.base), target.pos) if base.uniform else None
     return merged._replace(data=worse(worse(merged.data, index.data), why), uniform=merged.uniform and why is None)
+
+
+#: methods that show the items of a tensor in another form: what is written there is written into the tensor
+_VIEWS = frozenset("view view_as flatten unflatten unsqueeze squeeze transpose permute t narrow select unfold".split())
+
+
+def seen_through(expr: f.Expr) -> f.Expr | None:
+    """`out` of `out.view(-1, size)`; None if it is no view of something that has a name."""
+    found = expr
+    while type(found) is f.Call and type(found.func) is f.Attr and found.func.attr in _VIEWS:
+        found = found.func.base
+    return found if found is not expr and place_name(found) else None
+
+
+def write_through(frame: Frame, whole: f.Expr, put: Value, index: Value) -> None:
+    """`out.view(-1, size)[mask] = x`: what is known of the tensor afterwards, of which the size is what it was."""
+
+    def by_name(expr: f.Expr) -> None:
+        known = frame.eval(expr)
+        frame.env[place_name(expr)] = known._replace(
+            uniform=known.uniform and put.uniform and index.uniform,
+            data=worse(worse(known.data, put.data), index.data),
+            reach=reaching(known.reach, put.reach),
+            const=None, items=None, entries=(), slots=None,
+        )  # fmt: skip
+        frame.renew(place_name(expr))
+
+    aliases.shared(frame, place_name(whole), by_name, lambda: by_name(whole))
 
 
 def _with(frame: Frame, place: str, known: Value, put: Value, pos: f.Pos | None, keeps: bool) -> Value:

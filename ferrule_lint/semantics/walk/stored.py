@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 def store_item(frame: Frame, target: f.Subscript, value: Value, grouped: bool = False, makes: bool = False) -> None:
     """`place[key] = value`; `grouped`: the entry is one that others are added to (`place[key] += value`), and which
     `makes` says to be made where it is missing (`place.setdefault(key, value)`)."""
+    if (whole := in_place.seen_through(target.base)) is not None:
+        in_place.write_through(frame, whole, value, frame.eval(target.index))
+        return
     place = place_name(target.base)
     there = grouped and not makes and _has_its_keys(frame, place)
 
