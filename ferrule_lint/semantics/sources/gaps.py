@@ -37,7 +37,8 @@ def _is_filled_with_all(analysis: Analysis, name: str) -> bool:
         for asks in ("all", "any")
         for module in analysis.names.mentioning(asks)
         if not is_test(module.path)
-        for function in module.functions.values()
+        for function in dict.fromkeys(function for function, _ in module.calls_named(asks))
+        if function is not None
     )
 
 
