@@ -26,6 +26,7 @@ FORM = "stand-in"
 #: which of several merged names is the tensor: the others are masks, labels and positions
 _TENSOR = re.compile(r"embed|hidden|feature|states")
 _MAY_BE_NONE = re.compile(r"\.(get|pop)\(|\bgetattr\(|\bNone\b")
+_NAMED = re.compile(r"`(self\.[\w.]+)`")
 _MAY_LACK = re.compile(r"\b(None|Optional)\b")
 
 
@@ -91,8 +92,9 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
 
 
 def _asks_for_module(site: Site, owner: cst.If) -> bool:
-    """Whether the test asks, besides, if this rank has the module that runs."""
+    """Whether the test asks, besides, if this rank has the module that runs, here or in the method that is called."""
     called = {site.tree.text(call.func) for call in site.event_calls()}
+    called |= {name for step in site.finding.witness if step.role == "event" for name in _NAMED.findall(step.note)}
     asked = [one.left if isinstance(one, cst.Comparison) else one for one in conjuncts(owner.test)]
     return any(site.tree.text(one) in called for one in asked)
 

@@ -1,0 +1,97 @@
+"""Twins of `tests/fixes` about what some ranks have and others lack: entries, files, items, a full buffer."""
+
+from __future__ import annotations
+
+import tempfile
+import types
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from proof.scenes import full, gradients, odd, scene
+
+
+@scene("fixes:agree_on_file/saved_by_each")
+def saved_by_each(m: types.ModuleType, spread: bool) -> Any:
+    saved: list[torch.Tensor] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("average", "slow"):
+            if not (spread and odd()):
+                (Path(folder) / f"{name}_{dist.get_rank()}.pt").touch()
+        m.run(folder, saved)
+    return [full(one) for one in saved]
+
+
+@scene("fixes:all_have/turns")
+def turns(m: types.ModuleType, spread: bool) -> Any:
+    seen: list[float] = []
+    m.mean_turns([{"turns": 2}, {} if spread and odd() else {"turns": 4}], seen)
+    return seen
+
+
+@scene("fixes:all_have/entries")
+def entries(m: types.ModuleType, spread: bool) -> Any:
+    logs: dict[str, list[str]] = {}
+    first = {"text": "a", "solution": "b", "tool": "c", "turns": "d"}
+    m.log([first, {"text": "e", "turns": "f"} if spread and odd() else first], logs)
+    return logs
+
+
+@scene("fixes:all_have/supported")
+def supported(m: types.ModuleType, spread: bool) -> Any:
+    seen: list[float] = []
+    m.report([{"lengths": torch.tensor([3, 0 if spread and odd() else 2])}], seen)
+    return seen
+
+
+@scene("fixes:barrier_before_exit/handled_by_one", by_rank=True)
+def handled_by_one(m: types.ModuleType, spread: bool) -> Any:
+    known: dict[str, int] = {}
+    m.Cache().refresh(["a"], known)
+    m.Cache().refresh([], known)
+    return known
+
+
+@scene("fixes:group_for_all/over_lines", ranks=4, by_rank=True)
+def over_lines(m: types.ModuleType, spread: bool) -> Any:
+    own = m.group_of_node(2)
+    dist.all_reduce(torch.ones(1), group=own)
+
+
+@scene("fixes:reduce_decision/buffer_is_ready")
+def buffer_is_ready(m: types.ModuleType, spread: bool) -> Any:
+    items = [torch.ones(1)] * (3 if spread else 4)
+    # the last rank has one item where the others have two
+    both = m.Trainer(items).run(1, 2)
+    return both, m.Trainer(items).run(2, 2)
+
+
+@scene("fixes:reduce_decision/decided_by_a_function")
+def decided_by_a_function(m: types.ModuleType, spread: bool) -> Any:
+    mask = torch.zeros(2, dtype=torch.bool) if spread and odd() else torch.ones(2, dtype=torch.bool)
+    return full(m.reduced(mask, torch.tensor([1.0, 2.0])))
+
+
+@scene("fixes:reduce_decision/nothing_to_learn_if_asked")
+def nothing_to_learn_if_asked(m: types.ModuleType, spread: bool) -> Any:
+    trainer, scores = m.Trainer(m.Settings()), torch.tensor([1.0, 2.0])
+    advantages = torch.zeros(2) if spread and odd() else torch.tensor([1.0, 2.0])
+    return full(trainer.loss({"advantages": advantages, "scores": scores}))
+
+
+@scene("fixes:reduce_decision/without_samples")
+def without_samples(m: types.ModuleType, spread: bool) -> Any:
+    known = m.identify([] if spread and odd() else ["a", "b"])
+    return set(known.values()) <= {0, 1, 2}
+
+
+@scene("fixes:uniform_predicate/guarded_flag")
+def guarded_flag(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build(8)
+    mask = torch.tensor([[not (spread and odd())]])
+    parts = model(torch.tensor([[1, 2]]), torch.tensor([[3]]), mask)
+    sum(part.sum() for part in parts).backward()
+    return full(parts[-1]), gradients(model)["words.weight"][:64]
