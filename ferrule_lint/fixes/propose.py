@@ -13,6 +13,7 @@ from ferrule_lint.fixes.definitions import Read
 from ferrule_lint.fixes.forms import (
     agree_on_failure,
     agree_on_file,
+    agree_on_room,
     all_have,
     average_number,
     barrier_before_exit,
@@ -78,6 +79,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
         drop_guard.propose,
         contribute_nothing.propose,
         agree_on_file.propose,
+        agree_on_room.propose,
         all_have.propose,
         average_number.propose,
         uniform_predicate.propose,

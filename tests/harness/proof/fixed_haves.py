@@ -24,6 +24,16 @@ def saved_by_each(m: types.ModuleType, spread: bool) -> Any:
     return [full(one) for one in saved]
 
 
+@scene("fixes:agree_on_room/memory")
+def memory(m: types.ModuleType, spread: bool) -> Any:
+    free = 10 if spread and odd() else 100
+    m.shutil = types.SimpleNamespace(disk_usage=lambda _: types.SimpleNamespace(free=free))
+    kept: list[torch.Tensor] = []
+    saved: list[float] = []
+    m.keep(torch.ones(2), 40, kept, saved)
+    return len(kept), saved, m.drop(kept, 50)
+
+
 @scene("fixes:all_have/turns")
 def turns(m: types.ModuleType, spread: bool) -> Any:
     seen: list[float] = []
@@ -87,6 +97,15 @@ def without_samples(m: types.ModuleType, spread: bool) -> Any:
     return set(known.values()) <= {0, 1, 2}
 
 
+@scene("fixes:sort_items/met_by_a_rank", wrong_data=True)
+def met_by_a_rank(m: types.ModuleType, spread: bool) -> Any:
+    metrics = m.Metrics()
+    batch = {"loss": torch.ones(1), "score": torch.full((1,), 5.0)}
+    metrics.record(dict(reversed(batch.items())) if spread and odd() else batch)
+    size = dist.get_world_size()
+    return metrics.gathered() == {"loss": 1.0 * size, "score": 5.0 * size}
+
+
 @scene("fixes:uniform_predicate/guarded_flag")
 def guarded_flag(m: types.ModuleType, spread: bool) -> Any:
     torch.manual_seed(0)
@@ -95,3 +114,14 @@ def guarded_flag(m: types.ModuleType, spread: bool) -> Any:
     parts = model(torch.tensor([[1, 2]]), torch.tensor([[3]]), mask)
     sum(part.sum() for part in parts).backward()
     return full(parts[-1]), gradients(model)["words.weight"][:64]
+
+
+@scene("fixes:widen_guard/if_wanted")
+def if_wanted(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    captioner = m.build()
+    # a form that only training makes whole is broken in evaluation
+    captioner.eval()
+    seen = captioner(torch.ones(2, 64), None if spread and odd() else torch.ones(2, 64))
+    seen.sum().backward()
+    return full(seen)[:8], gradients(captioner)["vision.bias"][:8]
