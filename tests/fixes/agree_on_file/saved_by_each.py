@@ -1,4 +1,5 @@
 import os
+import tempfile
 
 import torch
 import torch.distributed as dist
@@ -14,23 +15,31 @@ class Trainer:
         rank = dist.get_rank()
         # each rank has saved its own
         if self.average is None and os.path.exists(os.path.join(self.folder, f"average_{rank}.pt")):
-            self.average = weight.clone()
+            self.average = weight
         if self.slow is None and os.path.exists(f"{self.folder}/slow_{rank}.pt"):
-            self.slow = weight.clone()
+            self.slow = weight
 
     def save(self, saved: list[torch.Tensor]) -> None:
         if self.average is not None:
-            total = self.average.clone()
+            total = self.average + 0
             dist.all_reduce(total)
             saved.append(total)
         if self.slow is None:
             return
-        total = self.slow.clone()
+        total = self.slow + 0
         dist.all_reduce(total)
         saved.append(total)
 
 
 def run(folder: str, saved: list[torch.Tensor]) -> None:
     trainer = Trainer(folder)
-    trainer.resume(torch.ones(2))
+    trainer.resume(torch.tensor([1.0, 1.0]))
     trainer.save(saved)
+
+
+def example() -> list[list[float]]:
+    saved: list[torch.Tensor] = []
+    with tempfile.TemporaryDirectory() as folder:
+        open(f"{folder}/slow_0.pt", "w").close()
+        run(folder, saved)
+    return [one.tolist() for one in saved]

@@ -18,7 +18,15 @@ def keep(state: torch.Tensor, size: int, kept: list[torch.Tensor], saved: list[f
 def drop(kept: list[torch.Tensor], least: int) -> float:
     if least >= shutil.disk_usage("/").free:
         kept.clear()
-        total = torch.ones(1)
+        total = torch.tensor([1.0])
         dist.all_reduce(total)
         return total.item()
     return 0.0
+
+
+def example() -> list[object]:
+    kept: list[torch.Tensor] = []
+    saved: list[float] = []
+    keep(torch.tensor([1.0, 2.0]), 1, kept, saved)
+    keep(torch.tensor([1.0, 2.0]), 1 << 80, kept, saved)
+    return [len(kept), saved, drop(kept, 1 << 80)]

@@ -32,10 +32,3 @@ class Trainer:
 
 def fit(trainer: Trainer, loader: torch.utils.data.DataLoader) -> list[torch.Tensor]:
     return [trainer.loss(batch) for batch in loader]
-
-
-def example() -> list[list[float]]:
-    trainer = Trainer(Settings())
-    scores = torch.tensor([1.0, 2.0])
-    batches = [{"advantages": torch.tensor([1.0, 2.0]), "scores": scores}, {"advantages": torch.zeros(2), "scores": scores}]
-    return [trainer.loss(batch).tolist() for batch in batches]

@@ -70,6 +70,11 @@ def over_lines(m: types.ModuleType, spread: bool) -> Any:
     dist.all_reduce(torch.ones(1), group=own)
 
 
+@scene("fixes:raise_at_once/export", error=True)
+def export(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.export([] if spread and odd() else [torch.ones(2), torch.ones(2)]))
+
+
 @scene("fixes:reduce_decision/buffer_is_ready")
 def buffer_is_ready(m: types.ModuleType, spread: bool) -> Any:
     items = [torch.ones(1)] * (3 if spread else 4)
