@@ -174,16 +174,17 @@ def in_a_callee(site: Site) -> Site | None:
     tree = site.tree_at(places[0][0]) if len(places) == 1 else None
     for one in () if tree is None else tree.walk(tree.module):
         test = one.iter if isinstance(one, cst.For) else one.test if isinstance(one, cst.If) else None
-        if tree is None or test is None or not _begins(tree.span(test), places[0]):
+        if tree is None or test is None:
+            continue
+        span = tree.span(test)
+        # a test that begins with `not` is said to stand behind it
+        inside = isinstance(one, cst.If) and (span.line, span.column) < places[0] < (span.end_line, span.end_column)
+        if not inside and (span.line, span.column) != places[0]:
             continue
         function = tree.function(one)
         if function is not None and isinstance(one, cst.For | cst.If):
             return replace(site, tree=tree, function=function, owner=one)
     return None
-
-
-def _begins(span: Span, place: tuple[int, int]) -> bool:
-    return (span.line, span.column) == place
 
 
 def counted_loop(site: Site) -> cst.For | None:

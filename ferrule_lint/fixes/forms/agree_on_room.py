@@ -14,7 +14,7 @@ from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.blocks import WIDE, on_one_line
 from ferrule_lint.fixes.edits import in_order
-from ferrule_lint.fixes.site import Site
+from ferrule_lint.fixes.site import Group, Site
 
 FORM = "agree-on-room"
 #: what is left, and what is taken
@@ -34,6 +34,8 @@ def propose(site: Site) -> Fix | None:
         return None
     enough = _enough(tree.text(owner.test), owner.test)
     group = None if enough is None else site.group(owner)
+    if group is None and all(event.axes == ("?",) for event in site.finding.events):
+        group = Group("", certain=False)  # a function of the project makes the group
     helper = None if enough is None or group is None else agreeing(site, "MIN" if enough else "MAX", group)
     if group is None or helper is None:
         return None

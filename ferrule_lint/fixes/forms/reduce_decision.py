@@ -50,7 +50,8 @@ def propose(site: Site) -> Fix | None:
         return None
     does = _exit(tree, owner.body)
     group = site.group(owner)
-    if group is None:
+    if group is None or (inner is not None and not group.certain):
+        # a module may run on one rank alone, as for a sample, where it is not sharded
         return None
     if not does:
         if finding.code != "FER102":
@@ -94,6 +95,8 @@ def propose(site: Site) -> Fix | None:
     wrap = Edit(tree.span(asked), f"{name}({text}{group.text})")
     assumptions = [*assumed, *([] if group.certain else ["all ranks of the job come here"])]
     assumptions += ["every call of the function is one of all ranks"] if inner is not None else []
+    if site.function.asynchronous is not None:
+        assumptions.append("no other coroutine issues collectives in between")
     what = f"all ranks {does[:-1]}" if does else "all ranks stop"
     message = f"{what} only if each of them would" if every else f"{what} as soon as one of them would"
     if assumptions:

@@ -4,10 +4,10 @@ import torch
 import torch.distributed as dist
 
 
-def reduced(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    if not mask.any():
+def reduced(found: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    if not found.any():
         return torch.zeros(1)
-    total = (mask * values).sum().reshape(1)
+    total = (found * values).sum().reshape(1)
     dist.all_reduce(total)
     return total
 
