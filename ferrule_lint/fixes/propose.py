@@ -110,7 +110,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "FER107": (widen_guard.propose, dummy_input.propose, stand_in.propose, uniform_predicate.propose, hoist.propose),
     "FER201": (gather_uneven.propose, pad_across_processes.propose, gather_uneven.propose_for_accelerate),
     "FER202": (pad_everywhere.propose,),
-    "FER304": (keep_in_graph.propose,),
+    "FER304": (keep_in_graph.propose, average_number.propose),
     "FER303": (narrow_receive.propose, unblock_ring.propose),
     "FER402": (global_rank.propose, job_rank.propose),
     "FER403": (keep_group.propose,),

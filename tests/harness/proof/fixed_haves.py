@@ -130,3 +130,12 @@ def if_wanted(m: types.ModuleType, spread: bool) -> Any:
     seen = captioner(torch.ones(2, 64), None if spread and odd() else torch.ones(2, 64))
     seen.sum().backward()
     return full(seen)[:8], gradients(captioner)["vision.bias"][:8]
+
+
+@scene("fixes:average_number/weight_of_a_schedule")
+def weight_of_a_schedule(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build(8)
+    loss = model(torch.full((2, 8), 100.0 if spread and odd() else 0.0))
+    loss.backward()
+    return full(loss), gradients(model)["module.projector.bias"]
