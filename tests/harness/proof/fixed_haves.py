@@ -139,3 +139,13 @@ def weight_of_a_schedule(m: types.ModuleType, spread: bool) -> Any:
     loss = model(torch.full((2, 8), 100.0 if spread and odd() else 0.0))
     loss.backward()
     return full(loss), gradients(model)["module.projector.bias"]
+
+
+@scene("fixes:stand_in/by_place")
+def by_place(m: types.ModuleType, spread: bool) -> Any:
+    torch.manual_seed(0)
+    model = m.build(8)
+    pixel_values = None if spread and odd() else torch.ones(2, 8)
+    out = model(torch.tensor([1, 2, 3]), pixel_values, None if pixel_values is None else torch.tensor([0, 2]))
+    out.sum().backward()
+    return full(out), gradients(model)["parts.connector.bias"]
