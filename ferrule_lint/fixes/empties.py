@@ -13,10 +13,12 @@ from ferrule_lint.fixes.flags import flags_of
 from ferrule_lint.fixes.names import below, binds, local_names, reads
 from ferrule_lint.fixes.site import Site, callee
 
-#: take one item at least, as their first argument
-_TAKE_ONE = frozenset("max min next stack cat concat concatenate vstack hstack choice reduce pad_sequence".split())
-#: methods that need an item
-_NEED_ONE = frozenset("max min argmax argmin amax amin pop popleft popitem".split())
+#: take one item at least, as their first argument, or make no number of none
+_TAKE_ONE = frozenset(
+    "max min next stack cat concat concatenate vstack hstack choice reduce pad_sequence mean std var median".split()
+)
+#: methods that need an item, or make no number of none
+_NEED_ONE = frozenset("max min argmax argmin amax amin pop popleft popitem mean std var median quantile".split())
 #: are as empty as their argument
 _AS_EMPTY = frozenset("list tuple sorted iter reversed enumerate zip map filter tensor as_tensor array asarray".split())
 
@@ -133,7 +135,9 @@ def is_empty_list(site: Site, term: cst.BaseExpression) -> bool:
     name, found = term.expression.value, site.function.params
     for one in (*found.posonly_params, *found.params, *found.kwonly_params):
         if one.name.value == name:
-            return one.annotation is not None and _LISTS.match(_written(one.annotation.annotation)) is not None
+            kind = "" if one.annotation is None else _written(one.annotation.annotation)
+            default = "" if one.default is None else _written(one.default)
+            return "None" not in (*kind.split(), default) and _LISTS.match(kind) is not None
     flag = flags_of(site.tree, site.function).get(name)
     return flag is not None and isinstance(flag.value, cst.List | cst.ListComp | cst.Dict | cst.DictComp)
 
