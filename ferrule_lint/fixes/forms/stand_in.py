@@ -9,7 +9,7 @@ it into one tensor that was there before.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -83,6 +83,8 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     taken_out = _taken_out(site, owner)
     companions &= read - (mentioned_later(tree, site.function, owner, companions) - needed - taken_out)
     inputs = [*tested, *(name for name in _in_order(runs) if name in companions)]
+    if any(reads(test) & (_companions(site, owner) - set(inputs)) for test in _checks(ahead)):
+        return None  # what may be missing as well would not pass
     made = _changed(ahead) - set(inputs)
     if not set(tested) <= read or _leaves(ahead) or mentioned_later(tree, site.function, owner, made | set(inputs)):
         return None
@@ -202,6 +204,14 @@ def _in_order(nodes: Sequence[cst.CSTNode]) -> list[str]:
     return list(
         dict.fromkeys(node.value for one in nodes for node in below(one, functions=True) if isinstance(node, cst.Name))
     )
+
+
+def _checks(statements: Sequence[cst.BaseStatement]) -> Iterator[cst.BaseExpression]:
+    """The tests by which statements raise an exception."""
+    for node in (node for one in statements for node in below(one)):
+        raises = isinstance(node, cst.If) and any(isinstance(one, cst.Raise) for one in below(node.body))
+        if isinstance(node, cst.Assert | cst.If) and (raises or isinstance(node, cst.Assert)):
+            yield node.test
 
 
 def _leaves(statements: Sequence[cst.BaseStatement]) -> bool:
