@@ -85,7 +85,10 @@ def _line(site: Site, owner: cst.If, call: cst.Call, block: cst.BaseSuite) -> Se
         return []
     if tree.span(call).line < tree.span(owner).end_line or "\n" in tree.text(call):
         return []
-    top = next((one for one in (line, *tree.around(line)) if tree.parent(one) is block), None)
+    # tests around both, in which no loop comes back, are those of the rank that leaves as well
+    looping = any(isinstance(one, _LOOPS) for one in tree.around(owner))
+    shared = {block} if looping else {block, *tree.around(owner)}
+    top = next((one for one in (line, *tree.around(line)) if tree.parent(one) in shared), None)
     if top is None or not _only_waits(site, top, line, owner):
         return []
     lines = [tree.text(call)] if top is line else _code(tree, top)

@@ -64,6 +64,14 @@ def handled_by_one(m: types.ModuleType, spread: bool) -> Any:
     return known
 
 
+@scene("fixes:barrier_before_exit/within_a_setting", by_rank=True)
+def within_a_setting(m: types.ModuleType, spread: bool) -> Any:
+    known: dict[str, int] = {}
+    m.refresh(["a"], known, False)
+    m.refresh([], known, False)
+    return known
+
+
 @scene("fixes:group_for_all/over_lines", ranks=4, by_rank=True)
 def over_lines(m: types.ModuleType, spread: bool) -> Any:
     own = m.group_of_node(2)
