@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Span
@@ -76,6 +78,27 @@ def comment_of(tree: Tree, guard: cst.If) -> str:
     span = tree.span(guard.test)
     _, hash_sign, text = tree.source.line(span.end_line)[span.end_column - 1 :].partition("#")
     return hash_sign + text.rstrip()
+
+
+def below_head(tree: Tree, owner: cst.If) -> int:
+    """The line below the head of an `if`, whose test may go on over lines in parentheses."""
+    line = tree.span(owner.test).end_line
+    text = tree.source.line(line)[tree.span(owner.test).end_column - 1 :]
+    while not text.partition("#")[0].rstrip().endswith(":"):
+        line += 1
+        text = tree.source.line(line)
+    return line + 1
+
+
+def on_one_line(tree: Tree, node: cst.CSTNode) -> str:
+    """The text of an expression; "" if it cannot be written on one line."""
+    first, *rest = tree.text(node).split("\n")
+    if rest and (long_string(tree, node) or re.search(r"[#\\]", tree.text(node))):
+        return ""
+    text = first.rstrip()
+    for line in filter(None, map(str.strip, rest)):
+        text += line if text[-1] in "([{" or line[0] in ")]}" else f" {line}"
+    return text
 
 
 def call_of(indent: str, targets: str, helper: str, values: list[str], group: str) -> str:

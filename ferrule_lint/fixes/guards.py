@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import libcst as cst
 
 from ferrule_lint.findings import EventSite
+from ferrule_lint.fixes.definitions import definitions
 from ferrule_lint.fixes.movable import may_move
 from ferrule_lint.fixes.names import below, binds, local_names, mentioned_later, parameters, reads
 from ferrule_lint.fixes.site import Site, callee, conjuncts
@@ -17,10 +19,19 @@ _NOT_FOR_ALL = frozenset({"send", "recv", "isend", "irecv", "batch_isend_irecv",
 _BROADCASTS = frozenset({"broadcast", "broadcast_object_list", "broadcast_tensor_dict", "broadcast_object"})
 _BARRIERS = frozenset({"barrier", "monitored_barrier", "wait_for_everyone"})
 _IN_PLACE = frozenset({"all_reduce", "reduce"})
+_MEETS = re.compile(r"barrier|wait_for_everyone|destroy_process_group|^is_|^get_(rank|world_size)|^(print|info|debug)$")
 
 
 def is_barrier(call: cst.Call) -> bool:
     return callee(call) in _BARRIERS
+
+
+def only_meets(site: Site) -> bool:
+    """Whether the function that is called does nothing but wait for the other ranks, or take leave of them."""
+    paths = dict.fromkeys([*(step.path for step in site.finding.witness), *(one.path for one in site.finding.events)])
+    found = [one for path in paths for one in definitions(site.read, path, callee(site.call))]
+    calls = [one for one in below(found[0].body) if isinstance(one, cst.Call)] if len(found) == 1 else []
+    return bool(calls) and all(_MEETS.search(callee(one)) for one in calls)
 
 
 def for_all(site: Site, calls: Sequence[cst.Call]) -> bool:

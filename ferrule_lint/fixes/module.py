@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -187,6 +188,18 @@ def _section(module: str) -> Section:
 
 
 def _with_comments(source: SourceText, line: int) -> int:
+    """`line`, or the first line of the comments above it: those right above, and the heading of a section."""
     while line > 1 and source.line(line - 1).startswith("#"):
         line -= 1
-    return line
+    above = line - 1
+    while above > 0 and not source.line(above).strip():
+        above -= 1
+    first = above
+    while first > 0 and source.line(first).startswith("#"):
+        first -= 1
+    heading = [source.line(number) for number in range(first + 1, above + 1)]
+    return first + 1 if any(_RULE.fullmatch(one) for one in heading) else line
+
+
+#: a line that is drawn above or below the heading of a section
+_RULE = re.compile(r"#+\s*([-=*#~_])\1{4,}\s*#*\s*")

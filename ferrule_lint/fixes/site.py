@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
@@ -65,7 +66,7 @@ class Site:
         for event in self.finding.events:
             argument = None if event.through else self._named_group(event)
             if argument is not None:
-                if not self.sure(place, reads(argument)):
+                if not self.sure(place, reads(argument)) or self._may_be_none(event, argument, place):
                     return None
                 texts.add(f", group={self.tree.text(argument)}")
             elif set(event.axes) == {"world"}:
@@ -81,6 +82,17 @@ class Site:
         """What a call of torch.distributed says for that: `dist` of `dist.send(x, 1)`. None for any other call."""
         named = self.tree.text(call.func).rpartition(".")[0]
         return named if self.module.says(named, "torch.distributed") else None
+
+    def _may_be_none(self, event: EventSite, group: cst.BaseExpression, place: cst.CSTNode) -> bool:
+        """Whether a collective is issued only where its group is there, and `place` may be reached without one: None
+        would stand for all ranks of the job."""
+        call = next(iter(self.tree.calls_at(event.line, event.column)), None)
+        text = re.escape(self.tree.text(group))
+        asks = re.compile(rf"(?<![\w.])(not )?{text}( is (not )?None)?(?![\w.(\[]| ==| !=)")
+        around = set(map(id, self.tree.around(place)))
+        tests = () if call is None else (one for one in self.tree.around(call) if isinstance(one, cst.If | cst.IfExp))
+        below_ = (one for one in tests if id(one) not in around)
+        return any(asks.fullmatch(self.tree.text(term)) for one in below_ for term in all_terms(one.test))
 
     def _named_group(self, event: EventSite) -> cst.BaseExpression | None:
         """The group that a call of torch.distributed is given."""
@@ -149,6 +161,29 @@ def owner_of(tree: Tree, finding: Finding) -> Owner | None:
                 for node in tree.walk(tree.module):
                     if isinstance(node, cst.If | cst.While | cst.IfExp) and _holds(tree.span(node.test), step):
                         return node
+    return None
+
+
+def in_a_callee(site: Site) -> Site | None:
+    """The same with the function of this file that the finding's function calls, in which what it passes decides."""
+    places = [
+        (step.line, step.column)
+        for step in site.finding.witness
+        if step.role == "condition" and step.path == site.finding.path and step.note.endswith(" decides")
+    ]
+    tree = site.tree_at(places[0][0]) if len(places) == 1 else None
+    for one in () if tree is None else tree.walk(tree.module):
+        test = one.iter if isinstance(one, cst.For) else one.test if isinstance(one, cst.If) else None
+        if tree is None or test is None:
+            continue
+        span = tree.span(test)
+        # a test that begins with `not` is said to stand behind it
+        inside = isinstance(one, cst.If) and (span.line, span.column) < places[0] < (span.end_line, span.end_column)
+        if not inside and (span.line, span.column) != places[0]:
+            continue
+        function = tree.function(one)
+        if function is not None and isinstance(one, cst.For | cst.If):
+            return replace(site, tree=tree, function=function, owner=one)
     return None
 
 

@@ -16,7 +16,7 @@ Asks = Literal["value", "bad value", "size", "presence", "clock", "ready", "file
 _FILE = re.compile(r"\b(exists|isfile|isdir|is_file|is_dir|islink|glob|iterdir|listdir|scandir|stat|getmtime|access)\(")
 _CLOCK = re.compile(r"\b(time|perf_counter|monotonic|now|utcnow|elapsed)\w*\(")
 _RANK = re.compile(r"rank|is_main_process|is_master|is_global_zero|process_index|is_root|is_last_process|is_local_main")
-_READY = re.compile(r"\.(done|is_completed|ready|poll)\(\)")
+_READY = re.compile(r"\.(done|is_completed|ready|poll)\(\)|\.is_ready(_async)?\(")
 _BAD = re.compile(r"\b(isnan|isinf|isfinite)\(")
 _SIZE = re.compile(r"\b(numel|len|size|nelement|dim)\(|\.shape\b|\.nbytes\b")
 _VALUE = re.compile(r"\.(any|all|item|sum|max|min|mean|norm|count_nonzero|tolist|equal)\(|\bany\(|\ball\(")
@@ -55,8 +55,8 @@ def says_done(tree: Tree, test: cst.BaseExpression) -> bool:
         inner = without_bool(test.expression)
         if isinstance(inner, cst.Comparison):
             return _with_zero(inner, cst.GreaterThan, cst.NotEqual)
-        return re.search(r"\bany\(.*\)$", tree.text(inner)) is not None
-    return re.search(r"\ball\(.*\)$", tree.text(test)) is not None
+        return re.search(r"\bany\(.*\)$", tree.text(inner), re.DOTALL) is not None
+    return re.search(r"\ball\(.*\)$", tree.text(test), re.DOTALL) is not None
 
 
 def _with_zero(test: cst.Comparison, *operators: type[cst.BaseCompOp]) -> bool:

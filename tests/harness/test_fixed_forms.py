@@ -16,7 +16,15 @@ import pytest
 pytest.importorskip("torch")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from proof import fixed, fixed_groups, fixed_names, fixed_numbers, fixed_rounds, fixed_ways  # noqa: F401
+from proof import (  # noqa: F401
+    fixed,
+    fixed_groups,
+    fixed_haves,
+    fixed_names,
+    fixed_numbers,
+    fixed_rounds,
+    fixed_ways,
+)
 from test_proof import CASES, Case, check_harm, play
 
 from ferrule_lint.engine import fix

@@ -58,7 +58,10 @@ def propose(site: Site) -> Fix | None:
     """The number behind a decision, averaged where it is made or handed over."""
     if site.finding.kind != "data":
         return None
-    found = _tested(site, site.owner.test, site.owner) if isinstance(site.owner, cst.If) else _passed(site)
+    if site.finding.code == "FER304":
+        found = _asked_for(site)
+    else:
+        found = _tested(site, site.owner.test, site.owner) if isinstance(site.owner, cst.If) else _passed(site)
     group = None if found is None else site.group(found.place)
     if found is None or group is None:
         return None
@@ -85,6 +88,17 @@ def _passed(site: Site) -> _Number | None:
     if not any(step.note == "passed on here" for step in site.finding.witness):
         return None
     return _argument(site.tree, site.call)
+
+
+def _asked_for(site: Site) -> _Number | None:
+    """The one argument of that kind of a call whose result decides: `weight = schedule.weight(step, score)`."""
+    for step in site.finding.witness:
+        if step.role != "call" or step.path != site.finding.path or not step.note.startswith("returned by "):
+            continue
+        for call in site.tree.calls_at(step.line, step.column)[:1]:
+            if site.tree.function(call) is site.function and (found := _argument(site.tree, call)) is not None:
+                return found
+    return None
 
 
 def _argument(tree: Tree, call: cst.Call) -> _Number | None:

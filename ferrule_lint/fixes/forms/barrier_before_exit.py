@@ -21,6 +21,10 @@ FORM = "barrier-before-exit"
 #: with more exits than that there is more to repair than a barrier
 _MOST_EXITS = 4
 _LOOPS = cst.For | cst.While
+#: functions that say how the job runs: `is_initialized()`, `self._is_multi_process()`
+_OF_THE_JOB = re.compile(
+    r"_?(is_available|(is|has|use|using)_(\w+_)?(initiali[sz]ed|distributed|dist|ddp|multi_?(process|gpu|node)(es|s)?|parallel))"
+)
 
 
 def propose(site: Site) -> Fix | None:
@@ -40,7 +44,7 @@ def propose(site: Site) -> Fix | None:
     edits = []
     for leave in exits:
         indent = tree.indent(leave)
-        text = "".join(f"{indent}{one}\n" for line in lines for one in line)
+        text = "".join(f"{indent}{one}".rstrip() + "\n" for line in lines for one in line)
         if not all(lines) or leave not in list(tree.block(leave)):
             return None
         edits.append(insertion(tree.first_line(leave), text))
@@ -81,7 +85,10 @@ def _line(site: Site, owner: cst.If, call: cst.Call, block: cst.BaseSuite) -> Se
         return []
     if tree.span(call).line < tree.span(owner).end_line or "\n" in tree.text(call):
         return []
-    top = next((one for one in (line, *tree.around(line)) if tree.parent(one) is block), None)
+    # tests around both, in which no loop comes back, are those of the rank that leaves as well
+    looping = any(isinstance(one, _LOOPS) for one in tree.around(owner))
+    shared = {block} if looping else {block, *tree.around(owner)}
+    top = next((one for one in (line, *tree.around(line)) if tree.parent(one) in shared), None)
     if top is None or not _only_waits(site, top, line, owner):
         return []
     lines = [tree.text(call)] if top is line else _code(tree, top)
@@ -107,7 +114,7 @@ def _only_waits(site: Site, statement: cst.CSTNode, line: cst.BaseStatement, own
 
 
 def _can_be_asked(site: Site, term: cst.BaseExpression, owner: cst.If) -> bool:
-    if isinstance(term, cst.Call) and callee(term) in ("is_initialized", "is_available") and not term.args:
+    if isinstance(term, cst.Call) and not term.args and _OF_THE_JOB.fullmatch(callee(term)):
         return True
     return same_everywhere(site, term, owner)
 
@@ -116,6 +123,12 @@ def _code(tree: Tree, statement: cst.CSTNode) -> list[str]:
     """The lines of a statement without comments and the block's indentation; none where a line may not be cut."""
     span, indent = tree.span(statement), tree.indent(statement)
     lines = [tree.source.line(number) for number in range(span.line, span.end_line + 1)]
-    code = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-    plain = all(line.startswith(indent) and not re.search(r"[#\\]|\"\"\"|'''", line) for line in code)
+    comments = [line.lstrip().startswith("#") for line in lines]
+    # a blank line stays below code alone
+    code = [
+        line.rstrip()
+        for at, line in enumerate(lines)
+        if not comments[at] and (line.strip() or (lines[at - 1].strip() and not comments[at - 1]))
+    ]
+    plain = all(line.startswith(indent) and not re.search(r"[#\\]|\"\"\"|'''", line) for line in code if line)
     return [line.removeprefix(indent) for line in code] if plain else []

@@ -5,20 +5,17 @@ The exception then ends the job at once, instead of with the timeout of the othe
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.blocks import whole_lines
-from ferrule_lint.fixes.definitions import definitions
 from ferrule_lint.fixes.edits import in_order, insertion
+from ferrule_lint.fixes.guards import only_meets
 from ferrule_lint.fixes.names import below
-from ferrule_lint.fixes.site import Site, callee
+from ferrule_lint.fixes.site import Site
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "leave-finally"
-_MEETS = re.compile(r"barrier|wait_for_everyone|destroy_process_group|^is_|^get_(rank|world_size)|^(print|info|debug)$")
 
 
 def propose(site: Site) -> Fix | None:
@@ -32,7 +29,7 @@ def propose(site: Site) -> Fix | None:
         return None
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1 or not isinstance(line.body[0], cst.Expr):
         return None
-    if not site.event_calls() and not _only_meets(site):
+    if not site.event_calls() and not only_meets(site):
         # cleaning up is wanted after an exception above all
         return None
     if _leaves(around):
@@ -57,14 +54,6 @@ def propose(site: Site) -> Fix | None:
         " been issued then"
     )
     return Fix(FORM, message, Safety.UNSAFE, in_order(edits))
-
-
-def _only_meets(site: Site) -> bool:
-    """Whether the function that is called does nothing but wait for the other ranks, or take leave of them."""
-    paths = dict.fromkeys([*(step.path for step in site.finding.witness), *(one.path for one in site.finding.events)])
-    found = [one for path in paths for one in definitions(site.read, path, callee(site.call))]
-    calls = [one for one in below(found[0].body) if isinstance(one, cst.Call)] if len(found) == 1 else []
-    return bool(calls) and all(_MEETS.search(callee(one)) for one in calls)
 
 
 def _leaves(around: cst.Try) -> bool:

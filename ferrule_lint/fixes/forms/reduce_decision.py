@@ -14,35 +14,44 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
+from ferrule_lint.fixes.blocks import WIDE, on_one_line
 from ferrule_lint.fixes.divisors import kept_from_zero
 from ferrule_lint.fixes.edits import in_order
+from ferrule_lint.fixes.empties import fails_on_nothing, is_empty_list
 from ferrule_lint.fixes.flags import Flag, flags_of, resolved
 from ferrule_lint.fixes.names import below
-from ferrule_lint.fixes.site import Group, Site, all_terms, conjuncts
+from ferrule_lint.fixes.site import Group, Site, all_terms, conjuncts, in_a_callee
 from ferrule_lint.fixes.terms import asks
 from ferrule_lint.fixes.tests import Asks, says_done
 from ferrule_lint.fixes.tree import Tree
 
 FORM = "reduce-decision"
 _ONE_IS_ENOUGH = "one rank's word is enough to stop"
+_NOTHING_LEFT = "going on with nothing left does no harm"
 _ORDERS = cst.LessThan | cst.LessThanEqual | cst.GreaterThan | cst.GreaterThanEqual
 _EXITS = {cst.Continue: "continues", cst.Break: "breaks", cst.Return: "returns"}
+#: asks for what may be nothing
+_EMPTY = frozenset({"size", "value", "other"})
 #: what ends the process; with a status that tells of an error the launcher ends the others (no finding)
 _ENDS = frozenset({"exit", "quit", "sys.exit", "os._exit"})
 
 
 def propose(site: Site) -> Fix | None:
     """The test of the exit, asked of all ranks."""
-    tree, owner, finding = site.tree, site.owner, site.finding
-    if finding.kind not in ("data", "host") or not isinstance(owner, cst.If):
+    finding, inner = site.finding, in_a_callee(site) if site.owner is None else None
+    if inner is not None and finding.code == "FER103":
+        site = inner
+    tree, owner = site.tree, site.owner
+    if finding.code == "FER102" and (owner is None or tree.function(owner) is not site.function):
+        return _what_is_passed(site)
+    if not isinstance(owner, cst.If) or not (finding.kind in ("data", "host") or _is_ready(site, owner.test)):
         return None
-    if isinstance(tree.parent(owner), cst.If) or any(
-        isinstance(one, cst.NamedExpr | cst.Await) for one in tree.walk(owner.test)
-    ):
+    if isinstance(tree.parent(owner), cst.If) or any(isinstance(one, cst.NamedExpr) for one in tree.walk(owner.test)):
         return None
     does = _exit(tree, owner.body)
     group = site.group(owner)
-    if group is None:
+    if group is None or (inner is not None and not group.certain):
+        # a module may run on one rank alone, as for a sample, where it is not sharded
         return None
     if not does:
         if finding.code != "FER102":
@@ -55,12 +64,13 @@ def propose(site: Site) -> Fix | None:
     if not does and not told:
         return _time_is_up(site, owner)
     test = resolved(tree, owner.test)
-    answers = {asks(tree, term) for term in all_terms(test)}
+    answers = {"size" if is_empty_list(site, term) else asks(tree, term) for term in all_terms(test)}
     if "bad value" in answers and not all(_says_bad(tree.text(term)) for term in all_terms(test)):
         return None
     known = _agreement(answers, does, _negated(test))
-    if answers <= {"value", "size", "other"} and says_done(tree, test):
-        known = True, ["going on with nothing left does no harm"]
+    done, wrapped = _done_if_asked(tree, test)
+    if (answers <= {"value", "size", "other"} and says_done(tree, test)) or (done and does):
+        known = True, [_NOTHING_LEFT]
     if does == "breaks" and all(_is_end(tree.text(term)) for term in all_terms(test)):
         known = False, [_ONE_IS_ENOUGH]
     if known is None and does == "breaks" and finding.kind == "data" and _is_limit(tree, test):
@@ -71,20 +81,63 @@ def propose(site: Site) -> Fix | None:
         return _time_is_up(site, owner)
     every, assumed = known
     kept = kept_from_zero(site, owner) if every else []
-    if kept is None:
-        # divided by nothing, where the others have something
+    if kept is None or (every and (_EMPTY & answers or done) and fails_on_nothing(site, owner)):
+        # divided by nothing, or an item of nothing is taken, where the others have something
         return None
     helper = agreeing(site, "MIN" if every else "MAX", group)
     if helper is None:
         return None
     name, edits = helper
-    wrap = Edit(tree.span(owner.test), f"{name}({tree.text(owner.test)}{group.text})")
+    asked = wrapped if every and done and test is owner.test else owner.test
+    text = on_one_line(tree, asked)
+    if not text or len(tree.indent(owner)) + len(text) > WIDE - 30:
+        text = tree.text(asked)
+    wrap = Edit(tree.span(asked), f"{name}({text}{group.text})")
     assumptions = [*assumed, *([] if group.certain else ["all ranks of the job come here"])]
+    assumptions += ["every call of the function is one of all ranks"] if inner is not None else []
+    if site.function.asynchronous is not None:
+        assumptions.append("no other coroutine issues collectives in between")
     what = f"all ranks {does[:-1]}" if does else "all ranks stop"
     message = f"{what} only if each of them would" if every else f"{what} as soon as one of them would"
     if assumptions:
         message += f"; assumes that {' and that '.join(assumptions)}"
     return Fix(FORM, message, Safety.UNSAFE if assumptions else Safety.SAFE, in_order((*edits, wrap, *kept)))
+
+
+def _is_ready(site: Site, test: cst.BaseExpression) -> bool:
+    """Whether a test asks if something of the rank's own is ready, whatever makes it differ, and for nothing else."""
+    return {asks(site.tree, term) for term in all_terms(resolved(site.tree, test))} == {"ready"}
+
+
+def _what_is_passed(site: Site) -> Fix | None:
+    """A flag that was assigned whether something is ready, and is passed to what decides by it."""
+    tree, flags = site.tree, flags_of(site.tree, site.function)
+    passed = {arg.value.value for arg in site.call.args if isinstance(arg.value, cst.Name)}
+    lines = {step.line for step in site.finding.witness if step.path == site.finding.path}
+    for name in sorted(passed & set(flags)):
+        flag = flags[name]
+        group = site.group(flag.statement)
+        if group is None or asks(tree, flag.value) != "ready" or tree.span(flag.value).line not in lines:
+            continue
+        helper = agreeing(site, "MIN", group)
+        if helper is None:
+            return None
+        every, edits = helper
+        wrap = Edit(tree.span(flag.value), f"{every}({tree.text(flag.value)}{group.text})")
+        assumed = "those that are ready can wait" + (
+            "" if group.certain else " and that all ranks of the job come here"
+        )
+        message = f"`{name}` is true only if it is on every rank; assumes that {assumed}"
+        return Fix(FORM, message, Safety.UNSAFE, in_order((*edits, wrap)))
+    return None
+
+
+def _done_if_asked(tree: Tree, test: cst.BaseExpression) -> tuple[bool, cst.BaseExpression]:
+    """Whether a test asks for a setting, and if nothing is left: `args.skip and torch.all(weights == 0)`; with the
+    last term, which is the one that ranks may answer each in its own way."""
+    *settings, last = conjuncts(test)
+    plain = all(isinstance(term, cst.Attribute) and asks(tree, term) == "truth" for term in settings)
+    return bool(settings) and plain and asks(tree, last) == "value" and says_done(tree, last), last
 
 
 def _file(site: Site, owner: cst.If, group: Group) -> Fix | None:

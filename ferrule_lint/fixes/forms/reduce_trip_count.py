@@ -6,15 +6,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.helpers import LARGEST
-from ferrule_lint.fixes.site import Site, conjuncts
+from ferrule_lint.fixes.site import Site, conjuncts, in_a_callee
 from ferrule_lint.fixes.terms import asks
 
 FORM = "reduce-trip-count"
@@ -26,27 +24,12 @@ def propose(site: Site) -> Fix | None:
     if site.finding.kind != "data":
         return None
     if owner is None:
-        return _in_a_callee(site)
+        inner = in_a_callee(site)
+        return _for(inner, inner.owner) if inner is not None and isinstance(inner.owner, cst.For) else None
     if isinstance(owner, cst.While) and owner.orelse is None:
         return _while(site, owner)
     if isinstance(owner, cst.For):
         return _for(site, owner)
-    return None
-
-
-def _in_a_callee(site: Site) -> Fix | None:
-    """The loop of a function of the same file that the finding's function calls: it turns by what it is given."""
-    places = [
-        (step.line, step.column)
-        for step in site.finding.witness
-        if step.role == "condition" and step.path == site.finding.path and step.note.endswith(" decides")
-    ]
-    tree = site.tree_at(places[0][0]) if len(places) == 1 else None
-    for loop in () if tree is None else tree.walk(tree.module):
-        if tree is not None and isinstance(loop, cst.For):
-            span, function = tree.span(loop.iter), tree.function(loop)
-            if (span.line, span.column) == places[0] and function is not None:
-                return _for(replace(site, tree=tree, function=function, owner=loop), loop)
     return None
 
 

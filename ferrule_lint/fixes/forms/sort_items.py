@@ -24,7 +24,7 @@ _SETS = frozenset({"set", "frozenset", "union", "intersection", "difference", "s
 def propose(site: Site) -> Fix | None:
     """What is walked, sorted."""
     owner = site.owner if isinstance(site.owner, cst.For | cst.CompFor) else _handing_on(site)
-    if site.finding.kind != "host" or owner is None or owner.asynchronous is not None:
+    if not (site.finding.kind == "host" or _is_met(site)) or owner is None or owner.asynchronous is not None:
         return None
     if site.finding.confidence.label == "low" or "sorted" in local_names(site.function):
         return None
@@ -37,8 +37,14 @@ def propose(site: Site) -> Fix | None:
     message = "the items are walked in the order of their values, the same on every rank"
     if not certain:
         message += "; assumes that they can be compared with each other"
+        message += " and that every rank has the same ones" if site.finding.kind == "data" else ""
     wrap = Edit(site.tree.span(items), f"sorted({site.tree.text(items)})")
     return Fix(FORM, message, Safety.SAFE if certain else Safety.UNSAFE, (wrap,))
+
+
+def _is_met(site: Site) -> bool:
+    """Whether a dict gets its keys as each rank meets them; a batch may have others, or more of them."""
+    return any(step.note.endswith("in the order in which this rank meets them") for step in site.finding.witness)
 
 
 def _handing_on(site: Site) -> cst.For | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from ferrule_lint.findings import Edit, Fix, Safety, Span
-from ferrule_lint.fixes.blocks import WIDE, comment_of, long_string
+from ferrule_lint.fixes.blocks import WIDE, below_head, comment_of, long_string, on_one_line
 from ferrule_lint.fixes.edits import in_order
 from ferrule_lint.fixes.flags import changes
 from ferrule_lint.fixes.guards import (
@@ -106,7 +106,7 @@ def _guard(site: Site, owner: cst.If, calls: Sequence[cst.Call]) -> _Guard | Non
     if isinstance(inner, cst.If) and inner.orelse is None and isinstance(inner.body, cst.IndentedBlock):
         if any(call in list(tree.walk(inner.test)) for call in calls):
             return None
-        between = tuple(range(_first(tree, owner), tree.span(inner).line))
+        between = tuple(range(below_head(tree, owner), tree.span(inner).line))
         rest += conjuncts(inner.test)
         comments.append(comment_of(tree, inner))
         body = inner.body
@@ -156,13 +156,9 @@ def _is_stable(term: cst.BaseExpression) -> bool:
 
 
 def _on_one_line(tree: Tree, term: cst.BaseExpression) -> str:
-    """The text of a term; "" if it cannot be written on one line."""
-    text = tree.text(term)
-    if "\n" in text:
-        if re.search("[#'\"\\\\]", text):
-            return ""
-        text = re.sub(r"(?<=[(\[{]) | (?=[)\]}])", "", " ".join(text.split()))
-    return f"({text})" if isinstance(term, cst.BooleanOperation) else text
+    """The text of a term, for a conjunction; "" if it cannot be written on one line."""
+    text = on_one_line(tree, term)
+    return f"({text})" if text and isinstance(term, cst.BooleanOperation) else text
 
 
 def _everybody(site: Site, guard: _Guard, calls: Sequence[cst.Call]) -> list[cst.BaseStatement] | None:
@@ -260,7 +256,7 @@ def _pieces(
     comments: list[str],
 ) -> str | None:
     """`out` with the statements behind it, the first test of the rank with the comment of the guard."""
-    pieces, line, before = 0, _first(tree, _holder(tree, guard.body)), ""
+    pieces, line, before = 0, below_head(tree, _holder(tree, guard.body)), ""
     for statement in guard.body.body:
         end = tree.span(statement).end_line
         lines = [tree.source.line(number) for number in range(line, end + 1)]
@@ -285,16 +281,6 @@ def _holder(tree: Tree, body: cst.IndentedBlock) -> cst.If:
     holder = tree.parent(body)
     assert isinstance(holder, cst.If)
     return holder
-
-
-def _first(tree: Tree, owner: cst.If) -> int:
-    """The line below the head of an `if`, whose test may go on over lines in parentheses."""
-    line = tree.span(owner.test).end_line
-    text = tree.source.line(line)[tree.span(owner.test).end_column - 1 :]
-    while not text.partition("#")[0].rstrip().endswith(":"):
-        line += 1
-        text = tree.source.line(line)
-    return line + 1
 
 
 def _moved(line: str, old: str, new: str) -> str:

@@ -9,7 +9,7 @@ it into one tensor that was there before.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -17,6 +17,7 @@ import libcst as cst
 from ferrule_lint.findings import Edit, Fix, Safety, Span
 from ferrule_lint.fixes.blocks import call_of, comment_of, spans_lines
 from ferrule_lint.fixes.edits import in_order
+from ferrule_lint.fixes.flags import flags_of
 from ferrule_lint.fixes.helpers import INPUTS_OF_ANY_RANK, SUM_OF
 from ferrule_lint.fixes.names import below, binds, fresh, local_names, mentioned_later, parameters, reads
 from ferrule_lint.fixes.site import Group, Site, conjuncts
@@ -26,6 +27,7 @@ FORM = "stand-in"
 #: which of several merged names is the tensor: the others are masks, labels and positions
 _TENSOR = re.compile(r"embed|hidden|feature|states")
 _MAY_BE_NONE = re.compile(r"\.(get|pop)\(|\bgetattr\(|\bNone\b")
+_NAMED = re.compile(r"`(self\.[\w.]+)`")
 _MAY_LACK = re.compile(r"\b(None|Optional)\b")
 
 
@@ -63,7 +65,7 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     last = max((at for at, _ in calls), default=-1)
     if not tested or len(calls) != len(events) or not isinstance(body[last], cst.SimpleStatementLine):
         return None
-    lasting = mentioned_later(tree, site.function, owner, _bound_before(site, owner) & _bound(body))
+    lasting = mentioned_later(tree, site.function, owner, _bound_before(site, owner) & _changed(body))
     # merged where it is computed: the call is repeated for ranks that have nothing to merge
     repeated = [call for at, call in calls if at == last] if binds(body[last]) & lasting else []
     ahead, behind = (body[:last], body[last:]) if repeated else (body[: last + 1], body[last + 1 :])
@@ -71,7 +73,8 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     if merged is None or len(repeated) > 1 or any(merged in reads(call) for call in repeated):
         return None
     companions = _companions(site, owner) - {merged, *tested}
-    while not repeated and len(behind) > 1 and _goes_on(site, behind[0], {*tested, *companions, *_bound(ahead)}):
+    known = {*tested, *companions, *_parts_of_self(site)}
+    while not repeated and len(behind) > 1 and _goes_on(site, behind[0], {*known, *_bound(ahead)}):
         ahead, behind = [*ahead, behind[0]], behind[1:]
     runs: list[cst.CSTNode] = [*ahead, *repeated]
     read = set().union(*map(reads, runs))
@@ -80,7 +83,9 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
     taken_out = _taken_out(site, owner)
     companions &= read - (mentioned_later(tree, site.function, owner, companions) - needed - taken_out)
     inputs = [*tested, *(name for name in _in_order(runs) if name in companions)]
-    made = _bound(ahead) - set(inputs)
+    if any(reads(test) & (_companions(site, owner) - set(inputs)) for test in _checks(ahead)):
+        return None  # what may be missing as well would not pass
+    made = _changed(ahead) - set(inputs)
     if not set(tested) <= read or _leaves(ahead) or mentioned_later(tree, site.function, owner, made | set(inputs)):
         return None
     if not site.sure(owner, {merged, *(read - made - set(inputs))}, same=False):
@@ -91,8 +96,9 @@ def _branch(site: Site, owner: cst.If) -> _Branch | None:
 
 
 def _asks_for_module(site: Site, owner: cst.If) -> bool:
-    """Whether the test asks, besides, if this rank has the module that runs."""
+    """Whether the test asks, besides, if this rank has the module that runs, here or in the method that is called."""
     called = {site.tree.text(call.func) for call in site.event_calls()}
+    called |= {name for step in site.finding.witness if step.role == "event" for name in _NAMED.findall(step.note)}
     asked = [one.left if isinstance(one, cst.Comparison) else one for one in conjuncts(owner.test)]
     return any(site.tree.text(one) in called for one in asked)
 
@@ -160,7 +166,7 @@ def _goes_on(site: Site, statement: cst.BaseStatement, known: set[str]) -> bool:
 
 def _merged(behind: Sequence[cst.BaseStatement], lasting: set[str]) -> str | None:
     """The one tensor, of those that were there before and are used below, that the rest of the branch changes."""
-    changed = sorted(_bound(behind) & lasting)
+    changed = sorted(_changed(behind) & lasting)
     if len(changed) > 1:
         changed = [name for name in changed if _TENSOR.search(name)]
     return changed[0] if len(changed) == 1 else None
@@ -168,6 +174,19 @@ def _merged(behind: Sequence[cst.BaseStatement], lasting: set[str]) -> str | Non
 
 def _bound(statements: Sequence[cst.BaseStatement]) -> set[str]:
     return set().union(*map(binds, statements))
+
+
+def _changed(statements: Sequence[cst.BaseStatement]) -> set[str]:
+    """What statements bind, or give items: `embeds[places] = features`."""
+    targets = [node.target for one in statements for node in below(one) if isinstance(node, cst.AssignTarget)]
+    given = [one.value for one in targets if isinstance(one, cst.Subscript)]
+    return _bound(statements) | {one.value for one in given if isinstance(one, cst.Name)}
+
+
+def _parts_of_self(site: Site) -> set[str]:
+    """Local names for parts of the module: `model = self.model`."""
+    flags = flags_of(site.tree, site.function)
+    return {name for name, one in flags.items() if re.fullmatch(r"self(\.\w+)+", site.tree.text(one.value))}
 
 
 def _bound_before(site: Site, owner: cst.If) -> set[str]:
@@ -185,6 +204,14 @@ def _in_order(nodes: Sequence[cst.CSTNode]) -> list[str]:
     return list(
         dict.fromkeys(node.value for one in nodes for node in below(one, functions=True) if isinstance(node, cst.Name))
     )
+
+
+def _checks(statements: Sequence[cst.BaseStatement]) -> Iterator[cst.BaseExpression]:
+    """The tests by which statements raise an exception."""
+    for node in (node for one in statements for node in below(one)):
+        raises = isinstance(node, cst.If) and any(isinstance(one, cst.Raise) for one in below(node.body))
+        if isinstance(node, cst.Assert | cst.If) and (raises or isinstance(node, cst.Assert)):
+            yield node.test
 
 
 def _leaves(statements: Sequence[cst.BaseStatement]) -> bool:

@@ -14,8 +14,9 @@ import libcst as cst
 
 from ferrule_lint.findings import Edit, Finding, Fix, Safety
 from ferrule_lint.fixes.agreeing import agreeing
-from ferrule_lint.fixes.blocks import call_of
+from ferrule_lint.fixes.blocks import call_of, on_one_line
 from ferrule_lint.fixes.edits import in_order, insertion
+from ferrule_lint.fixes.empties import fails_within
 from ferrule_lint.fixes.flags import Flag, Flags, flags_of, is_pure, leaves_early, unchanged
 from ferrule_lint.fixes.helpers import ANY_RANK
 from ferrule_lint.fixes.names import fresh, reads
@@ -32,7 +33,7 @@ _GUARD: frozenset[Asks] = frozenset({"presence", "truth", "other"})
 
 def propose(site: Site) -> Fix | None:
     """One reduction for the finding's condition and those of the same function that can be asked at the same place."""
-    own = _condition(site.tree, site.finding, site.owner)
+    own = _condition(site, site.finding, site.owner)
     group = None if own is None else site.group(own.statement)
     if own is None or group is None:
         return None
@@ -64,8 +65,9 @@ class _Condition:
     asked: tuple[Asks, ...]
 
 
-def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None:
+def _condition(site: Site, finding: Finding, owner: object) -> _Condition | None:
     """The condition of a finding, if it may be OR-reduced."""
+    tree = site.tree
     if finding.code not in ("FER101", "FER102", "FER107") or finding.kind not in ("data", "host", "structure"):
         return None
     if isinstance(owner, cst.If | cst.IfExp):
@@ -85,6 +87,10 @@ def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None
         return None
     if isinstance(owner, cst.If) and owner.orelse is not None and _is_elif(tree, owner):
         return None
+    flag = flags_of(tree, site.function).get(test.value) if isinstance(test, cst.Name) else None
+    if isinstance(owner, cst.If) and flag is not None and _is_guarded(tree, flag):
+        # what it asks besides is asked where it is set
+        test, statement = flag.value, flag.statement
     terms = conjuncts(test)
     answers = [asks(tree, term) for term in terms]
     decisive = tuple(answer for answer in answers if answer in _DECISIVE)
@@ -93,7 +99,15 @@ def _condition(tree: Tree, finding: Finding, owner: object) -> _Condition | None
     guards = tuple(term for term, answer in zip(terms, answers, strict=True) if answer in _GUARD)
     if any(isinstance(one, cst.NamedExpr | cst.Await | cst.Yield) for one in tree.walk(test)):
         return None
+    if "size" in decisive and isinstance(owner, cst.If | cst.IfExp) and fails_within(site, owner):
+        return None
     return _Condition(finding, owner, test, statement, guards, decisive)
+
+
+def _is_guarded(tree: Tree, flag: Flag) -> bool:
+    """Whether a flag asks for a value where it is there: `x is not None and bool(x.any())`."""
+    answers = [asks(tree, term) for term in conjuncts(flag.value)]
+    return "presence" in answers and any(answer in _DECISIVE for answer in answers)
 
 
 def _until(tree: Tree, node: cst.CSTNode, last: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -112,7 +126,7 @@ def _joint(site: Site, own: _Condition, group: Group, flags: Flags) -> Fix | Non
     tree = site.tree
     conditions = [own]
     for finding in site.others:
-        other = _condition(tree, finding, owner_of(tree, finding))
+        other = _condition(site, finding, owner_of(tree, finding))
         if other is None or not isinstance(other.owner, cst.If) or _is_elif(tree, other.owner):
             continue
         if all(one.owner is not other.owner for one in conditions):
@@ -123,7 +137,7 @@ def _joint(site: Site, own: _Condition, group: Group, flags: Flags) -> Fix | Non
     if own not in conditions:
         return None
     conditions.sort(key=lambda one: tree.span(one.owner).line)
-    known = {id(one): flags.asking(tree, one.test, one.owner) for one in conditions}
+    known = {id(one): flags.asking(tree, one.test, one.statement) for one in conditions}
     leaves = flags.ordered(tree, (leaf for found in known.values() for leaf in found))
     if leaves and not flags.set_together(tree, leaves):
         # each condition for itself
@@ -186,7 +200,7 @@ def _edits(
         if not found:
             taken.add(flag)
             names.append(flag)
-            values.append(tree.text(one.test))
+            values.append(on_one_line(tree, one.test) or tree.text(one.test))
         tests.append(Edit(tree.span(one.test), " and ".join([*map(tree.text, one.guards), flag])))
     if alone is None and leaves and len(values) == 1:
         alone = leaves[0].value

@@ -34,11 +34,24 @@ def _arm(site: Site, owner: cst.If) -> Fix | None:
     tree, other = site.tree, owner.orelse
     if not isinstance(other, cst.If) or other.orelse is not None or not _stands_in(site, other):
         return None
-    if not all(asks(tree, term) == "truth" for term in conjuncts(other.test)):
-        return None
+    terms = conjuncts(other.test)
+    training = [term for term in terms if tree.text(term).endswith(".training")]
+    kept = [term for term in terms if term not in training]
     head, test = tree.span(other), tree.span(other.test)
+    if not all(asks(tree, term) == "truth" for term in terms):
+        if not training or not all(_is_setting(term) for term in kept) or test.line != test.end_line:
+            return None
+        return _fix([tree.text(term) for term in training], Edit(test, " and ".join(map(tree.text, kept))))
     edit = Edit(Span(head.line, head.column, test.end_line, test.end_column), "else")
     return _fix([tree.text(other.test)], edit)
+
+
+def _is_setting(term: cst.BaseExpression) -> bool:
+    """Whether a term compares a name with True, False or None: what the caller has asked for."""
+    only = term.comparisons[0] if isinstance(term, cst.Comparison) and len(term.comparisons) == 1 else None
+    constant = None if only is None else only.comparator
+    named = isinstance(term, cst.Comparison) and isinstance(term.left, cst.Name | cst.Attribute)
+    return named and isinstance(constant, cst.Name) and constant.value in ("True", "False", "None")
 
 
 def _apart(site: Site, owner: cst.If) -> Fix | None:
@@ -77,7 +90,9 @@ def _stands_in(site: Site, arm: cst.If) -> bool:
     tree = site.tree
     wanted = tree.text(site.call.func)
     calls = [one for one in below(arm.body) if isinstance(one, cst.Call) and tree.text(one.func) == wanted]
-    return bool(calls) and site.call not in calls and _WEIGHTLESS.search(tree.text(arm.body)) is not None
+    body = below(site.owner.body) if isinstance(site.owner, cst.If) else ()
+    elsewhere = any(isinstance(one, cst.Call) and tree.text(one.func) == wanted for one in body)
+    return bool(calls) and (site.call not in calls or elsewhere) and _WEIGHTLESS.search(tree.text(arm.body)) is not None
 
 
 def _fix(dropped: list[str], edit: Edit) -> Fix:
