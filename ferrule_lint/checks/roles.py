@@ -17,12 +17,15 @@ from ferrule_lint.checks.places import decision
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
 from ferrule_lint.findings import Confidence, Finding
-from ferrule_lint.semantics.domain.conditions import divergence_of
+from ferrule_lint.semantics.domain.conditions import Atom, Formula, Negation, divergence_of
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.domain.trace import Attempt, CallTerm, Choice, Event, Exit, Loop, Trace, every_event
+from ferrule_lint.semantics.sources import first_rank
 
 _NAMED = re.compile(r"^(?P<rank>[\w.()]+) (?P<op>==|!=) (?P<number>[\w.]+)$")
 _PARITY = re.compile(r"^(?P<rank>[\w.()]+) % 2( (==|!=) [01])?$")
+#: what keys of tests have behind places that were assigned
+_VERSION = re.compile(r"#\d+")
 #: a rank by its number, or by a name
 _RANK = re.compile(r"^[\w.]+$")
 _EVEN, _ODD = "an even rank", "an odd rank"
@@ -81,8 +84,8 @@ class _Reader(NamedTuple):
         body, orelse = choice.body, choice.orelse
         if not orelse and body and type(body[-1]) is Exit and body[-1].kind == "return":
             orelse = after
-        text = choice.text.removeprefix("not ")
-        if text != choice.text:
+        text, holds = _test(choice.formula)
+        if not holds:
             body, orelse = orelse, body
         test = _NAMED.match(text)
         if test is None:
@@ -114,6 +117,15 @@ class _Reader(NamedTuple):
         if peers != neighbours and peers != neighbours[::-1]:
             return None
         return {_EVEN: [t._replace(peer=_ODD) for t in even], _ODD: [t._replace(peer=_EVEN) for t in odd]}
+
+
+def _test(formula: Formula) -> tuple[str, bool]:
+    """A single test as it would be written, and whether it has to hold or not to."""
+    holds = True
+    while type(formula) is Negation:
+        formula, holds = formula.operand, not holds
+    key = _VERSION.sub("", formula.key) if type(formula) is Atom else ""
+    return "rank == 0" if first_rank.is_test(key) else key, holds
 
 
 def check(root: Trace, function: str, body: f.Body) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import DP, UNKNOWN_GROUP, WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
@@ -56,7 +57,7 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     if group_expr is None or (type(group_expr) is f.Const and group_expr.text == "None"):
         return
     if expr is not None and (outside := no_member.told(frame, expr, group_expr)) is not None:
-        message = f"`{argument}` is rank {shown(expr)} of the job, which is no member of `{render(group_expr)}`"
+        message = f"`{argument}` is rank {shown(definition(frame, expr))} of the job, which is no member of `{render(group_expr)}`"
         _issue(frame, name, arguments, outside, WORLD, message)
         return
     group = _group(frame, group_expr)
