@@ -57,7 +57,8 @@ def check(frame: Frame, dotted: str, arguments: Arguments) -> None:
     if group_expr is None or (type(group_expr) is f.Const and group_expr.text == "None"):
         return
     if expr is not None and (outside := no_member.told(frame, expr, group_expr)) is not None:
-        message = f"`{argument}` is rank {shown(definition(frame, expr))} of the job, which is no member of `{render(group_expr)}`"
+        root, group_name = shown(definition(frame, expr)), render(group_expr)
+        message = f"`{argument}` is rank {root} of the job, which is no member of `{group_name}`"
         _issue(frame, name, arguments, outside, WORLD, message)
         return
     group = _group(frame, group_expr)
