@@ -29,11 +29,12 @@ def told(frame: Frame, root: f.Expr, group: f.Expr) -> Divergence | None:
         return None
     if type(made) is not f.Call or last_name(made.func) != "new_group":
         return None
-    listed = next((value for name, value in made.keywords if name == "ranks"), made.args[0] if made.args else None)
-    members = _numbers(definition(frame, listed)) if listed is not None else None
-    if members is None or int(number.text) in members:
+    given = next((value for name, value in made.keywords if name == "ranks"), made.args[0] if made.args else None)
+    listed = definition(frame, given) if given is not None else None
+    members = _numbers(listed) if listed is not None else None
+    if listed is None or members is None or int(number.text) in members:
         return None
-    note = f"`{render(group)}` is made of `{shown(definition(frame, listed) if listed is not None else made)}`"
+    note = f"`{render(group)}` is made of `{shown(listed)}`"
     return frame.source(WORLD, "rank", position(made), note)
 
 
