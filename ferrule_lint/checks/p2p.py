@@ -51,10 +51,7 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
     divergence = divergence_of(choice.formula)
     if divergence is None or divergence.kind != "rank":
         return
-    orelse = choice.orelse
-    if not orelse and choice.body and type(choice.body[-1]) is Exit and choice.body[-1].kind == "return":
-        orelse = after
-    one, others = _only(choice.body), _only(orelse)
+    one, others = _only(choice.body), _only(other_arm(choice, after))
     text, single = choice.text, _of_one(choice.formula)
     if single is None:
         one, others, text, single = others, one, f"not {text}", _of_one(negate(choice.formula))
@@ -72,11 +69,22 @@ def _one_to_all(choice: Choice, function: str, body: f.Body, after: Trace) -> It
     yield finding(message, divergence, (others, one), (condition,), function, min(confidence, divergence.confidence))
 
 
+def other_arm(choice: Choice, after: Trace) -> Trace:
+    """What ranks do for which a test does not hold: behind an arm that returns, what follows in the same block."""
+    returns = bool(choice.body) and type(choice.body[-1]) is Exit and choice.body[-1].kind == "return"
+    return after if returns and not choice.orelse else choice.orelse
+
+
+def written(atom: Atom) -> str:
+    """The key of a test without what tells when its places were assigned."""
+    return _NUMBER.sub("", atom.key)
+
+
 def _of_one(formula: Formula) -> str | None:
     """The test that holds on a single rank of a group, if a formula is one, by its text; or None."""
     if type(formula) is not Atom:
         return None
-    text = _NUMBER.sub("", formula.key)
+    text = written(formula)
     return text if first_rank.is_test(text) or _SINGLE.search(text) else None
 
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ferrule_lint.checks.p2p import finding, is_transfer, peer_of, resolved
+from ferrule_lint.checks.p2p import finding, is_transfer, other_arm, peer_of, resolved, written
 from ferrule_lint.checks.places import decision
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes
@@ -24,8 +24,6 @@ from ferrule_lint.semantics.sources import first_rank
 
 _NAMED = re.compile(r"^(?P<rank>[\w.()]+) (?P<op>==|!=) (?P<number>[\w.]+)$")
 _PARITY = re.compile(r"^(?P<rank>[\w.()]+) % 2( (==|!=) [01])?$")
-#: what keys of tests have behind places that were assigned
-_VERSION = re.compile(r"#\d+")
 #: a rank by its number, or by a name
 _RANK = re.compile(r"^[\w.]+$")
 _EVEN, _ODD = "an even rank", "an odd rank"
@@ -81,9 +79,7 @@ class _Reader(NamedTuple):
 
         `after`: what follows in the same block, which is the other arm of one that returns.
         """
-        body, orelse = choice.body, choice.orelse
-        if not orelse and body and type(body[-1]) is Exit and body[-1].kind == "return":
-            orelse = after
+        body, orelse = choice.body, other_arm(choice, after)
         text, holds = _test(choice.formula)
         if not holds:
             body, orelse = orelse, body
@@ -124,7 +120,7 @@ def _test(formula: Formula) -> tuple[str, bool]:
     holds = True
     while type(formula) is Negation:
         formula, holds = formula.operand, not holds
-    key = _VERSION.sub("", formula.key) if type(formula) is Atom else ""
+    key = written(formula) if type(formula) is Atom else ""
     return "rank == 0" if first_rank.is_test(key) else key, holds
 
 

@@ -23,7 +23,7 @@ def propose(site: Site) -> Fix | None:
         return None
     tree = site.tree
     guard, line = tree.nearest(calls[0], cst.If), tree.statement(calls[1])
-    if guard is None or line is None or not _is_alone(line, calls[1]):
+    if guard is None or line is None or _call(line) is not calls[1]:
         return None
     block = list(tree.block(line))
     after = block[block.index(line) + 1 :]
@@ -44,10 +44,6 @@ def propose(site: Site) -> Fix | None:
 def _call(statement: cst.BaseStatement) -> cst.Call | None:
     small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) and len(statement.body) == 1 else None
     return small.value if isinstance(small, cst.Expr) and isinstance(small.value, cst.Call) else None
-
-
-def _is_alone(statement: cst.BaseStatement, call: cst.Call) -> bool:
-    return _call(statement) is call
 
 
 def _tensor(call: cst.Call) -> frozenset[str]:

@@ -99,7 +99,7 @@ def _steps(arm: f.Body) -> dict[str, tuple[f.AugAssign, bool]]:
     """The places that an arm steps by a constant, once and come what may, and nothing else in it sets; and whether it
     does so in a loop that takes one round."""
     certain = [(step, in_loop) for step, in_loop in _certain(arm, False) if type(step.value) is f.Const]
-    if not certain or any(type(node) in _LEAVES for node in statements(arm)):
+    if not certain or _ends_in(arm):
         return {}
     written = [place for node in walk(arm) for place in _written(node)]
     return {
