@@ -615,6 +615,7 @@ def mistake(text: str) -> ModelError:
         ('[[class]]\nnames = ["a"]\n', 3, "needs the key 'role'"),
         ('[[convention]]\nwhat = "rank"\npattern = "["\n', 5, "'pattern' is no regular expression"),
         ('[[convention]]\nwhat = "rnk"\npattern = "a"\n', 4, "did you mean 'rank'?"),
+        ('[[attribute]]\nnames = ["a"]\naxes = ["world"]\n', 3, "[[attribute]] needs the key 'returns'"),
         ('[[attribute]]\nnames = ["a"]\nkind = "ranks"\n', 5, "did you mean 'rank'?"),
         ('[[call]]\nnames = ["a"\nevent = "x"\n', 5, "invalid TOML"),
         ('[[call]]\nnames = ["a"]\nevent = "x\n', 5, "invalid TOML"),

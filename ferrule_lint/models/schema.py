@@ -86,7 +86,7 @@ def _fields(model: type[Any]) -> dict[str, str]:
 KEYS: Mapping[str, Mapping[str, str]] = {table: _fields(model) for table, model in TABLES.items()}
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
     "call": ("names",),
-    "attribute": ("names",),
+    "attribute": ("names", "returns"),
     "class": ("names", "role"),
     "convention": ("what", "pattern"),
 }
@@ -218,6 +218,8 @@ def build(table: str, entry: Mapping[str, object], library: str, check_patterns:
         return
     if table == "call":
         _check_call(values)
+    if table == "attribute" and values["returns"] == "divergent":
+        values.setdefault("kind", "rank")
     names = values.pop("names")
     _check_names(names, "receiver" in values, table == "class")
     model = TABLES[table]

@@ -139,7 +139,7 @@ class CallModel:
     makes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeModel:
     """An attribute that differs between ranks or is the same on all (`accelerator.is_main_process`, `mesh.ndim`)."""
 
@@ -147,8 +147,10 @@ class AttributeModel:
     library: str
     receiver: str | None = None
     axes: tuple[str, ...] = ()
-    returns: str = "divergent"
-    kind: str = "rank"
+    #: never left to a default: an entry that forgets it would say something of its attribute all the same
+    returns: str
+    #: kind of divergence when returns = "divergent"
+    kind: str = ""
     event: str | None = None
     #: what a library's loop does where this is set, which all ranks have to do together
     assigned: str | None = None
