@@ -89,7 +89,7 @@ def _document(report: Report, settings: Settings, *, statistics: bool) -> str:
 
 
 def _lines(report: Report, settings: Settings, *, statistics: bool, quiet: bool, unreported: int) -> list[Any]:
-    from ferrule_lint.reporters import concise, formats
+    from ferrule_lint.reporters import concise, formats, premises
     from ferrule_lint.reporters import statistics as counts
 
     root, cwd = settings.root or Path.cwd(), Path.cwd()
@@ -102,7 +102,11 @@ def _lines(report: Report, settings: Settings, *, statistics: bool, quiet: bool,
     if quiet:
         return lines
     with_help = settings.output_format == "full"
-    return [*lines, *concise.summary(report, unreported=unreported, unsafe=unsafe, with_help=with_help)]
+    shared = premises.lines(report.findings, root, cwd)
+    return [
+        *lines,
+        *concise.summary(report, unreported=unreported, unsafe=unsafe, with_help=with_help, shared=shared),
+    ]
 
 
 def _forced() -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ferrule_lint.findings import Finding, Report, Safety
@@ -53,11 +53,18 @@ def error_lines(report: Report, root: Path, cwd: Path) -> Iterator[Line]:
         yield [("error: ", "bold red"), (place, "bold"), (visible(error.message), "")]
 
 
-def summary(report: Report, *, unreported: int = 0, unsafe: bool = False, with_help: bool = False) -> Iterator[Line]:
-    """The last line: how much was found in how much.
+def summary(
+    report: Report,
+    *,
+    unreported: int = 0,
+    unsafe: bool = False,
+    with_help: bool = False,
+    shared: Iterable[Line] = (),
+) -> Iterator[Line]:
+    """The last lines: how much was found in how much, what several findings share, what fixes do.
 
     `unreported` findings are left that nobody wants to see (`--fix-only`). `unsafe`: `--fix` would apply fixes that
-    rest on assumptions. `with_help`: say where to read on, for findings without a fix.
+    rest on assumptions. `with_help`: say where to read on, for findings without a fix. `shared`: see `premises`.
     """
     files = _plural(report.files, "file")
     suppressed = _suppressed(report)
@@ -66,6 +73,7 @@ def summary(report: Report, *, unreported: int = 0, unsafe: bool = False, with_h
         parts = ", ".join(_plural(number, severity) for severity, number in sorted(count.items()))
         fixed = f", {report.fixed} fixed" if report.fixed else ""
         yield [(f"Found {_plural(len(report.findings), 'problem')} ({parts}) in {files}{suppressed}{fixed}.", "bold")]
+        yield from shared
         yield from _fixable(report, unsafe=unsafe)
         if with_help:
             yield from _help(report)
