@@ -353,11 +353,12 @@ class ClassFacts(Node):
 class SuppressionComment(Node):
     """One code of a comment that suppresses findings, and the lines in which it does so."""
 
-    #: "ignore", "noqa", "block" or "file"; "malformed": a comment that suppresses nothing, and `text` says why
+    #: "ignore", "noqa", "block" or "file"; "malformed": a comment that suppresses nothing, and `text` says why;
+    #: "misplaced": one that states a fact of nothing (see `stated`), likewise
     form: str
-    #: empty if it is malformed
+    #: empty if it is malformed or misplaced
     code: str
-    #: where the code stands; where the comment stands if it is malformed
+    #: where the code stands; where the comment stands if it is malformed or misplaced
     line: int
     column: int
     end_column: int

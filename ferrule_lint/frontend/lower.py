@@ -11,15 +11,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.stated import stated
 from ferrule_lint.frontend.errors import SourceError
 from ferrule_lint.frontend.expressions import Expressions
 from ferrule_lint.frontend.parse import parse
+from ferrule_lint.frontend.stated import state
 from ferrule_lint.frontend.suppressions import suppression_comments
 
 
 def extract(source: bytes) -> f.FileFacts:
     """The facts of one file. SourceError if it is not Python, or nested deeper than the parser can follow."""
     tree = parse(source)
+    misplaced = state(source, tree)
     lowering = _Lowering(source)
     try:
         body = lowering.body(tree.body)
@@ -31,7 +34,7 @@ def extract(source: bytes) -> f.FileFacts:
         classes=tuple(c for c in lowering.classes if c is not None),
         functions=tuple(fn for fn in lowering.functions if fn is not None),
         body=body,
-        suppressions=suppression_comments(source, tree),
+        suppressions=(*suppression_comments(source, tree), *misplaced),
         names=tuple(sorted(lowering.mentioned)),
     )
 
@@ -85,7 +88,12 @@ class _Lowering(Expressions):
         return f.Assign(s.lineno, (self.expr(s.target),), self.optional(s.value), self.expr(s.annotation))
 
     def _aug_assign(self, s: ast.AugAssign) -> f.Stmt:
-        return f.AugAssign(s.lineno, self.expr(s.target), type(s.op).__name__, self.expr(s.value))
+        target, value, op = self.expr(s.target), self.expr(s.value), type(s.op).__name__
+        word, added = stated(value)
+        if word and type(value) is f.Call and added is not None:
+            # a comment speaks of the target as it is afterwards, not of what is added to it
+            return f.Assign(s.lineno, (target,), value._replace(args=(f.Op(op, (target, added)),)), None)
+        return f.AugAssign(s.lineno, target, op, value)
 
     def _if(self, s: ast.If) -> f.Stmt:
         # a long if/elif chain is one level of Python per arm in the tree: unroll it from the end

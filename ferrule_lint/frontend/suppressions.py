@@ -13,6 +13,7 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ferrule_lint.facts.stated import WORDS as STATED
 from ferrule_lint.facts.types import SuppressionComment
 
 #: words that may follow `# ferrule:`, or the same with the tool's whole name
@@ -110,8 +111,8 @@ def scan(text: str) -> tuple[list[LogicalLine], list[Comment]]:
 def _directives(comment: Comment) -> Iterator[_Directive]:
     for match in _DIRECTIVE.finditer(comment.text):
         word = _ALIASES.get(match["word"].lower(), match["word"].lower())
-        if word not in WORDS and match["codes"] is None:
-            # prose about ferrules
+        if word in STATED or (word not in WORDS and match["codes"] is None):
+            # a fact about the program, or prose about ferrules
             continue
         yield _directive(match, word, comment)
     for match in _NOQA.finditer(comment.text):
@@ -174,7 +175,7 @@ def _plain(
 
 def _problem(one: _Directive) -> str:
     if one.word not in (*WORDS, "noqa"):
-        return f"`{one.word}` is none of {', '.join(WORDS)}"
+        return f"`{one.word}` is none of {', '.join((*WORDS, *STATED))}"
     if not one.codes:
         return f"it names no rule: write `# ferrule: {one.word}[FER101]`"
     if one.word in ("disable", "enable") and not one.comment.alone:

@@ -84,6 +84,8 @@ def _problems(
     for one in comments:
         if one.form == "malformed":
             yield _finding(path, one, f"not a suppression: {one.text}", one.text)
+        elif one.form == "misplaced":
+            yield _finding(path, one, f"states nothing: {one.text}", one.text)
         elif one.code not in names:
             meant = code_meant(one.code, names)
             hint = f"; did you mean {meant}?" if meant else ""

@@ -49,7 +49,7 @@ from ferrule_lint.semantics.groups import roots
 from ferrule_lint.semantics.groups.axes import GIVES_GROUP
 from ferrule_lint.semantics.project import abstract
 from ferrule_lint.semantics.project.entities import ClassInfo, by_id
-from ferrule_lint.semantics.sources import tokenizers
+from ferrule_lint.semantics.sources import stated, tokenizers
 from ferrule_lint.semantics.sources.files import may_write
 from ferrule_lint.semantics.sources.rank_axes import is_world_size
 from ferrule_lint.semantics.walk import unreachable
@@ -67,6 +67,8 @@ _LOOKS = re.compile(
 
 def call(frame: Frame, e: f.Call) -> Value:
     frame.line = e.pos[0]
+    if (told := stated.value_of(frame, e)) is not None:
+        return told
     writes, meaning = may_write(e), partial(iteration.definition, frame)
     if writes and (path := frame.path_divergence()) is not None and path.kind == "rank":
         frame.files.write(e, meaning, frame.conditions)

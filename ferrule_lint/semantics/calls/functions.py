@@ -31,6 +31,7 @@ from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, by_id
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.sources import stated
 from ferrule_lint.semantics.walk import boxes, entered_by_calls, given, in_place, returned, set_by_calls, state
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -54,6 +55,23 @@ def call_function(
 ) -> Value:
     """The value of a call of a project function; its events go to the caller's trace as one term. Of a property that is
     `read`, nothing says so but the attribute."""
+    value = _call(frame, function, receiver, positional, keywords, pos, call, closure, raw, confidence, read)
+    return stated.result(frame, function, value, pos) if function.decorators else value
+
+
+def _call(
+    frame: Frame,
+    function: FunctionInfo,
+    receiver: Value | None,
+    positional: tuple[Value, ...],
+    keywords: Mapping[str, Value],
+    pos: f.Pos,
+    call: f.Call | None,
+    closure: Frame | None,
+    raw: bool,
+    confidence: Confidence,
+    read: f.Attr | None,
+) -> Value:
     if function.decorators and not raw:
         wrapped = decorators.replaced(frame, function, closure)
         if wrapped is not None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.stated import stated
 from ferrule_lint.facts.walk import nodes, walk
 
 _DEEPEST = 10
@@ -139,6 +140,9 @@ def render(expr: f.Expr | None, version: Callable[[str], int] | None = None, dep
     if type(expr) is f.Const:
         return expr.text
     if type(expr) is f.Call:
+        word, inner = stated(expr)
+        if word:
+            return render(inner, version, depth)
         arguments = [render(a, version, depth + 1) for a in expr.args]
         arguments += [f"{f'{k}=' if k else '**'}{render(a, version, depth + 1)}" for k, a in expr.keywords]
         return f"{_part(expr.func, _PLACE, version, depth)}({', '.join(arguments)})"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.stated import stated
 from ferrule_lint.facts.walk import statements, told_parts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import begun_loaders, special_methods
@@ -63,18 +64,22 @@ _DEEPEST_SECOND_PASS = 2
 
 def for_loop(frame: Frame, s: f.For) -> None:
     written = s
+    word, told_of = stated(s.iterable)
+    same_rounds = word == "uniform" and told_of is not None
+    if same_rounds:
+        s = s._replace(iterable=told_of)
     if (walked := items_of(frame, s.iterable)) is not s.iterable:
         s = s._replace(iterable=walked)
     iterable = frame.eval(s.iterable)
     iterable = iteration.of_instance(frame, iterable, position(s.iterable))
-    if iterable.unordered is not None and numbers(s.target):
+    if iterable.unordered is not None and (same_rounds or numbers(s.target)):
         iterable = iterable._replace(unordered=None)
     if iterable.items is not None and not iterable.items and not iterable.container:
         return
     if no_rounds.of_for(frame, s.iterable):
         return
     pos = position(s.iterable) or (s.line, s.column, s.line, s.column)
-    again = frame.function is not None and begun_again.until_counted(frame.function.body, s)
+    again = same_rounds or (frame.function is not None and begun_again.until_counted(frame.function.body, s))
     if again or counters.one_round(s):
         iterable = iterable._replace(length=None, length_deps=NO_DEPS)
 

@@ -6,6 +6,7 @@ import re
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import said_of
+from ferrule_lint.facts.stated import stated
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import needed
@@ -37,13 +38,14 @@ from ferrule_lint.semantics.domain.dependences import (
     without,
 )
 from ferrule_lint.semantics.domain.joins import computed, join
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
+from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
 from ferrule_lint.semantics.groups import blocks, plans, strides, this_round, written_ranks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
+from ferrule_lint.semantics.sources.stated import same_for_all
 from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests, made_under
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
@@ -78,6 +80,9 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         values = [frame.eval(expr.left), *map(frame.eval, expr.rights)]
         value = _range_of_ranks(expr, values, observe(frame, join(values), expr.pos, shown(expr)))
         return atom_of(frame, expr, value), value
+    word, inner = stated(expr)
+    if word == "uniform" and inner is not None:
+        return same_for_all(condition(frame, inner)[0]), UNIFORM
     if type(expr) is f.Walrus:
         value = frame.eval(expr)
         return truthiness(frame, f.Name(expr.name, position(expr.value) or (frame.line, 1, frame.line, 1)), value)
