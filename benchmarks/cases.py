@@ -387,7 +387,9 @@ def parser() -> argparse.ArgumentParser:
     half.add_argument("address", nargs="+", help="the url, or owner/name@FIXED_COMMIT when there is none")
     check = commands.add_parser("check", help="check the records")
     check.add_argument("--mirror", type=pathlib.Path, help="folder with clones as owner+name/repo: check lines too")
-    check.add_argument("--show", action="append", default=[], metavar="ID", help="print the places of this case")
+    check.add_argument(
+        "--show", action="append", default=[], metavar="ID", help="of this case alone, and print its places"
+    )
     run = commands.add_parser("run", help="run the linter on one half")
     run.add_argument("--mirror", type=pathlib.Path, required=True, help="folder with clones as owner+name/repo")
     run.add_argument("--half", choices=SETS, required=True)
@@ -403,6 +405,8 @@ def parser() -> argparse.ArgumentParser:
 def check_records(arguments: argparse.Namespace, cases: dict[str, list[Case]], faults: list[str]) -> int:
     if arguments.mirror:
         for case in itertools.chain(*cases.values()):
+            if arguments.show and case.id not in arguments.show:
+                continue
             faults += [f"{case.id}: {fault}" for fault in faults_in_clone(arguments.mirror, case)]
             if case.id in arguments.show:
                 print("\n".join(shown(arguments.mirror, case)))
