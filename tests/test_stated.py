@@ -12,6 +12,7 @@ from ferrule_lint.facts.stated import stated
 from ferrule_lint.frontend.lower import extract
 
 PLACES = "it stands at no assignment, `return`, `if`, `while`, `for`, `def` or parameter"
+WITHIN = "it stands within a statement: write it behind its end, or above it"
 CALLS = "it stands at no call, `def`, or assignment of a function"
 
 
@@ -27,6 +28,9 @@ CALLS = "it stands at no call, `def`, or assignment of a function"
         ("x = 1  # ferrule: collective\n", CALLS),
         ("if x:  # ferrule: collective\n    pass\n", CALLS),
         ("x = 1  # ferrule: uniform[FER102]\n", "`uniform` is said of code, not of a rule"),
+        ("x = f(\n    a,  # ferrule: uniform\n    b,\n)\n", WITHIN),
+        ("def f(\n    a,\n    # ferrule: uniform\n    b,\n):\n    pass\n", WITHIN),
+        ("def f(\n    a,  # ferrule: collective\n    b,\n):\n    pass\n", WITHIN),
         ("x = 1\n# ferrule: uniform\n", "there is no code below it"),
     ],
 )

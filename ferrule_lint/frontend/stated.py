@@ -51,15 +51,16 @@ def _faults(
             elif comment.index >= len(lines):
                 problem = "there is no code below it"
             else:
-                said = [
-                    _say(word, s, comment, lines[comment.index]) for s in statements.get(lines[comment.index].first, ())
-                ]
-                problem = "" if any(said) else _NOTHING[word]
+                line = lines[comment.index]
+                said = [_say(word, s, comment, line) for s in statements.get(line.first, ())]
+                within = line.first < comment.line < line.last
+                problem = "" if any(said) else _WITHIN if within else _NOTHING[word]
             if problem:
                 row, column, end = comment.line, comment.column + match.start(), comment.column + match.end()
                 yield SuppressionComment("misplaced", "", row, column, end, row, row, problem)
 
 
+_WITHIN = "it stands within a statement: write it behind its end, or above it"
 _NOTHING = {
     "uniform": "it stands at no assignment, `return`, `if`, `while`, `for`, `def` or parameter",
     "divergent": "it stands at no assignment, `return`, `if`, `while`, `for`, `def` or parameter",
@@ -69,8 +70,11 @@ _NOTHING = {
 
 def _say(word: str, s: ast.stmt, comment: Comment, line: LogicalLine) -> bool:
     """Put a marker around what a statement has for a comment; False if it has nothing."""
+    within = line.first < comment.line < line.last
     if isinstance(s, _Function):
-        return _of_function(word, s, comment, line)
+        return _of_parameters(word, s, comment.line) if within else _of_function(word, s, comment, line)
+    if within:
+        return False  # that is about one of its parts
     if word == "collective":
         return _of_call(s)
     if isinstance(s, ast.If | ast.While):
@@ -85,20 +89,24 @@ def _say(word: str, s: ast.stmt, comment: Comment, line: LogicalLine) -> bool:
 
 
 def _of_function(word: str, s: _Function, comment: Comment, line: LogicalLine) -> bool:
-    place = ast.Constant(s.name)
-    ast.copy_location(place, s)
     if word == "collective":
-        s.body.insert(0, ast.copy_location(ast.Expr(_marked(word, place)), s))
-        return True
-    every = [*s.args.posonlyargs, *s.args.args, *s.args.kwonlyargs]
-    named = [p for p in every if not comment.alone and p.lineno == comment.line and comment.line != line.last]
+        name = ast.copy_location(ast.Constant(s.name), s)
+        s.body.insert(0, ast.copy_location(ast.Expr(_marked(word, name)), s))
+    elif line.first == line.last or comment.line != line.first or not _of_parameters(word, s, comment.line):
+        s.decorator_list.append(ast.copy_location(ast.Name(marker(word), ast.Load()), s))
+    return True
+
+
+def _of_parameters(word: str, s: _Function, line: int) -> bool:
+    """What the function is passed for the parameters in a line of its header, as if its body began with assignments."""
+    named = [p for p in (*s.args.posonlyargs, *s.args.args, *s.args.kwonlyargs) if p.lineno == line]
+    if word == "collective":
+        return False
     for parameter in named:
         target = ast.copy_location(ast.Name(parameter.arg, ast.Store()), parameter)
         value = _marked(word, ast.copy_location(ast.Name(parameter.arg, ast.Load()), parameter))
         s.body.insert(0, ast.copy_location(ast.Assign([target], value), parameter))
-    if not named:
-        s.decorator_list.append(ast.copy_location(ast.Name(marker(word), ast.Load()), s))
-    return True
+    return bool(named)
 
 
 def _of_call(s: ast.stmt) -> bool:
