@@ -52,7 +52,7 @@ from ferrule_lint.semantics.domain.dependences import (
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, rounds_of
 from ferrule_lint.semantics.domain.summary import Latent, Summary
 from ferrule_lint.semantics.domain.targets import FunctionTarget, PartialTarget
-from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, not_the_last
+from ferrule_lint.semantics.domain.trace import Choice, Loop, Trace, choices_and_loops, has_exit, not_the_last
 from ferrule_lint.semantics.walk.frame import CallIssue, Frame
 
 MOST_LATENTS = 24
@@ -151,7 +151,10 @@ def of_context(
         calls = [o for o in found.occurrences if _is_passed(o, passed, modules, operations)] if found else []
         if found is not None and calls and not pairs_later(trace, term, found):
             event = calls[0].event
-            code = "FER103" if found.after_exit else branch_code(calls[:1], divergence.kind)
+            code = branch_code(calls[:1], divergence.kind)
+            if found.after_exit:
+                survived = (has_exit(term.body) or has_exit(term.orelse)) in ("caught", "leaves")
+                code = "FER105" if survived else "FER103"
             out.append((divergence, Latent(code, "condition", NO_DEPS, term.path, term.pos, term.text, event)))
     return tuple(out)
 
@@ -216,6 +219,13 @@ def _fails_without(summary: Summary, name: str, value: Value, found: Divergence)
     return given and needed.from_the_start(function.body, name)
 
 
+#: what becomes of a collective of what a function is given, by rule
+_OF_GIVEN = {
+    "FER103": "skipped by ranks that leave earlier",
+    "FER105": "skipped by ranks that have an exception, which is survived",
+}
+
+
 def raise_or_pass_on(
     frame: Frame,
     summary: Summary,
@@ -229,7 +239,8 @@ def raise_or_pass_on(
     `confidence`: how sure it is that this function is the one that is called.
     """
     for divergence, latent in summary.in_context:
-        message = f"`{summary.display}` calls what it is given on some ranks only, and that issues {latent.event.op}"
+        how = _OF_GIVEN.get(latent.code, "reached by some ranks only")
+        message = f"`{latent.event.op}` of what `{summary.display}` is given is {how}: `{latent.text}`"
         frame.issues.append(CallIssue(latent.code, pos, divergence, latent.event, message, latent))
     for latent in summary.latents:
         if confidence < latent.event.confidence:
