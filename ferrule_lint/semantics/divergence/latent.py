@@ -149,7 +149,9 @@ def of_context(
         own = {a.key: a for a in atoms(term.formula) if a.divergence is not None}
         found = difference(trace, term, own, divergence, Confidence.MEDIUM, effort=effort)
         calls = [o for o in found.occurrences if _is_passed(o, passed, modules, operations)] if found else []
-        if found is not None and calls and not pairs_later(trace, term, found):
+        if found is None or not calls or _is_told_there(found.occurrences, calls):
+            continue
+        if not pairs_later(trace, term, found):
             event = calls[0].event
             code = branch_code(calls[:1], divergence.kind)
             if found.after_exit:
@@ -157,6 +159,11 @@ def of_context(
                 code = "FER105" if survived else "FER103"
             out.append((divergence, Latent(code, "condition", NO_DEPS, term.path, term.pos, term.text, event)))
     return tuple(out)
+
+
+def _is_told_there(occurrences: Sequence[Occurrence], passed: Sequence[Occurrence]) -> bool:
+    """Whether the function itself has a collective that hangs on the same choice: it is a finding of its own."""
+    return any(o not in passed and o.event.confidence > Confidence.LOW and not o.event.assumed for o in occurrences)
 
 
 def _is_passed(occurrence: Occurrence, functions: set[int], modules: bool, operations: Collection[str]) -> bool:
