@@ -41,6 +41,30 @@ def test_shipped_file_is_valid(path: Path) -> None:
     assert file.calls or file.attributes or file.classes or file.conventions
 
 
+def unlinked(text: str) -> list[int]:
+    """The lines of the entries for which no link holds: one holds until the next section heading."""
+    linked, lines = False, []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("# ---- "):
+            linked = False
+        elif line.startswith("#") and "https://" in line:
+            linked = True
+        elif line in ("[[call]]", "[[attribute]]", "[[class]]") and not linked:
+            lines.append(number)
+    return lines
+
+
+@pytest.mark.parametrize("path", sorted(DIRECTORY.glob("*.toml")), ids=lambda path: path.stem)
+def test_each_shipped_entry_has_a_link_to_where_it_is_written(path: Path) -> None:
+    missing = [f"{path.name}:{line}" for line in unlinked(path.read_text("utf-8"))]
+    assert not missing, "no link holds for " + ", ".join(missing)
+
+
+def test_a_link_holds_until_the_next_section() -> None:
+    entry = '[[call]]\nnames = ["x.f"]\n'
+    assert unlinked(f"{entry}# https://example.org/x\n{entry}{entry}# ---- more ----\n{entry}") == [1, 9]
+
+
 def test_no_name_is_modelled_in_two_shipped_files(models: ModelSet) -> None:
     for sort in ("calls", "attributes"):
         seen: dict[tuple[str, str | None], str] = {}
