@@ -237,6 +237,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         of_one_process(frame.analysis, frame.module)
         or _makes_samples(frame)
         or is_elsewhere(frame)
+        or frame.analysis.is_file_of_another_framework(frame.module)
         or _trains_alone(frame)
         or _attends(expr)
         or _past_hooks(func)
@@ -282,7 +283,7 @@ def _attends(call: f.Call) -> bool:
 #: modules that, by their names, have no parameters
 _BARE = re.compile(
     r"(\w+_)?(rotary|rope)(_pos)?(_emb(edding)?s?)?|(\w+_)?(loss(es)?|loss_(fn|func|fct|function|module)s?|criterions?)|"
-    r"(\w+_)?(dropout|drop_path|act(ivation)?(_fn)?|softmax)\d*"
+    r"(\w+_)?(dropout|drop_path|act(ivation)?(_fn)?|softmax)\d*|(\w+_)?metrics?(_fn)?"
 )
 
 

@@ -201,7 +201,7 @@ def _return(frame: Frame, s: f.Return) -> None:
         loss_entries.note(frame, s)
     frame.returns.append((value, tuple(frame.conditions)))
     hooks.returned(frame, s, value)
-    frame.emit(Exit("return", s.line))
+    frame.emit(Exit("raise" if process_ends.fails_by_return(frame.function, s) else "return", s.line))
 
 
 def _raise(frame: Frame, s: f.Raise) -> None:
