@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
-from ferrule_lint.semantics.gradients import leaves, over_devices, participation, partly_used
+from ferrule_lint.semantics.gradients import built_here, leaves, over_devices, participation, partly_used
 from ferrule_lint.semantics.project.entities import by_id
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
@@ -395,7 +395,11 @@ def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
     pos = arguments.expr.pos
     own = frame.function is not None and frame.analysis.bodies.once(leaves.only, frame.function.body)
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
-    alone = alone or over_devices.spreads_itself(frame.analysis, frame.self_class)
+    alone = (
+        alone
+        or over_devices.spreads_itself(frame.analysis, frame.self_class)
+        or built_here.is_bare(frame, loss, arguments.expr.func)
+    )
     confidence = Confidence.LOW if alone else Confidence.MEDIUM
     wrapped = loss.reach is not None and any(_is_wrapped_here(frame, output) for output in loss.reach.outputs)
     event = Event("backward", DP, "", frame.module.path, pos, confidence, True, note, wrapped=wrapped)

@@ -70,7 +70,8 @@ def _is_own(frame: Frame, place: str) -> bool:
 
 def _had_before(frame: Frame, place: str) -> Value | None:
     """What all ranks have put into an attribute of the instance further up (`self.engines = []`)."""
-    before = frame.self_writes.get(frame.own_attribute(place))
+    name = frame.own_attribute(place)
+    before = frame.self_writes.get(name) if frame.was_set(name) else None
     return before if before is not None and before.there and before.presence is None else None
 
 
