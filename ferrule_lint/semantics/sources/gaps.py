@@ -18,7 +18,6 @@ from ferrule_lint.semantics.sources.stand_ins import fills_each, handed_back, is
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.project.entities import FunctionInfo
 
 
 def are_filled(analysis: Analysis, name: str) -> bool:
