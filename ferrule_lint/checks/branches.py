@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ferrule_lint.checks import by_name, far
+from ferrule_lint.checks import by_name, far, trained_apart
 from ferrule_lint.checks.build import confidence_of
 from ferrule_lint.checks.build import finding as finding_of
 from ferrule_lint.checks.overrides import is_version_of_inherited
 from ferrule_lint.checks.places import decision
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
-from ferrule_lint.semantics.control.end_of_data import RUN_DRY, ends
+from ferrule_lint.semantics.control.end_of_data import RUN_DRY
 from ferrule_lint.semantics.divergence import agreed_under, by_kind, farewells, reach, sent_earlier, transfers
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
@@ -131,10 +131,13 @@ def _looked_at(
                 return None
             if found.open or _is_guess(root, choice, divergence, found, function):
                 least = Confidence.LOW
-            finding = _finding(choice, divergence, found, least, function)
+            finding = _finding(root, choice, divergence, found, least, function)
             known = _Found(choice, finding, found.occurrences, own, divergence, least, surely, found.after_exit)
-            if finding.confidence == Confidence.LOW < least and not found.after_exit:
-                return _behind_guess(root, known, function, effort) or known
+            assumed = all(o.event.assumed for o in found.occurrences)
+            if not found.after_exit and (assumed or finding.confidence == Confidence.LOW < least):
+                behind = _behind_guess(root, known, function, effort)
+                if behind is not None and behind.finding.confidence > finding.confidence:
+                    return behind
             return known
     return None
 
@@ -155,7 +158,7 @@ def _behind_guess(root: Trace, guess: _Found, function: str, effort: Effort) -> 
         return None
     if not reach.can_run(rest, left) or _is_guess(rest, left, guess.divergence, found, function):
         return None
-    finding = _finding(left, guess.divergence, found, guess.least, function)
+    finding = _finding(rest, left, guess.divergence, found, guess.least, function)
     if finding.confidence == Confidence.LOW:
         return None
     return guess._replace(finding=finding, occurrences=found.occurrences, after_exit=True)
@@ -251,12 +254,6 @@ def _has_setting(choice: Choice) -> bool:
     return any(divergence_of(o) is None for o in choice.formula.operands)
 
 
-def _all_had(choice: Choice, occurrences: Sequence[Occurrence]) -> bool:
-    """Whether what some ranks leave stands before their way out, so that all have run it in the rounds before."""
-    places = [o.call or o.event for o in occurrences]
-    return all(place.path == choice.path and place.pos < choice.pos for place in places)
-
-
 #: functions of a project that move data between two ranks, by their names, and which half they are
 _TRANSFER = re.compile(r"(?:^|[._])i?(?:(send)|recv|receive)(?:_\w+)?$")
 
@@ -268,7 +265,9 @@ def _hands_over(occurrences: Sequence[Occurrence]) -> bool:
     return len({half[1] for half in halves if half is not None}) == 2 and None not in halves
 
 
-def _finding(choice: Choice, divergence: Divergence, found: Difference, least: Confidence, function: str) -> Finding:
+def _finding(
+    root: Trace, choice: Choice, divergence: Divergence, found: Difference, least: Confidence, function: str
+) -> Finding:
     found = far.nearer(found, divergence, least)
     confidence = min(
         confidence_of(divergence, found.occurrences), least if least == Confidence.LOW else Confidence.HIGH
@@ -293,11 +292,7 @@ def _finding(choice: Choice, divergence: Divergence, found: Difference, least: C
     if divergence.kind == "rank" and _hands_over(found.occurrences):
         # sender and receiver each have their half of what they do together
         confidence = Confidence.LOW
-    apart = divergence.kind == "rank" and all(
-        o.event.op == "backward" and not o.event.wrapped for o in found.occurrences
-    )
-    if apart and not (found.after_exit and (ends(divergence) or _all_had(choice, found.occurrences))):
-        # what one rank trains on purpose is mostly no module that the others have a part of
+    if divergence.kind == "rank" and trained_apart.is_guess(root, choice, divergence, found, _has_setting(choice)):
         confidence = Confidence.LOW
     op = found.occurrences[0].event.op
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""

@@ -70,7 +70,7 @@ def _guard(test: f.Expr) -> _Guard | None:
     op, right = test.ops[0], test.rights[0]
     if op in ("==", "!="):
         shared = type(test.left) is f.Op and test.left.kind == "Mod" and right == f.Const("0")
-        local = _LOCAL.search(last_name(test.left)) is not None
+        local = any(_LOCAL.search(name) for name in (last_name(test.left), *_variables(test.left)))
         return _Guard(shared or local, "" if shared or local else "1")
     if op in ("<", ">="):
         return _Guard(False, render(right))
@@ -91,7 +91,18 @@ def _makes_its_own(init: f.Call, body: f.Body, guard: _Guard) -> bool:
     if any(_NODES.search(last_name(e)) for e in sizes):
         return True
     made = [value for e in sizes if type(e) is f.Name for value, _ in assignments(body, e.id)]
-    return any(_is_share(e) for e in (*sizes, *made, *_environment(body, init)))
+    return any(_is_share(e) or _counts_nodes(e) for e in (*sizes, *made, *_environment(body, init)))
+
+
+def _counts_nodes(expr: f.Expr) -> bool:
+    """`int(os.getenv("NUM_NODES"))`, `os.environ["NODE_RANK"]`"""
+    return any(_NODES.search(name.lower()) for name in _variables(expr))
+
+
+def _variables(expr: f.Expr) -> list[str]:
+    """The environment variables that an expression names."""
+    texts = (node.text.strip("'\"") for node in walk((expr,)) if type(node) is f.Const)
+    return [text for text in texts if text.isupper()]
 
 
 def _is_share(expr: f.Expr) -> bool:

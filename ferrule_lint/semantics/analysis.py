@@ -168,6 +168,11 @@ class Analysis:
         """Whether a class is a module that torch knows nothing of."""
         return any(b.partition(".")[0] in _OTHER_FRAMEWORKS for b in self.names.external_bases(info))
 
+    def is_file_of_another_framework(self, module: ModuleInfo) -> bool:
+        """Whether a file imports another framework, and torch not: what it calls are no modules of torch."""
+        roots = {name.partition(".")[0] for name, relative in module.imports.values() if not relative}
+        return "torch" not in roots and not roots.isdisjoint(_OTHER_FRAMEWORKS | {"jax"})
+
     def is_module_class(self, dotted: str) -> bool:
         """Whether a library class is an `nn.Module`: by its model, else by the habits of model libraries."""
         role = self.models.class_(dotted)

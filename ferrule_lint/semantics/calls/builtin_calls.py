@@ -11,6 +11,7 @@ from ferrule_lint.semantics.calls import begun_loaders, filtered, iterators, rec
 from ferrule_lint.semantics.calls.callbacks import mapped, run_in_thread
 from ferrule_lint.semantics.calls.forwards import runs_nothing
 from ferrule_lint.semantics.data import (
+    all_alike,
     filters,
     grouping,
     instances,
@@ -376,6 +377,8 @@ def _any_all(frame: Frame, arguments: Arguments) -> Value:
         return Value(divergence=value.length)
     if _asks_for_none(frame, arguments.expr.args[0]):
         return Value(divergence=value.divergence, deps=recast(value.deps, PRESENT, FLOWS, ITEM))
+    if all_alike.is_asked(frame, last_name(arguments.expr.func), arguments.expr.args[0]):
+        return Value(uniform=True)
     return observe(frame, value, arguments.expr.pos, render(arguments.expr))
 
 

@@ -15,7 +15,8 @@ from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
-from ferrule_lint.semantics.gradients import leaves, over_devices, participation, partly_used
+from ferrule_lint.semantics.gradients import built_here, leaves, over_devices, participation, partly_used
+from ferrule_lint.semantics.project import prepared_beside
 from ferrule_lint.semantics.project.entities import by_id
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
@@ -72,7 +73,8 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
         note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
     value = (result or Value())._replace(data=data) if result is None or result.data is None else result
-    trains_nothing = role == "leaf" or (not modules and role in ("", "module") and _attends(arguments.expr))
+    untold = not modules and role in ("", "module")
+    trains_nothing = role == "leaf" or (untold and (_attends(arguments.expr) or _is_beside(frame, arguments.expr.func)))
     return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value)
 
 
@@ -155,10 +157,24 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
         if owner is not None and analysis.is_module(owner):
             # a submodule of unknown class is sharded with the module that owns it
             return analysis.sharding.of_part(owner, last_name(called)), owner.id
-        unknown = analysis.sharding.unknown
+        unknown = _unknown(frame, called)
         told = unknown is not None and owner is not None and asked_of_attribute(owner, place_name(called))
         return Confidence.HIGH if told else unknown, ""
     return best, cls
+
+
+def _unknown(frame: Frame, called: f.Expr) -> Confidence | None:
+    """How sure it is that what is called here, of unknown class, is sharded: a guess for what an object has beside the
+    modules that its class wraps."""
+    unknown = frame.analysis.sharding.unknown
+    return Confidence.LOW if unknown is not None and _is_beside(frame, called) else unknown
+
+
+def _is_beside(frame: Frame, called: f.Expr) -> bool:
+    me, _, name = place_name(called).partition(".")
+    if frame.self_class is None or me != frame.self_name or not name:
+        return False
+    return prepared_beside.is_beside(frame.analysis, frame.self_class, name.partition(".")[0])
 
 
 def is_copied(frame: Frame, module: Value, events: Sequence[Event]) -> bool:
@@ -237,6 +253,7 @@ def emit(frame: Frame, arguments: Arguments, confidence: Confidence, note: str =
         of_one_process(frame.analysis, frame.module)
         or _makes_samples(frame)
         or is_elsewhere(frame)
+        or frame.analysis.is_file_of_another_framework(frame.module)
         or _trains_alone(frame)
         or _attends(expr)
         or _past_hooks(func)
@@ -282,7 +299,7 @@ def _attends(call: f.Call) -> bool:
 #: modules that, by their names, have no parameters
 _BARE = re.compile(
     r"(\w+_)?(rotary|rope)(_pos)?(_emb(edding)?s?)?|(\w+_)?(loss(es)?|loss_(fn|func|fct|function|module)s?|criterions?)|"
-    r"(\w+_)?(dropout|drop_path|act(ivation)?(_fn)?|softmax)\d*"
+    r"(\w+_)?(dropout|drop_path|act(ivation)?(_fn)?|softmax)\d*|(\w+_)?metrics?(_fn)?"
 )
 
 
@@ -394,7 +411,11 @@ def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
     pos = arguments.expr.pos
     own = frame.function is not None and frame.analysis.bodies.once(leaves.only, frame.function.body)
     alone = own or of_one_process(frame.analysis, frame.module) or not _is_wrapped_nearby(frame)
-    alone = alone or over_devices.spreads_itself(frame.analysis, frame.self_class)
+    alone = (
+        alone
+        or over_devices.spreads_itself(frame.analysis, frame.self_class)
+        or built_here.is_bare(frame, loss, arguments.expr.func)
+    )
     confidence = Confidence.LOW if alone else Confidence.MEDIUM
     wrapped = loss.reach is not None and any(_is_wrapped_here(frame, output) for output in loss.reach.outputs)
     event = Event("backward", DP, "", frame.module.path, pos, confidence, True, note, wrapped=wrapped)
@@ -460,22 +481,25 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return None
     if receiver.module and type(func) is f.Attr and not runs_nothing(name):
         owner = frame.self_class
-        confidence = (
-            sharding.unknown if owner is None else sharding.of_part(owner, last_name(func.base)) or sharding.unknown
-        )
+        unknown = _unknown(frame, func)
+        confidence = unknown if owner is None else sharding.of_part(owner, last_name(func.base)) or unknown
         if confidence is None:
             return None
         emit(frame, arguments, confidence, cls="" if owner is None else owner.id)
         result = generated(frame, name, arguments)
+        if _is_beside(frame, func):
+            return result
         return participation.of_forward(frame, channel(arguments), arguments, result)
     if frame.models.convention("module", name) is None or receiver.types or receiver.data is not None:
         return None
     owner = frame.self_class if frame.in_module and type(func) is f.Attr else None
     own = None if owner is None else sharding.of_part(owner, name)
-    sure = own if own is not None and own > (sharding.unknown or Confidence.LOW) else sharding.unknown
+    unknown = _unknown(frame, func)
+    sure = own if own is not None and own > (unknown or Confidence.LOW) else unknown
     if not arguments.values or (sure is None and not frame.gradients):
         return None
     if sure is not None:  # under DDP alone there is a backward to share, and no forward
         emit(frame, arguments, sure, cls=owner.id if owner is not None and sure is own else "")
     result = Value(data=_output(frame, arguments))
-    return result if _attends(arguments.expr) else participation.of_forward(frame, name, arguments, result)
+    trains_nothing = _attends(arguments.expr) or _is_beside(frame, func)
+    return result if trains_nothing else participation.of_forward(frame, name, arguments, result)

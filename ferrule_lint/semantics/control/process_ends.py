@@ -10,6 +10,7 @@ import re
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.text import dotted_name, last_name
+from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 
 #: calls after which nothing runs, as after a `raise`
 _ENDS_PROCESS = ("sys.exit", "exit", "quit", "os._exit")
@@ -22,6 +23,23 @@ def status_of(call: f.Call) -> str:
     if dotted_name(call.func) not in _ENDS_PROCESS:
         return ""
     return "failure" if call.args and call.args[0] not in _SUCCESS else "success"
+
+
+def fails_by_return(function: FunctionInfo | None, s: f.Return) -> bool:
+    """Whether a function hands a status of failure to what ends the process with it: `return 1`, of `sys.exit(main())`
+    at the end of the file, where nobody else in there calls it."""
+    number = s.value.text if type(s.value) is f.Const else ""
+    if function is None or "." in function.qualname or not number.isdigit() or int(number) == 0:
+        return False
+    ending = {call.pos for call in _statuses(function.module) if last_name(call.func) == function.name}
+    called = [call for _, call in function.module.calls_named(function.name)]
+    return bool(ending) and all(call.pos in ending for call in called)
+
+
+def _statuses(module: ModuleInfo) -> list[f.Call]:
+    """The calls that say with which status the process ends, at the end of a file."""
+    ends = [c for name in ("exit", "SystemExit") for owner, c in module.calls_named(name) if owner is None]
+    return [c.args[0] for c in ends if len(c.args) == 1 and type(c.args[0]) is f.Call]
 
 
 def tells_of_failure(s: f.Try) -> bool:

@@ -61,7 +61,9 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
         divergence = divergence.then(step) if divergence is not None else None
         if not entry.output.startswith("="):
             if entry.divergence is None:
-                partly.add(entry._replace(divergence=divergence, deps=deps))
+                # a place in another file is none here: the call is
+                here = summary.function is None or summary.function.module is frame.module
+                partly.add(entry._replace(divergence=divergence, deps=deps, at=entry.at if here else pos))
             continue
         for output in _passed(frame, summary, entry.output, bound).outputs:
             partly.add(Partly(output, divergence, deps, None))

@@ -106,7 +106,7 @@ class Gathering:
             if expr is not None
             else list(call.args if position == 0 and model.receiver is not None else call.args[:1])
         )
-        modules = [expr for expr in exprs if not (_is_no_module(owner, expr) or _is_walked_by_key(owner, expr))]
+        modules = [expr for expr in exprs if not (is_no_module(owner, expr) or _is_walked_by_key(owner, expr))]
         if exprs and not modules:
             if any(map(_is_optimizer, (item for expr in exprs for item in spread.items(owner, expr) or [expr]))):
                 seen.beside_in.add(module.path)
@@ -311,11 +311,11 @@ def _is_optimizer(expr: f.Expr) -> bool:
     return _OPTIMIZER.search(called_name(expr)) is not None
 
 
-def _is_no_module(owner: FunctionInfo | None, expr: f.Expr) -> bool:
+def is_no_module(owner: FunctionInfo | None, expr: f.Expr) -> bool:
     """`prepare(DataLoader(...))`, `prepare(loader)`, `prepare(model, optimizer)`, `prepare(loaders["train"])`, and
     `prepare(*beside)` of a list that holds such things alone."""
     if listed := spread.items(owner, expr):
-        return all(_is_no_module(None, item) for item in listed)
+        return all(is_no_module(None, item) for item in listed)
     while type(expr) is f.Subscript:
         expr = expr.base
     return _BESIDE.fullmatch(called_name(expr)) is not None

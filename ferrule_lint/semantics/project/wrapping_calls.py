@@ -34,14 +34,40 @@ def in_file(module: ModuleInfo, wrapping: frozenset[str]) -> Iterator[WrappingCa
     """The calls in a file that wrap modules, or set how that is done."""
     of_file = _named(module, module.body, wrapping, {})
     for owner, calls in module.calls():
-        named = of_file if owner is None else _named(module, owner.body, wrapping, of_file)
+        body = module.body if owner is None else owner.body
+        named = of_file if owner is None else _named(module, body, wrapping, of_file)
         for number, call in enumerate(calls):
             makers = named.get(call.func.id, ()) if type(call.func) is f.Name else ()
             for maker in makers:
-                yield WrappingCall(owner, number, call, maker.called(call))
+                yield WrappingCall(owner, number, call, maker.called(_spelled_out(call, body)))
             settles = TOLERANT in call.keywords or KEEPS_BUFFERS in call.keywords
             if not makers and (settles or last_name(call.func) in wrapping):
-                yield WrappingCall(owner, number, call, call)
+                yield WrappingCall(owner, number, call, _spelled_out(call, body))
+
+
+def _spelled_out(call: f.Call, body: f.Body) -> f.Call:
+    """A call with what `**settings` holds for it, where the same body puts it in there, and be it under a test."""
+    spread = {value.id for name, value in call.keywords if name is None and type(value) is f.Name}
+    if not spread:
+        return call
+    keywords = [x for s in statements(body) if type(s) is f.Assign for x in _put_in(s, spread)]
+    return call._replace(keywords=(*call.keywords, *keywords))
+
+
+def _put_in(s: f.Assign, names: set[str]) -> list[tuple[str, f.Expr]]:
+    """What a statement puts into one of some dicts under keys that are written out."""
+    target, value = s.targets[0], s.value
+    found: list[tuple[str, f.Expr]] = []
+    if value is None:
+        return found
+    if type(target) is f.Subscript and type(target.base) is f.Name and target.base.id in names:
+        found = [(target.index.text[1:-1], value)] if type(target.index) is f.Const else []
+    elif type(target) is f.Name and target.id in names and type(value) is f.DictDisplay:
+        pairs = zip(value.keys, value.values, strict=True)
+        found = [(key.text[1:-1], given) for key, given in pairs if type(key) is f.Const]
+    elif type(target) is f.Name and target.id in names and type(value) is f.Call and last_name(value.func) == "dict":
+        found = [(name, given) for name, given in value.keywords if name is not None]
+    return found
 
 
 class _Maker(NamedTuple):

@@ -18,7 +18,7 @@ from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.text import is_key, last_name, render
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.project.training import asked_only_to_infer
-from ferrule_lint.semantics.sources import gaps
+from ferrule_lint.semantics.sources import gaps, one_of_two_ways
 from ferrule_lint.semantics.sources.always_given import is_always_given
 from ferrule_lint.semantics.sources.precomputed import is_one_form
 
@@ -121,7 +121,9 @@ def _is_one_of_two(function: FunctionInfo, name: str) -> bool:
     """`if a is None: return text(b)`, `elif b is None: return image(a)`: callers choose one by what they pass."""
     own = {parameter.name for parameter in function.parameters}
     found = {missing for missing in _left_for(plain(function.body)) if missing in own}
-    return (name in found and len(found) > 1) or _is_beside_text(function, name) or is_one_form(function, name)
+    if (name in found and len(found) > 1) or _is_beside_text(function, name):
+        return True
+    return is_one_form(function, name) or one_of_two_ways.is_for_one(function, name)
 
 
 def _is_one_of_two_fields(function: FunctionInfo, name: str) -> bool:

@@ -5,6 +5,7 @@ A data set that makes a sample does so under the own name of the input, a collat
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
 def are_filled(analysis: Analysis, name: str) -> bool:
     """Whether some function of the project puts a made-up entry of this name, or of each, where there is none."""
-    return _is_filled_with_all(analysis, name) or any(
-        handed_back(function.body, one) or any(_fills(arm, name) for arm in _arms_without(function.body, name))
-        for one in names_of(name)
-        for module in analysis.names.mentioning(one)
-        if not is_test(module.path)
-        for function in module.functions.values()
+    return (
+        _is_filled_with_all(analysis, name)
+        or _is_padded_with(analysis, name)
+        or any(
+            handed_back(function.body, one) or any(_fills(arm, name) for arm in _arms_without(function.body, name))
+            for one in names_of(name)
+            for module in analysis.names.mentioning(one)
+            if not is_test(module.path)
+            for function in module.functions.values()
+        )
     )
 
 
@@ -40,6 +45,34 @@ def _is_filled_with_all(analysis: Analysis, name: str) -> bool:
         for function in dict.fromkeys(function for function, _ in module.calls_named(asks))
         if function is not None
     )
+
+
+def _is_padded_with(analysis: Analysis, name: str) -> bool:
+    """Whether a function of the project makes up a whole sample that has an input, by its own name to pad with: each
+    pack of samples gets one."""
+    return any(
+        _makes_sample(function.body, name)
+        for makes in _MAKE_UP
+        for module in analysis.names.mentioning(makes)
+        if not is_test(module.path)
+        for function in module.functions.values()
+        if _PAD.search(function.name)
+    )
+
+
+def _makes_sample(body: f.Body, name: str) -> bool:
+    """`{"input_ids": ids, "pixel_values": torch.zeros(...)}`"""
+    return any(
+        type(node) is f.DictDisplay
+        and any(is_key(k, _TOKENS) for k in node.keys)
+        and any(is_key(k, name) and is_made_up(v) for k, v in zip(node.keys, node.values, strict=True))
+        for node in walk(body)
+    )
+
+
+_MAKE_UP = ("full", "ones", "rand", "randn", "zeros")
+_PAD = re.compile(r"(^|_)pad(ding)?(_|$)")
+_TOKENS = "input_ids"
 
 
 def _arms_without(body: f.Body, name: str) -> Iterator[f.Body]:

@@ -202,9 +202,11 @@ def _of_instance(frame: Frame, e: f.Attr, base: Value) -> Value | None:
 
 
 def _base_attribute(frame: Frame, info: ClassInfo, name: str) -> AttributeModel | None:
+    """What a class has of a library's one that it derives from. What that keeps of the rank's data is as its methods
+    find it: a metric's own compute() runs when the states are those of all."""
     for base in frame.analysis.names.external_bases(info):
         model = frame.models.attribute(f"{base}.{name}")
-        if model is not None:
+        if model is not None and model.kind != "data":
             return model
     return None
 

@@ -22,17 +22,34 @@ _LEAVES = (f.Break, f.Continue, f.Return)
 
 def keep_together(s: f.If, a: dict[str, Value], b: dict[str, Value]) -> None:
     """What both arms step once by the same constant is the same behind either: that of the plainer arm."""
-    if not s.body or not s.orelse:
-        return
-    steps = _steps(s.body)
-    others = _steps(s.orelse) if steps else {}
-    for place, (step, in_loop) in steps.items():
-        other, other_in_loop = others.get(place, (None, True))
-        if other is None or (step.op, step.value) != (other.op, other.value) or (in_loop and other_in_loop):
-            continue
+    for place, (_, in_loop), _ in _in_both(s):
         plain = (b if in_loop else a).get(place)
         if plain is not None and place in a and place in b:
             a[place] = b[place] = plain
+
+
+def of_both_arms(frame: Frame, s: f.AugAssign) -> bool:
+    """Whether the other arm of the test around a step makes the same: no rank has more of them by that test."""
+    if frame.function is None:
+        return False
+    return (s.line, place_name(s.target)) in frame.analysis.bodies.once(_of_both_arms, frame.function.body)
+
+
+def _of_both_arms(body: f.Body) -> frozenset[tuple[int, str]]:
+    found = [x for node in statements(body) if type(node) is f.If for x in _in_both(node)]
+    return frozenset(
+        (step.line, place) for place, *both in found if not any(in_loop for _, in_loop in both) for step, _ in both
+    )
+
+
+def _in_both(s: f.If) -> Iterator[tuple[str, tuple[f.AugAssign, bool], tuple[f.AugAssign, bool]]]:
+    """The places that both arms step once by the same constant, one of them in no loop; the step of either."""
+    steps = _steps(s.body) if s.orelse else {}
+    others = _steps(s.orelse) if steps else {}
+    for place, (step, in_loop) in steps.items():
+        other, other_in_loop = others.get(place, (None, True))
+        if other is not None and (step.op, step.value) == (other.op, other.value) and not (in_loop and other_in_loop):
+            yield place, (step, in_loop), (other, other_in_loop)
 
 
 def stepped_alone(frame: Frame, s: f.If, formula: Formula, a: dict[str, Value], before: Mapping[str, Value]) -> None:

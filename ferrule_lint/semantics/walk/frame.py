@@ -385,6 +385,11 @@ class Frame:
         self._set_under[name] = [here] if again else [*before, here]
         return again
 
+    def was_set(self, name: str) -> bool:
+        """Whether an attribute of the instance, which is set here, was set before by all that come here."""
+        here = tuple(self.conditions)
+        return any(under == here[: len(under)] for under in self._set_under.get(name, [])[:-1])
+
     def version(self, place: str) -> int:
         return self.versions.get(place, 0)
 

@@ -411,6 +411,7 @@ def enter(
     if not frame.light:
         given.enter(frame, function)
         frame.gradients = analysis.sharding.needs_every_output(frame.self_class if frame.in_module else None)
+        frame.gradients = frame.gradients and not analysis.is_file_of_another_framework(frame.module)
     for i, parameter in enumerate(function.parameters):
         if i == 0 and function.owner is not None and not function.is_static and info is not None:
             if function.is_class_method:

@@ -51,6 +51,10 @@ def under_tests(frame: Frame, place: str, value: Value) -> Value:
             return value  # set in each round by all that are still in the loop, who alone ask for it there
         if value.const is None and not _is_own(frame, place):
             return value  # what an object held before is not known
+        if value.const is None and value.there and (before := _had_before(frame, place)) is not None:
+            # in place of something that the others have, and maybe of another length
+            length = worse(value.length, divergence) if before.container else value.length
+            return value._replace(length=length, uniform=False)
         if value.const is None:
             return value._replace(presence=worse(value.presence, divergence), of_some=value.of_some | value.types)
         return value._replace(uniform=False, divergence=worse(value.divergence, divergence))
@@ -62,6 +66,13 @@ def under_tests(frame: Frame, place: str, value: Value) -> Value:
 def _is_own(frame: Frame, place: str) -> bool:
     """Whether a place is an attribute of the instance, or an entry of something: both are not there otherwise."""
     return place.endswith("]") or (frame.self_name is not None and place.startswith(f"{frame.self_name}."))
+
+
+def _had_before(frame: Frame, place: str) -> Value | None:
+    """What all ranks have put into an attribute of the instance further up (`self.engines = []`)."""
+    name = frame.own_attribute(place)
+    before = frame.self_writes.get(name) if frame.was_set(name) else None
+    return before if before is not None and before.there and before.presence is None else None
 
 
 def _may_be_none(frame: Frame, place: str) -> bool:

@@ -26,6 +26,7 @@ from ferrule_lint.semantics.walk import (
     aliases,
     asserted,
     behind_exits,
+    counters,
     divisible,
     handed_back,
     in_place,
@@ -136,7 +137,7 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     )  # fmt: skip
     if joined.agreed and not all(v.agreed or v.uniform for v in (old, new)):
         joined = joined._replace(agreed=False)  # `stop |= late()`, after a round at whose end the ranks agreed on it
-    divergence = frame.path_divergence()
+    divergence = frame.path_divergence(counters.of_both_arms(frame, s))
     if s.op == "Add":
         fuller = filling.with_added(frame, joined, s.value, place_name(s.target))
         if fuller is not joined:
@@ -200,7 +201,7 @@ def _return(frame: Frame, s: f.Return) -> None:
         loss_entries.note(frame, s)
     frame.returns.append((value, tuple(frame.conditions)))
     hooks.returned(frame, s, value)
-    frame.emit(Exit("return", s.line))
+    frame.emit(Exit("raise" if process_ends.fails_by_return(frame.function, s) else "return", s.line))
 
 
 def _raise(frame: Frame, s: f.Raise) -> None:

@@ -144,6 +144,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
             emptiness=share.at_most(Confidence.LOW),  # only if there are fewer items than ranks
         )  # fmt: skip
     dealt = only(index.deps, DEALT, FLOWS) if not base.multiple else NO_DEPS
+    if _takes_no_rows(e):
+        return Value(uniform=True)
     if type(e.index) is f.Op and e.index.kind == "Slice":
         leading = e.index.operands[0] == f.Const("None")
         lengths = base.length_deps
@@ -193,6 +195,15 @@ def _part_of_display(items: tuple[Value, ...], index: f.Op) -> tuple[Value, ...]
     return items[lower:upper:step] if step != 0 else None
 
 
+def _takes_no_rows(e: f.Subscript) -> bool:
+    """`table.iloc[0:0]`: none, on whatever rank and of whatever there is. Of a tensor the other dimensions would stay,
+    and its gradient."""
+    if type(e.base) is not f.Attr or e.base.attr != "iloc" or type(e.index) is not f.Op or e.index.kind != "Slice":
+        return False
+    lower, upper, _ = e.index.operands
+    return upper == _ZERO and lower in (_NONE, _ZERO)
+
+
 def _is_token_shift(frame: Frame, e: f.Subscript) -> bool:
     """`logits[..., :-1, :]`, `labels[:, 1:]`: the next-token shift tells that the second dimension is a sequence."""
     if type(e.index) is not f.Sequence or frame.models.convention("tokens", _field_name(e.base)) is None:
@@ -208,5 +219,6 @@ def _field_name(expr: f.Expr) -> str:
 
 
 _NONE = f.Const("None")
+_ZERO = f.Const("0")
 
 _SHIFTS = (f.Op("Slice", (_NONE, f.Const("-1"), _NONE)), f.Op("Slice", (f.Const("1"), _NONE, _NONE)))
