@@ -192,6 +192,36 @@ def test_quick_fix_and_hover(root: Path) -> None:
     with_server(root, session)
 
 
+def test_a_fact(root: Path) -> None:
+    """What only a person can know is a quick fix as well: the finding is gone after it."""
+    source = (
+        "import torch.distributed as dist\n\n\ndef step(batch, x):\n"
+        "    if batch.sum() > 0:\n        dist.all_reduce(x)\n    return x\n"
+    )
+
+    async def session(client: Client, root: Path) -> None:
+        uri = (root / "fact.py").as_uri()
+        client.open(uri, source)
+        (one,) = (await client.diagnostics(uri)).diagnostics
+        request = lsp.CodeActionParams(
+            lsp.TextDocumentIdentifier(uri), one.range, lsp.CodeActionContext(diagnostics=[one])
+        )
+        actions = await asyncio.wait_for(client.text_document_code_action_async(request), TIMEOUT) or []
+        wanted = "ferrule-lint: say that `batch.sum() > 0` is the same on all ranks (`# ferrule: uniform`)"
+        (action,) = [action for action in actions if action.title == wanted]
+        assert isinstance(action, lsp.CodeAction)
+        assert action.edit is not None
+        assert action.edit.changes is not None
+        (edit,) = action.edit.changes[uri]
+        assert edit.range == lsp.Range(lsp.Position(4, 0), lsp.Position(5, 0))
+        line = "    if batch.sum() > 0:  # ferrule: uniform\n"
+        assert edit.new_text == line  # type: ignore[union-attr]
+        client.change(uri, 2, source.replace("    if batch.sum() > 0:\n", line))
+        assert list((await client.diagnostics(uri)).diagnostics) == []
+
+    with_server(root, session)
+
+
 def test_a_repair(root: Path) -> None:
     source = (
         "import time\n\nimport torch\nimport torch.distributed as dist\n\n\ndef train(loader, model, limit):\n"
@@ -207,7 +237,7 @@ def test_a_repair(root: Path) -> None:
             lsp.TextDocumentIdentifier(uri), one.range, lsp.CodeActionContext(diagnostics=[one])
         )
         actions = await asyncio.wait_for(client.text_document_code_action_async(request), TIMEOUT) or []
-        repair, suppress = actions
+        repair, suppress, _ = actions
         assert isinstance(repair, lsp.CodeAction)
         assert repair.title.endswith("(safe)")
         assert repair.is_preferred

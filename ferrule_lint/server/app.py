@@ -7,6 +7,8 @@ files too.
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -182,7 +184,7 @@ async def hover_at(ls: Server, uri: str, position: lsp.Position) -> lsp.Hover | 
 
 def code_actions(ls: Server, uri: str, range_: lsp.Range) -> list[lsp.CodeAction]:
     """Quick fixes for the findings in a range."""
-    from ferrule_lint.suppressions.insert import CannotInsert, insert
+    from ferrule_lint.suppressions.insert import CannotInsert, insert, state
 
     document = ls.workspace.get_text_document(uri)
     checked = ls.checked.get(uri, _Checked())
@@ -192,20 +194,41 @@ def code_actions(ls: Server, uri: str, range_: lsp.Range) -> list[lsp.CodeAction
             continue
         if finding.fix is not None:
             actions.append(_repair(ls, uri, finding, diagnostic))
+        source = document.source.encode("utf-8")
+        test = _stated_test(finding, document.lines)
         try:
-            new = insert(document.source.encode("utf-8"), [finding]).decode("utf-8")
+            comments = [(f"suppress {finding.code} here", insert(source, [finding]))]
+            if test is not None:
+                title = f"say that {test[1]} is the same on all ranks (`# ferrule: uniform`)"
+                comments.append((title, state(source, test[0], "uniform")))
         except (CannotInsert, UnicodeError):
             continue
-        edit = changed_lines(document.source, new, ls.units)
-        actions.append(
-            lsp.CodeAction(
-                title=f"{SOURCE}: suppress {finding.code} here",
-                kind=lsp.CodeActionKind.QuickFix,
-                diagnostics=[diagnostic],
-                edit=lsp.WorkspaceEdit(changes={uri: [edit]}),
+        for title, new in comments:
+            edit = changed_lines(document.source, new.decode("utf-8"), ls.units)
+            actions.append(
+                lsp.CodeAction(
+                    title=f"{SOURCE}: {title}",
+                    kind=lsp.CodeActionKind.QuickFix,
+                    diagnostics=[diagnostic],
+                    edit=lsp.WorkspaceEdit(changes={uri: [edit]}),
+                )
             )
-        )
     return actions
+
+
+#: how a witness names the test of an `if` or `while`, at which a comment can state a fact
+_TEST = re.compile(r"(`.+`) decides this `(?:if|while)`")
+_HEADER = re.compile(r"\s*(if|elif|while)\b")
+
+
+def _stated_test(finding: Finding, lines: Sequence[str]) -> tuple[int, str] | None:
+    """The line and the text of the test in the finding's file that somebody may know to come out alike on all ranks; of
+    the rank itself nobody does."""
+    for step in reversed(finding.witness if finding.kind != "rank" else ()):
+        told = _TEST.fullmatch(step.note) if step.role == "condition" and step.path == finding.path else None
+        if told is not None and lines[step.line - 1 : step.line] and _HEADER.match(lines[step.line - 1]):
+            return step.line, told[1]
+    return None
 
 
 def _repair(ls: Server, uri: str, finding: Finding, diagnostic: lsp.Diagnostic) -> lsp.CodeAction:
