@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import ast
 import re
-import tokenize
 from collections.abc import Iterator, Mapping
 
 from ferrule_lint.facts.stated import WORDS, marker
 from ferrule_lint.facts.types import SuppressionComment
-from ferrule_lint.frontend.suppressions import Comment, LogicalLine, decode, scan
+from ferrule_lint.frontend.suppressions import Comment, LogicalLine, scanned
 
 _PRESENT = re.compile(rb"#\s*ferrule(?:-lint)?:\s*(?:uniform|divergent|collective)\b")
 _STATED = re.compile(rf"(?:^|(?<=\s))#\s*ferrule(?:-lint)?:\s*(?P<word>{'|'.join(WORDS)})\b(?P<codes>\s*\[)?")
@@ -27,10 +26,7 @@ def state(source: bytes, tree: ast.Module) -> tuple[SuppressionComment, ...]:
     """Write what the comments of a file state into its tree. Those that speak of nothing are handed back."""
     if not _PRESENT.search(source):
         return ()
-    try:
-        lines, comments = scan(decode(source))
-    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError):
-        return ()
+    lines, comments = scanned(source)
     statements: dict[int, list[ast.stmt]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt):

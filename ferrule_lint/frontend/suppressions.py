@@ -73,10 +73,7 @@ def suppression_comments(source: bytes, tree: ast.Module) -> tuple[SuppressionCo
         return ()
     if not _PRESENT.search(source):
         return ()
-    try:
-        lines, comments = scan(decode(source))
-    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError):
-        return ()
+    lines, comments = scanned(source)
     directives = [directive for comment in comments for directive in _directives(comment)]
     if not directives:
         return ()
@@ -89,6 +86,14 @@ def decode(source: bytes) -> str:
     """The text of a file, with line ends as the parser sees them."""
     encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
     return source.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def scanned(source: bytes) -> tuple[list[LogicalLine], list[Comment]]:
+    """`scan` of a file; nothing where its lines cannot be told."""
+    try:
+        return scan(decode(source))
+    except (tokenize.TokenError, SyntaxError, UnicodeDecodeError, LookupError):
+        return [], []
 
 
 def scan(text: str) -> tuple[list[LogicalLine], list[Comment]]:
