@@ -53,6 +53,7 @@ def test_a_fact_is_part_of_what_is_kept() -> None:
     (bare,) = extract(b"x = f()\n").body
     assert type(said) is f.Assign
     assert type(bare) is f.Assign
+    assert said.value is not None
     assert stated(said.value) == ("uniform", bare.value)
 
 

@@ -18,7 +18,7 @@ def marker(word: str) -> str:
     return _PREFIX + word
 
 
-def stated(expr: f.Expr | None) -> tuple[str, f.Expr | None]:
+def stated(expr: f.Expr) -> tuple[str, f.Expr]:
     """What a comment says of an expression, and the expression without that; "" where none speaks of it.
 
     `collective` on a `def` stands at the beginning of its body, and has a text with the function's name in it.

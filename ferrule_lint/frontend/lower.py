@@ -90,7 +90,7 @@ class _Lowering(Expressions):
     def _aug_assign(self, s: ast.AugAssign) -> f.Stmt:
         target, value, op = self.expr(s.target), self.expr(s.value), type(s.op).__name__
         word, added = stated(value)
-        if word and type(value) is f.Call and added is not None:
+        if word and type(value) is f.Call:
             # a comment speaks of the target as it is afterwards, not of what is added to it
             return f.Assign(s.lineno, (target,), value._replace(args=(f.Op(op, (target, added)),)), None)
         return f.AugAssign(s.lineno, target, op, value)

@@ -216,8 +216,8 @@ def code_actions(ls: Server, uri: str, range_: lsp.Range) -> list[lsp.CodeAction
     return actions
 
 
-#: how a witness names the test of an `if` or `while`, at which a comment can state a fact
-_TEST = re.compile(r"(`.+`) decides this `(?:if|while)`")
+#: how a witness names the test at which a comment can state a fact
+_TEST = re.compile(r"(`.+`) decides this `if`")
 _HEADER = re.compile(r"\s*(if|elif|while)\b")
 
 

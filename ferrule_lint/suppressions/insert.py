@@ -86,9 +86,7 @@ def _line_at(lines: Iterable[LogicalLine], number: int) -> LogicalLine | None:
 
 def _write(physical: list[str], line: LogicalLine, comment_there: Comment | None, codes: set[str], reason: str) -> None:
     """Suppress `codes` in `line`: in the comment that is there, at its end, or above it."""
-    last = physical[line.last - 1]
-    ending = "\r" if last.endswith("\r") else ""
-    body = last.removesuffix("\r").rstrip()
+    body, ending = _parts(physical[line.last - 1])
     existing = _EXISTING.search(body, comment_there.column - 1) if comment_there else None
     if existing:
         present = [code.strip() for code in existing["codes"].split(",") if code.strip()]
@@ -101,11 +99,15 @@ def _write(physical: list[str], line: LogicalLine, comment_there: Comment | None
     _append(physical, line, f"# ferrule: ignore[{', '.join(sorted(codes))}]" + (f" {reason}" if reason else ""))
 
 
+def _parts(physical_line: str) -> tuple[str, str]:
+    """A line without blanks at its end, and what is left of how it ends."""
+    ending = "\r" if physical_line.endswith("\r") else ""
+    return physical_line.removesuffix("\r").rstrip(), ending
+
+
 def _append(physical: list[str], line: LogicalLine, comment: str) -> None:
     """Write a comment at the end of a statement or, where that gets too long, above it."""
-    last = physical[line.last - 1]
-    ending = "\r" if last.endswith("\r") else ""
-    body = last.removesuffix("\r").rstrip()
+    body, ending = _parts(physical[line.last - 1])
     if len(body) + 2 + len(comment) <= LONGEST_LINE:
         physical[line.last - 1] = f"{body}  {comment}{ending}"
         return

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, atoms
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, with_atoms
 from ferrule_lint.semantics.domain.trace import Attempt, Choice, Loop, Term, Trace, choices_and_loops
 
 _BY_ONE = "@one:"
@@ -58,10 +58,4 @@ def _rebuilt(trace: Trace, keys: Collection[str], of_one: frozenset[int]) -> Tra
 
 
 def _renamed(formula: Formula, keys: Collection[str]) -> Formula:
-    if type(formula) is Atom:
-        return formula._replace(key=_BY_ONE + formula.key) if formula.key in keys else formula
-    if type(formula) is Negation:
-        return Negation(_renamed(formula.operand, keys))
-    if type(formula) is Connective:
-        return formula._replace(operands=tuple(_renamed(operand, keys) for operand in formula.operands))
-    return formula
+    return with_atoms(formula, lambda atom: atom._replace(key=_BY_ONE + atom.key) if atom.key in keys else atom)

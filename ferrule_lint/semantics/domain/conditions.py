@@ -6,7 +6,7 @@ are known (a literal, "there is more than one rank") fold away.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, Deps
@@ -74,6 +74,17 @@ def atoms(formula: Formula) -> Sequence[Atom]:
     if type(formula) is Connective:
         return [atom for operand in formula.operands for atom in atoms(operand)]
     return ()
+
+
+def with_atoms(formula: Formula, change: Callable[[Atom], Atom]) -> Formula:
+    """The formula with each of its tests changed."""
+    if type(formula) is Atom:
+        return change(formula)
+    if type(formula) is Negation:
+        return Negation(with_atoms(formula.operand, change))
+    if type(formula) is Connective:
+        return formula._replace(operands=tuple([with_atoms(operand, change) for operand in formula.operands]))
+    return formula
 
 
 def evaluate(formula: Formula, assignment: Mapping[str, bool]) -> bool | None:

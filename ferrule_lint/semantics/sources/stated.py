@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.stated import DIVERGENT_RESULT, UNIFORM_RESULT, stated
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import WORLD
-from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation
+from ferrule_lint.semantics.domain.conditions import Formula, with_atoms
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNIFORM, Value
 from ferrule_lint.semantics.domain.text import position, shown
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def value_of(frame: Frame, e: f.Call) -> Value | None:
     """The value of an expression that a comment speaks of; None for any other call."""
     word, inner = stated(e)
-    if not word or inner is None:
+    if not word:
         return None
     value = frame.eval(inner)
     if word == "collective":
@@ -43,13 +43,7 @@ def result(frame: Frame, function: FunctionInfo, value: Value, pos: f.Pos) -> Va
 
 def same_for_all(formula: Formula) -> Formula:
     """A test whose outcome is the same on all ranks, whatever is known of what it asks."""
-    if type(formula) is Atom:
-        return formula._replace(divergence=None, deps=NO_DEPS)
-    if type(formula) is Negation:
-        return Negation(same_for_all(formula.operand))
-    if type(formula) is Connective:
-        return Connective(formula.op, tuple(map(same_for_all, formula.operands)))
-    return formula
+    return with_atoms(formula, lambda atom: atom._replace(divergence=None, deps=NO_DEPS))
 
 
 def _uniform(value: Value) -> Value:

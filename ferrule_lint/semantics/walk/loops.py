@@ -65,7 +65,7 @@ _DEEPEST_SECOND_PASS = 2
 def for_loop(frame: Frame, s: f.For) -> None:
     written = s
     word, told_of = stated(s.iterable)
-    same_rounds = word == "uniform" and told_of is not None
+    same_rounds = word == "uniform"
     if same_rounds:
         s = s._replace(iterable=told_of)
     if (walked := items_of(frame, s.iterable)) is not s.iterable:

@@ -18,13 +18,13 @@ from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import (
     Atom,
-    Connective,
     Formula,
     Known,
     Negation,
     connect,
     divergence_of,
     negate,
+    with_atoms,
 )
 from ferrule_lint.semantics.domain.dependences import (
     EMPTY,
@@ -81,7 +81,7 @@ def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
         value = _range_of_ranks(expr, values, observe(frame, join(values), expr.pos, shown(expr)))
         return atom_of(frame, expr, value), value
     word, inner = stated(expr)
-    if word == "uniform" and inner is not None:
+    if word == "uniform":
         return same_for_all(condition(frame, inner)[0]), UNIFORM
     if type(expr) is f.Walrus:
         value = frame.eval(expr)
@@ -162,13 +162,11 @@ def _parts_members(formulas: list[Formula]) -> bool:
 
 def _of_members(formula: Formula) -> Formula:
     """A test that asks, with others, who is in a group."""
-    if type(formula) is Negation:
-        return Negation(_of_members(formula.operand))
-    if type(formula) is Connective:
-        return formula._replace(operands=tuple(map(_of_members, formula.operands)))
-    if type(formula) is Atom and formula.divergence is not None:
-        return formula._replace(divergence=formula.divergence._replace(member=True))
-    return formula
+
+    def asked(atom: Atom) -> Atom:
+        return atom._replace(divergence=atom.divergence._replace(member=True)) if atom.divergence is not None else atom
+
+    return with_atoms(formula, asked)
 
 
 def _beside_agreed_flag(formulas: list[Formula], values: list[Value]) -> list[Formula]:
