@@ -18,11 +18,12 @@ import os
 import pathlib
 import subprocess
 import sys
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from ecosystem import JUDGEMENTS, CannotRun, Entry, Repository, extract, git, load
 
 ROOT = pathlib.Path(__file__).parent.parent
 RECORD = "benchmarks/drawn.toml"
@@ -32,7 +33,6 @@ DRAWS = {
     28: "e5421dfd", 29: "b0aa6b06", 30: "1199ee84", 31: "a3d7a43c", 32: "7c313c52", 33: "6d1bbd87", 34: "c0340d89",
     35: "fcdfee2e", 36: "99e311ad", 37: "bb00d4ec",
 }  # fmt: skip
-JUDGEMENTS = ("true", "arguable", "false")
 _KINDS = {"rank": "rank", "data": "local data", "structure": "local data"}
 _CONTROL = ("FER101", "FER102", "FER103", "FER104", "FER105", "FER106")
 
@@ -51,24 +51,11 @@ class Judged:
         return self.repo, self.why
 
 
-def git(*arguments: str) -> str:
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True).stdout
-
-
-def record(commit: str) -> dict[str, Any]:
-    return tomllib.loads(git("show", f"{commit}:{RECORD}"))
-
-
-def tree(mirror: pathlib.Path, work: pathlib.Path, repo: str, commit: str) -> pathlib.Path:
+def tree(mirror: pathlib.Path, work: pathlib.Path, repository: Repository) -> pathlib.Path:
     """The Python files of a project, extracted once; an empty `.git` marks the root, as in a clone."""
-    out = work / "trees" / repo.replace("/", "+")
+    out = work / "trees" / repository.folder
     if not (out / ".git").exists():
-        out.mkdir(parents=True, exist_ok=True)
-        clone = mirror / repo.replace("/", "+") / "repo"
-        archive = subprocess.run(
-            ["git", f"--git-dir={clone}", "archive", commit, "--", ":(glob)**/*.py"], capture_output=True, check=True
-        )
-        subprocess.run(["tar", "-x", "-C", str(out)], input=archive.stdout, check=True)
+        extract(mirror / repository.folder / "repo", repository.commit, out)
         (out / ".git").mkdir()
     return out
 
@@ -77,37 +64,32 @@ def lint(draw: int, mirror: pathlib.Path, work: pathlib.Path) -> None:
     commit = DRAWS[draw]
     code = work / f"code{draw}"
     if not code.exists():
-        git("worktree", "add", "--detach", str(code), f"{commit}^")
-    before = {r["name"] for r in record(f"{commit}^")["repository"]}
-    now = record(commit)
+        git(ROOT, "worktree", "add", "--detach", str(code), f"{commit}^")
+    before = {repository.name for repository in record(f"{commit}^")[0]}
+    repositories, entries = record(commit)
+    tool = [sys.executable, "-P", "-m", "ferrule_lint", "--no-cache", "--exit-zero", "--output-format", "json"]
     with (work / f"{draw}.jsonl").open("w", encoding="utf-8") as out:
-        for project in now["repository"]:
-            wanted = [f for f in now["finding"] if f["repo"] == project["name"] and f["code"] != "FER001"]
-            if project["name"] in before or not wanted:
+        for project in repositories:
+            wanted = [e for e in entries if e.repo == project.name and e.code != "FER001"]
+            if project.name in before or not wanted:
                 continue
             try:
-                root = tree(mirror, work, project["name"], project["commit"])
-            except subprocess.CalledProcessError as error:
-                print(f"{project['name']}: {error.stderr.decode(errors='replace').strip()}", file=sys.stderr)
+                root = tree(mirror, work, project)
+            except CannotRun as error:
+                print(error, file=sys.stderr)
                 continue
-            command = [
-                sys.executable,
-                "-P",
-                "-m",
-                "ferrule_lint",
-                "--no-cache",
-                "--exit-zero",
-                "--output-format",
-                "json",
-            ]
-            files = sorted({f["path"] for f in wanted})
+            files = sorted({entry.path for entry in wanted})
             environment = {**os.environ, "PYTHONPATH": str(code)}
-            done = subprocess.run([*command, *files], cwd=root, capture_output=True, text=True, env=environment)
+            done = subprocess.run([*tool, *files], cwd=root, capture_output=True, text=True, env=environment)
             found = {f["fingerprint"]: f for f in json.loads(done.stdout)["findings"]}
             for one in wanted:
-                if one["fingerprint"] in found:
-                    entry = [project["name"], one["judgement"], one["why"], found[one["fingerprint"]]]
+                if one.fingerprint in found:
+                    entry = [one.repo, one.judgement, one.why, found[one.fingerprint]]
                     out.write(json.dumps(entry) + "\n")
+
+
+def record(commit: str) -> tuple[list[Repository], list[Entry]]:
+    return load(git(ROOT, "show", f"{commit}:{RECORD}").decode("utf-8"))
 
 
 def judged(work: pathlib.Path) -> list[Judged]:
