@@ -130,6 +130,13 @@ def test_broken_files_that_are_only_read_are_silent(run: Run) -> None:
     assert cli_main.run(["-v", "sub"]) == 0
 
 
+def test_a_pointer_of_large_file_storage_is_no_mistake(run: Run) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0630d9cd966c241b7addd7ba29999d68\nsize 6985\n"
+    project(run.root, {"stored.py": pointer, "told.py": pointer.partition("\n")[2]})
+    assert run() == 1
+    assert [(path, code) for path, code, _ in run.findings] == [("told.py", "FER001")]
+
+
 def test_syntax_errors_come_through_any_selection(run: Run) -> None:
     project(run.root, {"broken.py": "def f(:\n"})
     assert run("--select", "FER2", "--min-confidence", "high") == 1

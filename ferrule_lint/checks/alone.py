@@ -2,7 +2,8 @@
 
 A probe, a benchmark or a converter starts the library alone, because what it tries out communicates. Whatever differs
 in it does so between no ranks. That goes for the functions in the one that starts it, too, and where a helper of the
-project is told the size.
+project is told the size. Where a program starts none at all, checkpoints are read and written by whoever runs it
+(`torch.distributed.checkpoint` asks whether there is a process group).
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from ferrule_lint.findings import Finding
 from ferrule_lint.semantics.analysis import Analysis
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.programs import starts_no_group
 
 _INIT = "init_process_group"
 _SIZE = "world_size"
 _ONE = f.Const("1")
+_OF_CHECKPOINTS = frozenset({"checkpoint.load", "checkpoint.save"})
 #: what is found in a file as it stands concerns any number of processes
 _OF_TEXTS = ("FER0",)
 
@@ -32,6 +35,8 @@ def _is_alone(analysis: Analysis, finding: Finding) -> bool:
     module = analysis.names.modules.get(finding.path)
     if module is None:
         return False
+    if finding.events and all(event.op in _OF_CHECKPOINTS for event in finding.events):
+        return starts_no_group(analysis, module)
     inner = next((own for own in module.functions.values() if finding.function in (own.qualname, own.display)), None)
     if inner is None:
         return False

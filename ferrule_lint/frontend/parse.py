@@ -9,12 +9,18 @@ import warnings
 from ferrule_lint.frontend.errors import SourceError
 from ferrule_lint.frontend.newer_syntax import as_older
 
+#: how the text begins that Git keeps of a file which lies in its large file storage, and that a clone may have alone:
+#: nothing is known of the file itself
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
 
 def parse(source: bytes) -> ast.Module:
     """The tree of a file; SourceError with what is wrong with it."""
     try:
         return _parse(source)
     except SyntaxError as error:
+        if source.startswith(_POINTER):
+            return ast.Module(body=[], type_ignores=[])
         older = as_older(source) if sys.version_info < (3, 13) else None
         if older is not None:
             try:

@@ -39,7 +39,7 @@ def _makes_for_one(frame: Frame, body: f.Body, made: f.Expr, deepest: int) -> bo
     if type(made) is not f.Call or not deepest:
         return False
     given = dict(_given(body, made))
-    if given.get("devices") == _ONE and given.get("num_nodes", _ONE) == _ONE:
+    if _is_one(frame, given.get("devices"), deepest - 1) and given.get("num_nodes", _ONE) == _ONE:
         return True
     if (strategy := given.get("strategy")) is not None:
         return _is_of_one(body, strategy, _DEEPEST)
@@ -48,6 +48,19 @@ def _makes_for_one(frame: Frame, body: f.Body, made: f.Expr, deepest: int) -> bo
 
 
 _ONE = f.Const("1")
+
+
+def _is_one(frame: Frame, devices: f.Expr | None, deepest: int) -> bool:
+    """Whether a number of devices is one, on either way, also where a function of the project says so."""
+    if type(devices) is f.IfExp:
+        return _is_one(frame, devices.body, deepest) and _is_one(frame, devices.orelse, deepest)
+    if type(devices) is not f.Call:
+        return devices == _ONE
+    teller = frame.analysis.names.resolve(devices.func, frame.module) if deepest > 0 else None
+    if type(teller) is not FunctionInfo:
+        return False
+    told = [s.value for s in statements(teller.body) if type(s) is f.Return]
+    return bool(told) and all(_is_one(frame, value, deepest - 1) for value in told)
 
 
 def _hands_back_one(frame: Frame, maker: FunctionInfo, deepest: int) -> bool:

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.domain.reach import EVERY, Partly, covered
 from ferrule_lint.semantics.domain.text import words
 from ferrule_lint.semantics.gradients import loss_entries, no_loss
 from ferrule_lint.semantics.gradients.given_without import is_given_without
+from ferrule_lint.semantics.gradients.made_of_both import is_said_to_forward
 from ferrule_lint.semantics.gradients.participation import combined
 
 if TYPE_CHECKING:
@@ -94,8 +95,10 @@ def _in_loss(frame: Frame, end: f.Pos) -> None:
 
 def _may_be_trained(frame: Frame, output: str) -> bool:
     """Whether a parameter of a loss may be what a module put out: no target, and no input of the batch, by its name;
-    and nothing that its callers have made without a gradient."""
+    nothing that its callers have made without a gradient, and nothing that they go on with beside the result."""
     if _NOT_TRAINED.search(output) or frame.models.convention("optional", output[1:]) is not None:
+        return False
+    if is_said_to_forward(frame):
         return False
     return frame.function is None or not is_given_without(frame.analysis, frame.function, output[1:])
 

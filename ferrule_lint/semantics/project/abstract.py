@@ -1,4 +1,5 @@
-"""Methods that only subclasses define: `gang.barrier()`, where `gang` is known as the abstract `Gang`.
+"""Methods that only subclasses define: `gang.barrier()`, where `gang` is known as the abstract `Gang`; and methods with
+steps that only they define (`benchmark.evaluate(model, samples)`, which calls `self.score(model, sample)`).
 
 Which subclass it is, is decided elsewhere, so the call is any of their methods. One that does nothing (the stand-in for
 a single process) never runs beside others; if all others communicate, the call does (class hierarchy analysis, Dean,
@@ -19,6 +20,7 @@ from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.domain.trace import Choice, Trace
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
+from ferrule_lint.semantics.project.hierarchy import MOST_SUBCLASSES
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -30,13 +32,15 @@ def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | 
     function, receiver = target.function, target.receiver
     if frame.light or receiver is None or not receiver.types or function.owner is None:
         return None
-    if not function.traits.says_nothing:
-        return None
     func = arguments.expr.func
     if type(func) is f.Attr and type(func.base) is f.Name and func.base.id == frame.self_name:
         return None  # an inherited method is analysed for each subclass
-    found = frame.analysis.hierarchy.implementations(function, receiver.types)
-    communicating = [(sub, method) for sub, method in found if _communicates(frame, sub, method)]
+    if function.traits.says_nothing:
+        found = frame.analysis.hierarchy.implementations(function, receiver.types)
+        communicating = [(sub, method) for sub, method in found if _communicates(frame, sub, method)]
+    else:
+        found = _of_template(frame, function, receiver.types)
+        communicating = [one for one in found if one[0] in frame.analysis.hierarchy.contexts(function)]
     if not communicating:
         return None
     # if some do other work instead, the call may be theirs
@@ -58,6 +62,22 @@ def call(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | 
             trace = tuple(terms)
     frame.terms.extend(trace)
     return join(results)
+
+
+def _of_template(
+    frame: Frame, function: FunctionInfo, types: frozenset[ClassInfo]
+) -> list[tuple[ClassInfo, FunctionInfo]]:
+    """A method that has steps which the class of an object leaves open, for each of the classes that fill them in
+    another way: no object is of that class alone."""
+    hierarchy, names = frame.analysis.hierarchy, frame.analysis.names
+    if len(types) != 1 or function.is_static or function.is_class_method:
+        return []
+    (info,) = types
+    steps = (names.method(info, name) for name in sorted(hierarchy.asked_of_self(function)))
+    if hierarchy.has_many_heirs(info.id) or not any(step is not None and is_left_open(step) for step in steps):
+        return []
+    found = [(sub, function) for sub, _ in hierarchy.told_apart(function, info)]
+    return found if len(found) <= MOST_SUBCLASSES else []
 
 
 def result(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Value | None:

@@ -8,6 +8,7 @@ two overrides of different subclasses never run together.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -127,6 +128,17 @@ class Hierarchy:
         if self.has_many_heirs(owner.id):
             return []
         found: list[ClassInfo] = []
+        for sub, changed in self.told_apart(function, owner):
+            if any(self._communicates(m, sub) for m in changed):
+                found.append(sub)
+            if len(found) >= MOST_SUBCLASSES:
+                self._analysis.count("subclasses of an inherited method")
+                break
+        return found
+
+    def told_apart(self, function: FunctionInfo, owner: ClassInfo) -> Iterator[tuple[ClassInfo, list[FunctionInfo]]]:
+        """The subclasses of a class for which a method that it has does something else, one for each way to, and what
+        they override for that."""
         seen: set[frozenset[str]] = set()
         for sub in self.below(owner):
             if self._analysis.names.method(sub, function.name) is not function:
@@ -135,12 +147,7 @@ class Hierarchy:
             key = frozenset(m.id for m in changed)
             if changed and key not in seen:
                 seen.add(key)
-                if any(self._communicates(m, sub) for m in changed):
-                    found.append(sub)
-            if len(found) >= MOST_SUBCLASSES:
-                self._analysis.count("subclasses of an inherited method")
-                break
-        return found
+                yield sub, changed
 
     def _changed(self, function: FunctionInfo, owner: ClassInfo, sub: ClassInfo) -> list[FunctionInfo]:
         """What the subclass overrides of the methods that a method reaches through its own instance."""

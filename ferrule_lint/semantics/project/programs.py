@@ -75,6 +75,23 @@ def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
     )
 
 
+def starts_no_group(analysis: Analysis, module: ModuleInfo) -> bool:
+    """Whether a file can be started, and neither starts a process group, itself or by way of a library's object, nor
+    asks which rank it is, nor imports something of a file that does the former. It may speak of models that others
+    have sharded."""
+    return (
+        can_be_started(analysis.names.modules, module, analysis.names.reads)
+        and not module.mentions_like(_STARTS_GROUP)
+        and not any(other.mentions_any(_JOINS) for other in imported(analysis, module))
+    )
+
+
+_STARTS_GROUP = re.compile(
+    r"(?i)(^|_)(init(ialize)?_(process_group|distributed|device_mesh|model_parallel)|launch|spawn|ranks?|world_size)(_|$)|"
+    r"Trainer$|Fabric$|^Accelerator$|^PartialState$|^(LOCAL_)?RANK$|main_process|process_index"
+)
+
+
 def _plays_ranks(module: ModuleInfo) -> bool:
     """Whether a file sets the place that a library believes it has, and starts nothing that has one: what converts the
     checkpoints of a sharded model builds the parts of all ranks in one process."""

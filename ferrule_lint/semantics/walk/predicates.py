@@ -455,11 +455,17 @@ def _may_be_key(frame: Frame, expr: f.Expr) -> bool:
         return False
     for around in frame.rounds:
         target, walked = around.statement.target, around.statement.iterable
+        if type(walked) is f.Call and called_name(walked) in _COPIES and len(walked.args) == 1:
+            walked = walked.args[0]
         first = target.elements[0] if type(target) is f.Sequence and target.elements else target
         of_views = type(walked) is f.Call and last_name(walked.func) in ("keys", "items")
         if place_name(first) == expr.id and (of_views or type(walked) is f.Name):
             return True
     return False
+
+
+#: `for key in list(batch.keys())`: for who takes keys out meanwhile, or in some order
+_COPIES = frozenset({"list", "tuple", "sorted"})
 
 
 def _entry_that_some_have(key: str, value: Value) -> Divergence | None:
