@@ -9,13 +9,14 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import every_block, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import unwinding
 from ferrule_lint.semantics.control.exceptions import carries_on, is_broad
 from ferrule_lint.semantics.control.failing import is_harmless
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import negate
+from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.domain.trace import CallTerm, Choice, Event, Exit, Trace, parts
 from ferrule_lint.semantics.walk.frame import CallIssue
 
@@ -33,6 +34,8 @@ def in_handler(frame: Frame, s: f.Try, handler: f.Handler, body: Trace, handled:
     """The same of a handler that cleans up and raises again; one that goes on is a way of its own through the trace."""
     handled = tuple(takewhile(lambda term: type(term) is not Exit, handled))  # `if rank != -1: raise`, and no further
     if is_broad(handler) and not carries_on(handler.body) and not _stands_for(body, handled):
+        if _is_told_either_way(frame, s, handler, body):
+            return
         _met_alone(frame, s, handler.line, "an `except`", body, handled)
 
 
@@ -55,6 +58,30 @@ def _stands_for(body: Trace, handled: Trace) -> bool:
     issue it once each."""
     ours, theirs = (_events_in(t) for t in (body, handled))
     return len(ours) == 1 and [(e.op, e.axes) for e in ours] == [(e.op, e.axes) for e in theirs]
+
+
+def _is_told_either_way(frame: Frame, s: f.Try, handler: f.Handler, body: Trace) -> bool:
+    """Whether a handler calls what the others call right behind the block, around a forward and nothing else that may
+    communicate: `except BaseException as error: self.finish(error); raise`, and `self.finish(None)`."""
+    if any(event.op != "forward" or not event.hidden for event in _events_in(body)):
+        return False
+    behind = (*s.orelse[:1], *_right_behind(frame.function.body if frame.function is not None else (), s)[:1])
+    called = {place_name(call.func) for call in map(_call, behind) if call is not None} - {""}
+    return any(place_name(call.func) in called for call in map(_call, handler.body) if call is not None)
+
+
+def _right_behind(body: f.Body, s: f.Try) -> f.Body:
+    """The statements behind one in its block."""
+    for block in every_block(body):
+        for i, one in enumerate(block):
+            if one is s:
+                return block[i + 1 :]
+    return ()
+
+
+def _call(s: f.Stmt) -> f.Call | None:
+    """The call that a statement is."""
+    return s.value if type(s) is f.ExprStmt and type(s.value) is f.Call else None
 
 
 def _events_in(trace: Trace) -> list[Event]:

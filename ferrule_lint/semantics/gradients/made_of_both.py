@@ -7,43 +7,45 @@ say so with a constant. Whether the input has a gradient is up to what is handed
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.semantics.domain.assigned import given
 from ferrule_lint.semantics.domain.text import place_name, variables
-from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 
-def is_said_to_forward(frame: Frame) -> bool:
-    """Whether a method belongs to a module whose forward makes what it returns of that, and of an input beside it."""
+def is_said_to_forward(frame: Frame, untrained: re.Pattern[str]) -> bool:
+    """Whether a method belongs to a module whose forward makes what it returns of what its methods say, and of an input
+    beside it; not one that nothing is trained through, by its name."""
     owner, function = frame.self_class, frame.function
     if owner is None or function is None or function.name == "forward":
         return False
     forward = frame.analysis.names.method(owner, "forward")
-    return forward is not None and bool(forward.parameters) and _is_made_of_both(forward)
-
-
-def _is_made_of_both(forward: FunctionInfo) -> bool:
-    own = forward.parameters[0].name
-    inputs = {p.name for p in forward.parameters[1:]}
-    said, handed = _said_of(forward.body, own, inputs)
+    if forward is None or not forward.parameters:
+        return False
+    inputs = {p.name for p in forward.parameters[1:] if not untrained.search(p.name)}
+    said, handed = _said_of(frame, forward, owner, inputs)
     made = [s.value for s in statements(forward.body) if type(s) is f.Return]
     return bool(said) and bool(made) and all(_takes_both(value, said, handed) for value in made)
 
 
-def _said_of(body: f.Body, own: str, inputs: set[str]) -> tuple[set[str], set[str]]:
+def _said_of(frame: Frame, forward: FunctionInfo, owner: ClassInfo, inputs: set[str]) -> tuple[set[str], set[str]]:
     """The variables that hold what methods of the instance have said of inputs, and these inputs."""
     said: set[str] = set()
     handed: set[str] = set()
-    for s in statements(body):
+    own = forward.parameters[0].name
+    for s in statements(forward.body):
         for target, value in given(s):
             if type(value) is not f.Call or type(value.func) is not f.Attr or place_name(value.func.base) != own:
                 continue
+            if frame.analysis.names.method(owner, value.func.attr) is None:
+                continue  # a part of the module
             of = {a.id for a in value.args if type(a) is f.Name} & inputs
             if of and not variables(target) & inputs:
                 said |= variables(target)

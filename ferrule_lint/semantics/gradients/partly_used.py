@@ -13,12 +13,13 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.reach import EVERY, Partly, covered
 from ferrule_lint.semantics.domain.text import words
 from ferrule_lint.semantics.gradients import loss_entries, no_loss
+from ferrule_lint.semantics.gradients.beside_loss import is_added_beside
 from ferrule_lint.semantics.gradients.given_without import is_given_without
 from ferrule_lint.semantics.gradients.made_of_both import is_said_to_forward
 from ferrule_lint.semantics.gradients.participation import combined
 
 if TYPE_CHECKING:
-    from ferrule_lint.semantics.project.entities import ModuleInfo
+    from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
@@ -73,6 +74,8 @@ def at_return(frame: Frame, result: Value) -> None:
             continue
         if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
             continue  # a stand-in is for an input that is not there, and not for what went wrong
+        if of_loss and _is_in_the_loss(frame, function, entry.output):
+            continue
         if not entry.output.startswith("=") or (of_loss and _may_be_trained(frame, entry.output)):
             frame.partly_used.append(_used(frame, entry, end, True))
 
@@ -98,9 +101,15 @@ def _may_be_trained(frame: Frame, output: str) -> bool:
     nothing that its callers have made without a gradient, and nothing that they go on with beside the result."""
     if _NOT_TRAINED.search(output) or frame.models.convention("optional", output[1:]) is not None:
         return False
-    if is_said_to_forward(frame):
+    if is_said_to_forward(frame, _NOT_TRAINED):
         return False
     return frame.function is None or not is_given_without(frame.analysis, frame.function, output[1:])
+
+
+def _is_in_the_loss(frame: Frame, function: FunctionInfo, output: str) -> bool:
+    """Whether what callers add a term to has the gradient of an output as well: a parameter's, or a part's."""
+    name = output[1:] if output.startswith("=") else "." + output.partition("#")[0].rstrip("~")
+    return is_added_beside(frame.analysis, function, name)
 
 
 def _order_of(entry: Partly) -> tuple[bool, str, bool, f.Pos]:

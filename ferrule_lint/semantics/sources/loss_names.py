@@ -33,13 +33,31 @@ _LOSS_FUNCTION = re.compile(
 )
 
 
+#: a penalty of the model's parameters, which ranks share, by its name
+_OF_PARAMETERS = re.compile(
+    r"(^|_)(ewc|l1|l2|reg|regulari[sz]\w*|penalt(y|ies)|(weight_?)?decay|consolidat\w*|orthogonal\w*)(_|$)",
+    re.IGNORECASE,
+)
+_MODEL = re.compile(r"(^|_)(model|module|net(work)?)(_|$)", re.IGNORECASE)
+
+
 def of_target(frame: Frame, target: f.Expr, source: f.Expr, value: Value) -> Value:
     """What a name is bound to: a local loss, if its name says so and nothing else is known of the value."""
     arguments = arguments_of_unknown(frame, target, source, value, _LOSS, _SHARED)
     computed = type(source) is f.Call and _LOSS_FUNCTION.search(last_name(source.func)) is not None
     if not arguments or not (computed or any(_OF_STEP.search(last_name(a)) or _is_local(frame, a) for a in arguments)):
         return value
+    if _names_penalty(target, source) and not any(
+        (_OF_STEP.search(last_name(a)) and not _MODEL.search(last_name(a))) or _is_local(frame, a) for a in arguments
+    ):
+        return value
     return own(frame, target, value, "the loss of the rank's own batch")
+
+
+def _names_penalty(target: f.Expr, source: f.Expr) -> bool:
+    """Whether what is called, or what it is bound to, has the name of a penalty of parameters."""
+    made = last_name(source.func) if type(source) is f.Call else ""
+    return _OF_PARAMETERS.search(last_name(target)) is not None or _OF_PARAMETERS.search(made) is not None
 
 
 def _is_local(frame: Frame, argument: f.Expr) -> bool:
