@@ -1,7 +1,8 @@
 """What a file is: a test, or a program that a single process runs.
 
 Tests run on the ranks they were written for, and one that hangs is found by running it. A script that can be started
-and that speaks of no ranks, of nothing that wraps a module and of nothing that starts processes is run by one.
+and that speaks of no ranks, of nothing that wraps a module and of nothing that starts processes is run by one; so is
+one that answers on a port, whatever else there is in the files that it imports.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _POOL = re.compile(r"concurrent\.futures\.(Process|Thread)PoolExecutor|(multipro
 _LEARNS_PIECES = re.compile(r"tokenizers\.(trainers|SentencePiece\w*)(\.\w+)?|sentencepiece\.\w*Trainer")
 #: what serves a page to people: `demo.launch()` opens it, and starts no ranks
 _SERVES_PAGE = re.compile(r"gradio(\.\w+)*")
+#: what answers on a port: several ranks of a node would ask for the same one
+_SERVES = re.compile(r"(flask|fastapi|bottle|sanic|uvicorn|http\.server)(\.\w+)*")
 #: words of another sense where one of these is imported
 _OTHER_SENSE = (
     (_OVER_DEVICES, re.compile(r"_?(data_)?parallel(_[a-z]\w*)?|DataParallel|" + _OVER_DEVICES.pattern)),
@@ -71,7 +74,10 @@ def _is_alone(analysis: Analysis, module: ModuleInfo) -> bool:
     return (
         can_be_started(analysis.names.modules, module, analysis.names.reads)
         and not any(_OF_SEVERAL.search(name) for name in names)
-        and not any(_brings_ranks(analysis, entity) for entity in _imported(analysis, module))
+        and (
+            any(_SERVES.fullmatch(dotted) for dotted, _ in module.imports.values())
+            or not any(_brings_ranks(analysis, entity) for entity in _imported(analysis, module))
+        )
     )
 
 
