@@ -6,10 +6,12 @@ apply. `metamorphic.py` asks that the linter says the same of both.
 
 from __future__ import annotations
 
-from rewrites import calls, carriers, control, exits, extracted
+from rewrites import calls, carriers, control, exits, extracted, halves
 from rewrites.base import Rewrite
 
 #: every rewrite, by its name
 ALL: dict[str, Rewrite] = {
-    rewrite.name: rewrite for family in (control, exits, extracted, carriers, calls) for rewrite in family.REWRITES
+    rewrite.name: rewrite
+    for family in (control, exits, extracted, halves, carriers, calls)
+    for rewrite in family.REWRITES
 }

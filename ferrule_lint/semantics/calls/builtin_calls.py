@@ -428,8 +428,12 @@ def _of_sets(frame: Frame, arguments: Arguments) -> Value:
 
 
 def _empty(frame: Frame, arguments: Arguments) -> Value:
-    """`defaultdict(list)`: filled from here on."""
-    return Value(uniform=True, container=True)
+    """`defaultdict(list)`: filled from here on; the entries of `defaultdict(Meter)` are instances of that class, made
+    by whoever asks for one."""
+    made = arguments.positional[0].target if arguments.positional else None
+    if type(made) is not ClassTarget:
+        return Value(uniform=True, container=True)
+    return Value(container=True, element_types=frozenset({made.info}))
 
 
 def _groups(frame: Frame, arguments: Arguments) -> Value:

@@ -327,6 +327,7 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
     instance = Value(types=frozenset({info}), there=True, unwrapped=frame.analysis.is_module(info))
     method = frame.analysis.names.method(info, "__init__")
     given: tuple[tuple[str, Value], ...] = ()
+    bound: dict[str, Value] = {}
     if method is not None:
         frame.analysis.call_function(
             frame, method, instance, arguments.positional, arguments.keywords, arguments.expr.pos, call=arguments.expr
@@ -341,9 +342,11 @@ def _construct(frame: Frame, target: ClassTarget, arguments: Arguments) -> Value
         return instance._replace(given=given)
     data = next((v.data for v in arguments.values if v.data), None)
     instance = instance._replace(data=data, given=given)
-    return (
-        record_makers.with_fields(frame, info, instance, arguments) if method is None and not frame.light else instance
-    )
+    if frame.light:
+        return instance
+    if method is not None:
+        return record_makers.with_kept(frame, info, method, instance, bound)
+    return record_makers.with_fields(frame, info, instance, arguments)
 
 
 def _several(frame: Frame, target: SeveralTarget, arguments: Arguments, divergence: Divergence | None) -> Value:

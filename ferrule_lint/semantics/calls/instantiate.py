@@ -18,6 +18,7 @@ from ferrule_lint.semantics.domain.dependences import (
     COUNTED,
     DEALT,
     EMPTY,
+    ENTERED,
     FLOWS,
     HELD,
     ITEM,
@@ -29,6 +30,7 @@ from ferrule_lint.semantics.domain.dependences import (
     PRESENT,
     SELECTS,
     SIZED,
+    TRUE,
     ZERO,
     Deps,
     asked_for,
@@ -45,6 +47,7 @@ from ferrule_lint.semantics.domain.lattice import (
     emptiness_of,
     is_member,
     number_of,
+    of_entries,
     rounds_of,
     worse,
 )
@@ -249,6 +252,10 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
     if how == DEALT:
         by_rank = value.divergence is not None and value.divergence.kind == "rank"
         return value.divergence.at_most(Confidence.MEDIUM) if value.divergence is not None and by_rank else None
+    if how == ENTERED:
+        return of_entries(value.observed)
+    if how == TRUE:
+        return value.length if value.divergence is None and value.items is None and value.emptiness is None else None
     if how == SELECTS:
         return value.data if value.boolean else None if value.uneven_last else value.shape
     return value.divergence
@@ -356,7 +363,7 @@ def _with_arguments(
                 found = found.at_most(Confidence.LOW)  # batches have as many rows everywhere
             length = worse(value.length, found)
             passed = frozenset(
-                (p, how if h == FLOWS or (h == ITEM and how == OBSERVED) else h)
+                (p, how if h == FLOWS or how == ENTERED or (h == ITEM and how == OBSERVED) else h)
                 for p, h in argument.deps
                 if h != CONTAINED
             )
@@ -410,6 +417,9 @@ def _through(argument: Value, how: str) -> Value:
         # what is read of it has none of its sizes
         deps = recast(argument.deps, OBSERVED, FLOWS, ITEM)
         return Value(uniform=argument.uniform, divergence=argument.observed, deps=deps)
+    if how == TRUE:
+        deps = recast(argument.deps, TRUE, FLOWS)
+        return Value(uniform=argument.uniform, divergence=divergence_through(argument, TRUE), deps=deps)
     if how == PRESENT:
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, PRESENT), deps=argument.deps)
     if how == HELD:

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.calls.builtin_calls import empty_or_not, serialised
 from ferrule_lint.semantics.calls.callbacks import run_in_thread
 from ferrule_lint.semantics.data import batch_fields, each_way, filling, filters, grouping, layout, put_together
 from ferrule_lint.semantics.data.ordering import SET_METHODS, numbers, round_order, sorted_value
+from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.data.selection import MASKS
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, NOTHING, recast
@@ -365,6 +366,8 @@ def _put_in(
         merged = filling.filled_up(merged)
     frame.env[place] = merged
     frame.renew(place)
+    if place.endswith("]") and (merged.tells or merged.slots is not None):
+        _in_its_dict(frame, place, merged)
     if name := frame.own_attribute(place):
         guard = frame.path_divergence()
         if guard is not None and guard.kind == "rank" and (known.container or fills):
@@ -375,6 +378,17 @@ def _put_in(
                 guard = guard.at_most(Confidence.MEDIUM)  # made elsewhere
             merged = merged._replace(length=worse(merged.length, guard))
         frame.also_left(name, merged)
+
+
+def _in_its_dict(frame: Frame, place: str, value: Value) -> None:
+    """`results["loss"].append(x)`: whoever is handed the dict finds the list under that key."""
+    name, _, key = place.removesuffix("]").partition("[")
+    held = frame.env.get(name) if key[:1] in ("'", '"') else None
+    if held is None or not name.isidentifier():
+        return
+    entries = (*((k, v) for k, v in held.entries if k != key), (key, value))
+    if len(entries) <= MOST_ENTRIES:
+        frame.env[name] = held._replace(entries=entries, uniform=False)
 
 
 def _is_on_each_way(frame: Frame, place: str) -> bool:

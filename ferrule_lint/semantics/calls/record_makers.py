@@ -3,6 +3,7 @@ its fields anew, `replace(state, stop=True)`, `out._replace(stop=True)`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -10,11 +11,11 @@ from ferrule_lint.semantics.data.records import MOST_ENTRIES, NAMESPACE
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, contained, worse
 from ferrule_lint.semantics.domain.targets import RecordTarget
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
-    from ferrule_lint.semantics.project.entities import ClassInfo
+    from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
 
@@ -63,6 +64,27 @@ def with_fields(frame: Frame, info: ClassInfo, instance: Value, arguments: Argum
     entries = tuple([(name, value) for name, value in given.items() if _says_something(value)])
     # what other fields hold by default is none of the local data that these are given
     return instance._replace(entries=entries, keyed=instance.data, items=items)
+
+
+def with_kept(
+    frame: Frame, info: ClassInfo, constructor: FunctionInfo, instance: Value, bound: Mapping[str, Value]
+) -> Value:
+    """An instance of another class, and what its constructor keeps of what it is passed, as it is (`self.n = n`), where
+    that differs by the rank's own data and nothing else sets it."""
+    own = constructor.parameters[0].name if constructor.parameters else ""
+    kept: list[tuple[str, Value]] = []
+    for s in constructor.body:
+        target = s.targets[0] if type(s) is f.Assign and len(s.targets) == 1 else None
+        if type(s) is not f.Assign or type(target) is not f.Attr or place_name(target.base) != own:
+            continue
+        value = bound.get(s.value.id) if type(s.value) is f.Name else None
+        told = [] if value is None else [w for w in (value.divergence, value.presence, value.length) if w is not None]
+        if value is not None and told and not any(why.kind == "rank" for why in told):
+            kept.append((target.attr, value))
+    if not kept or len(kept) > MOST_ENTRIES:
+        return instance
+    later = frame.analysis.holders.set_later(info)
+    return instance._replace(entries=tuple([(name, value) for name, value in kept if name not in later]))
 
 
 _TUPLES = frozenset({"typing.NamedTuple", "typing_extensions.NamedTuple"})

@@ -10,6 +10,7 @@ from ferrule_lint.semantics.data import cutting, filling, flat, layout
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.arithmetic import remainder
 from ferrule_lint.semantics.domain.dependences import (
+    CONTAINED,
     COUNTED,
     EMPTY,
     FLOWS,
@@ -287,15 +288,25 @@ def _of_content(frame: Frame, arguments: Arguments) -> Value:
         divergence=value.divergence,
         data=value.data,
         shape=None if written else worse(value.shape, _of_all(value.length)),
-        deps=_of_known_length(value.deps) if written else value.deps,
+        deps=_of_known_length(value.deps) if written else _of_what_it_holds(value),
         shape_deps=NO_DEPS if written else value.shape_deps | counted(value) | _as_passed(display, value),
         unordered=value.unordered,
     )
 
 
+def _of_what_it_holds(value: Value) -> Deps:
+    """What a tensor that is made of all items of a list depends on: also on what the list merely holds, unless a test
+    has left items out (then the tensor is no part of what it is made of)."""
+    if value.items is not None or any(how == OBSERVED for _, how in value.length_deps):
+        return value.deps
+    return recast(value.deps, ITEM, CONTAINED)
+
+
 def _as_passed(display: f.Expr | None, value: Value) -> Deps:
     """A parameter, or a part of one, that a tensor is made of as it is: if it is a list, its caller knows how long."""
-    place = place_name(display) if type(display) is f.Name or type(display) is f.Attr else ""
+    place = place_name(display)
+    if type(display) is f.Subscript and type(display.index) is f.Const and (base := place_name(display.base)):
+        place = f"{base}[{render(display.index)}]"
     return frozenset([(place, COUNTED)]) if place and (place, FLOWS) in value.deps else NO_DEPS
 
 
@@ -351,7 +362,7 @@ def _joined(frame: Frame, name: str, arguments: Arguments) -> Value | None:
         padded = worse(padded, local.then(frame.step("flow", arguments.expr.pos, note)))
     return Value(
         uniform=value.uniform, data=worse(value.data, parts.data), padded=padded, filled=filled,
-        deps=_of_known_length(value.deps) if filled else value.deps | parts.deps,
+        deps=_of_known_length(value.deps) if filled else _of_what_it_holds(value) | parts.deps,
         shape=None if padded or filled else worse(worse(value.shape, _of_all(value.length)), parts.shape),
         shape_deps=NO_DEPS if padded or filled else sized_by,
         agreed=value.agreed or parts.agreed, uneven_last=parts.uneven_last or (name == "stack" and not by_number),
@@ -386,9 +397,10 @@ def _padded(frame: Frame, arguments: Arguments, receiver: Value | None) -> Value
             presence=None,
             filled=True,
         )
+    by = NO_DEPS if padded is not None else _told_target(frame, arguments)
     return source._replace(
         shape=None,
-        shape_deps=NO_DEPS,
+        shape_deps=by,
         padded=padded,
         const=None,
         items=None,
@@ -423,6 +435,13 @@ def _local_target(frame: Frame, arguments: Arguments) -> Divergence | None:
         if target.divergence is not None and target.divergence.kind in ("data", "structure"):
             return target.divergence
     return None
+
+
+def _told_target(frame: Frame, arguments: Arguments) -> Deps:
+    """The parameters that say to which length something is filled up: it is as long as its caller says."""
+    names = [expr.id for expr in _targets(arguments) if type(expr) is f.Name]
+    told = [name for name in names if (name, FLOWS) in (frame.env.get(name) or Value()).deps]
+    return frozenset([(name, OBSERVED) for name in told]) or NO_DEPS
 
 
 def _agreed_target(frame: Frame, arguments: Arguments) -> bool:

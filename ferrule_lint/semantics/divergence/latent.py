@@ -43,6 +43,7 @@ from ferrule_lint.semantics.domain.dependences import (
     NO_DEPS,
     OBSERVED,
     PRESENT,
+    TRUE,
     ZERO,
     asked_for_by_callee,
     only,
@@ -114,8 +115,7 @@ def _is_open(atom: Atom, choice: Choice) -> bool:
     where a function that is called takes by a parameter's name for local data what nobody knows of here."""
     if atom.divergence is None or not atom.deps:
         return bool(atom.deps)
-    by_name = atom.divergence.assumed and any(step.role == "call" for step in atom.divergence.why)
-    return (by_name or choice.form == "exception") and atom.divergence.confidence == Confidence.LOW
+    return atom.divergence.confidence == Confidence.LOW
 
 
 def _of_order(trace: Trace) -> Iterator[Latent]:
@@ -294,6 +294,9 @@ def raise_or_pass_on(
                     passed -= recast(only(value.deps, EMPTY, EMPTY), OBSERVED, EMPTY)
                 elif how == ZERO:
                     passed = told_from_zero(value.deps)
+                elif how == TRUE:  # whether anything is left of what was filtered is up to what decided that
+                    left = frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
+                    passed = only(value.deps, TRUE, FLOWS) | left
                 if how in (PRESENT, HELD):
                     passed = asked_for_by_callee(value.deps, how, value.part)
                 if how == ITERATED:

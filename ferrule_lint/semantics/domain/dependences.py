@@ -23,6 +23,10 @@ PICKED = "picked"
 HELD = "held"
 #: it says whose share is taken, of which some have an item more
 DEALT = "dealt"
+#: a dict has some of its entries only where what it holds says so
+ENTERED = "entered"
+#: whether it is true, as it was passed: a list is where there is anything in it
+TRUE = "true"
 Deps = frozenset[tuple[str, str]]
 #: Python makes a new empty set each time it is asked for one; with one for all, most facets are the same object
 NOTHING: frozenset[Any] = frozenset()
@@ -67,13 +71,18 @@ def without(deps: Deps, *hows: str) -> Deps:
     return frozenset([d for d in deps if d[1] not in hows]) or NO_DEPS
 
 
+def entered_by(deps: Deps) -> Deps:
+    """Dependences of which entries something has, where a test that has these decides over some of them."""
+    return recast(without(deps, PRESENT, HELD), ENTERED, FLOWS, OBSERVED, ITEM, EMPTY)
+
+
 def told_from_zero(deps: Deps) -> Deps:
     """Dependences of what only asks a number that has these whether it is zero."""
     return only(deps, EMPTY, EMPTY) | only(deps, ZERO, FLOWS, ITEM)
 
 
 #: by these a test asks for more than whether something was passed
-_READ = frozenset({FLOWS, OBSERVED, EMPTY, ITERATED, COUNTED, PICKED})
+_READ = frozenset({FLOWS, OBSERVED, EMPTY, ITERATED, COUNTED, PICKED, TRUE})
 
 
 def read(deps: Deps) -> Deps:

@@ -254,6 +254,14 @@ UNIFORM = Value(uniform=True)
 UNKNOWN = Value()
 
 
+def of_entries(found: Divergence | None) -> Divergence | None:
+    """Why a dict has other entries on each rank; what one rank alone puts in, the others pass over."""
+    if found is None or found.kind != "rank":
+        return found
+    own = found.confidence > Confidence.LOW
+    return found.at_most(Confidence.LOW)._replace(own_entry=own)
+
+
 def worse(a: Divergence | None, b: Divergence | None) -> Divergence | None:
     """The joint divergence of two sources: both axes; of the chains the more certain one."""
     if a is None or b is None:

@@ -13,6 +13,7 @@ from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.text import called_name, last_name, shown
 from ferrule_lint.semantics.project import (
+    handed_over,
     nearness,
     own_parts,
     own_wrapping,
@@ -195,6 +196,11 @@ class Gathering:
         # `model: PreTrainedModel`, from which all models of a library inherit, tells no class
         most = MOST_CANDIDATES if model.configured else MOST_MEANT
         classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= most]
+        handed, by_all = ([], False) if classes else handed_over.classes(self._analysis, module, owner, expr)
+        for info in () if serves else handed:
+            self._add(seen.sharded if shards else seen.reduced, info, Confidence.HIGH, site._replace(given=info.id), 0)
+        if by_all:
+            return
         if not classes and shards:
             # `fully_shard([self.norm, self.head])` makes one shard of several
             several = spread.several(owner, expr)
@@ -229,7 +235,8 @@ class Gathering:
     ) -> Iterator[tuple[str, str]]:
         """The classes of modules of which something is sharded from outside, and the attributes."""
         for base, name in own_parts.attributes(module.body if owner is None else owner.body, expr):
-            for info in self._analysis.classes_of(module, owner, base):
+            told = self._analysis.classes_of(module, owner, base)
+            for info in told or handed_over.classes(self._analysis, module, owner, base)[0]:
                 if self._analysis.is_module(info):
                     yield info.id, name
 

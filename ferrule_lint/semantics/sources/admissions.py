@@ -15,7 +15,7 @@ from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.domain.axes import DP, NO_AXES, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, render, shown
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.sources import counted_in_data, reducing
 
@@ -73,9 +73,11 @@ def of_attribute(frame: Frame, e: f.Attr, value: Value) -> Value:
     """`self.hits`, which is reduced or gathered later in the method, where some method adds to it what it counts in the
     rank's own data. What it is begun with (`self.hits = 0`) says nothing of it then."""
     info = frame.self_class
-    if info is None or frame.function is None or frame.light or value.data is not None:
+    if frame.function is None or frame.light or value.data is not None or type(e.base) is not f.Name:
         return value
-    if type(e.base) is not f.Name or e.base.id != frame.self_name or _is_told(value.divergence):
+    if e.base.id != frame.self_name:
+        return _of_field(frame, e, value)
+    if info is None or _is_told(value.divergence):
         return value
     admission = admissions(frame).get(f"{e.base.id}.{e.attr}")
     counted = counted_in_data.place(frame.analysis, info, e.attr) if admission is not None else None
@@ -87,6 +89,17 @@ def of_attribute(frame: Frame, e: f.Attr, value: Value) -> Value:
     return value._replace(
         uniform=False, agreed=False, const=None, divergence=Divergence(DP, "data", (step,), Confidence.MEDIUM)
     )
+
+
+def _of_field(frame: Frame, e: f.Attr, value: Value) -> Value:
+    """`output.num_tokens`, which is reduced or gathered later, where nothing is known of it; of a tensor (`layer.bias`)
+    all ranks have as much."""
+    if value.uniform:
+        return value
+    admitted = _admitted(frame, place_name(e), value)
+    if admitted.data is None:
+        return admitted
+    return admitted._replace(data=admitted.data._replace(assumed=True, sized=True))
 
 
 def _is_told(divergence: Divergence | None) -> bool:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _ASKS = frozenset({"isnan", "isinf", "isfinite"})
-_TRAINS = frozenset({"backward", "manual_backward"})
+#: also a helper of the project by such a name
+_TRAINS = re.compile(r"(?!register_)(\w+_)?backward(?!\w*hook)(_\w+)?")
 #: methods and functions that read a number out of a tensor, or hand it on as it is
 _HANDS_ON = frozenset("item detach cpu float double data mean sum abs max clone scale".split())
 _OF_SIZES = frozenset({"<", "<=", ">", ">="})
@@ -82,7 +83,7 @@ def _found_in(function: FunctionInfo) -> frozenset[str]:
         name = last_name(call.func)
         if name in _ASKS:
             asked |= set(_names(call.args[0] if call.args else _receiver(call)))
-        elif name in _TRAINS:
+        elif _TRAINS.fullmatch(name):
             trained |= set(_names(call.args[0] if call.args else _receiver(call)))
     if trained:
         asked |= set(_compared(function))

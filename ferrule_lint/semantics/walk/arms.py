@@ -8,7 +8,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import layout, number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, implied, lets_others_in, negate
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, read, recast, still_part
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NO_DEPS, entered_by, read, recast, still_part
 from ferrule_lint.semantics.domain.joins import join2, settled
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.targets import (
@@ -74,6 +74,8 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
     deps = NO_DEPS
     for atom in atoms(formula):
         deps |= atom.deps
+    if divergence is None and deps and a.slots is not None and b.slots is not None and a.slots != b.slots:
+        joined = joined._replace(length_deps=joined.length_deps | entered_by(deps), uniform=False)
     if joined.world_size and not (a.world_size and b.world_size) and (deps or divergence is not None):
         joined = joined._replace(world_size=False)  # `n = get_world_size() if rank == 0 else 1`
     differ = a.const != b.const and (a.const is not None or b.const is not None)

@@ -278,6 +278,7 @@ def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Valu
             emptiness=base.emptiness or (base.data if base.data is not None and not base.data.sized else None),
             shape=base.shape,
             shape_deps=base.shape_deps,
+            deps=only(base.deps, EMPTY, FLOWS, ITEM, EMPTY) if base.data is None else NO_DEPS,
             uneven_last=batch_fields.is_uneven_later(base),
             external=batch_fields.SIZE,
             there=True,

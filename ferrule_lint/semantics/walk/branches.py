@@ -342,6 +342,19 @@ def _set_in_one_arm(
     divergence = divergence_of(formula)
     if divergence is not None and not frame.light and (held := boxes.before(frame, other, place)) is not None:
         return merge_arms(formula, value, held) if arm else merge_arms(formula, held, value)
+    if value.const is None and divergence is not None and (held := _as_others_have_it(frame, place)) is not None:
+        return value._replace(
+            uniform=False, presence=worse(value.presence, held.presence), length=worse(value.length, held.length)
+        )
     if value.const is None or divergence is None or "." not in place:
         return value._replace(uniform=False, const=None)
     return value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))
+
+
+def _as_others_have_it(frame: Frame, place: str) -> Value | None:
+    """What an attribute of the instance holds where this test has not set it, which is what methods leave in it: on
+    ranks that never come to set it, what it was begun with."""
+    name = frame.own_attribute(place)
+    if not name or frame.self_class is None or frame.light:
+        return None
+    return frame.analysis.holders.attribute(frame.self_class, name, frame.light)

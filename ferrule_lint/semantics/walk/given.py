@@ -163,7 +163,8 @@ def of_field(frame: Frame, place: str, value: Value) -> Value:
     """A field of a parameter, or of a field of one: it depends on what the caller has put there."""
     if not place or root_of(place) not in frame.given or place.rpartition(".")[2] in _OF_TENSORS:
         return value
-    known = value.divergence or value.data or value.presence or value.uniform or value.const or value.group
+    data = value.data is not None and not value.data.assumed  # what the function takes it for, its caller may know
+    known = value.divergence or data or value.presence or value.uniform or value.const or value.group
     if known or value.module or value.loader:
         return value
     if root_of(place) == frame.self_name and not _is_matter_of_calls(frame, frame.own_attribute(place)):
@@ -234,6 +235,9 @@ def bind(
             value = frame.ask(part_of(expr, rest))
             if any(why is not None and why.kind == "rank" for why in (value.divergence, value.length)):
                 value = None  # what the rank alone decides is mostly asked in the same way on either side
+        if value is None and expr is not None and place and not own and len(argument.types) == 1:
+            held = frame.ask(part_of(expr, rest))
+            value = held if held.divergence or held.presence or held.length else None
         if value is not None:
             found[name] = value
     return bound | found if found else bound

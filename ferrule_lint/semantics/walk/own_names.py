@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import every_block, statements, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
+#: what leaves a block: who comes by what is behind it has not
+_LEAVES = frozenset({f.Return, f.Continue, f.Break, f.Raise})
+
 
 def called_under_tests(method: FunctionInfo) -> frozenset[str]:
-    """The own methods that a method calls under a test, by statements of their own, and the methods of its attributes:
-    `update` of `self.update()`, `meter.update` of `self.meter.update()`."""
+    """The own methods that a method calls under a test, or behind one that leaves, by statements of their own, and the
+    methods of its attributes: `update` of `self.update()`, `meter.update` of `self.meter.update()`."""
     own = method.parameters[0].name if method.parameters and not method.is_static else ""
     body = method.body  # whatever it says, there is something that the answer rests on
     found: set[str] = set()
-    for test in statements(body) if own else ():
-        if type(test) is not f.If:
-            continue
-        for s in statements((*test.body, *test.orelse)):
-            call = s.value if type(s) is f.ExprStmt else None
-            place = place_name(call.func) if type(call) is f.Call else ""
-            if place.startswith(f"{own}.") and place.count(".") <= 2:
-                found.add(place.partition(".")[2])
+    for block in every_block(body) if own else ():
+        for i, test in enumerate(block):
+            if type(test) is not f.If:
+                continue
+            behind = block[i + 1 :] if test.body and type(test.body[-1]) in _LEAVES else ()
+            for s in statements((*test.body, *test.orelse, *behind)):
+                call = s.value if type(s) is f.ExprStmt else None
+                place = place_name(call.func) if type(call) is f.Call else ""
+                if place.startswith(f"{own}.") and place.count(".") <= 2:
+                    found.add(place.partition(".")[2])
     return frozenset(found)
 
 

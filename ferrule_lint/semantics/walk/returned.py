@@ -15,9 +15,9 @@ from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data import number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import NO_AXES
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, deps_of, divergence_of, negate
-from ferrule_lint.semantics.domain.dependences import NO_DEPS, read, root_of
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, entered_by, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
-from ferrule_lint.semantics.domain.lattice import NUMBERED, Value, worse
+from ferrule_lint.semantics.domain.lattice import NUMBERED, Value, of_entries, worse
 from ferrule_lint.semantics.domain.trace import Event, every_term
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ def apart(returned: Returned, result: Value) -> Value:
     if (parted := sorts.of_returns(returned)) is not None:
         result = result._replace(apart=parted)
     result = number_types.of_returns(returned, picked.of_returns(returned, result))
+    if len({v.slots for v, _ in returned}) > 1 and all(v.slots is not None for v, _ in returned):
+        result = _of_other_entries(returned, result)
     if len({v.const for v, _ in returned}) > 1:
         result = _constants(returned, result)
     elif result.items is not None:
@@ -148,6 +150,18 @@ def apart(returned: Returned, result: Value) -> Value:
         result = result._replace(
             uniform=all(a.key.startswith("=") for _, conditions in returned for c in conditions for a in atoms(c))
         )
+    return result
+
+
+def _of_other_entries(returned: Returned, result: Value) -> Value:
+    """Lists and dicts with other entries (`return {}` under a test, and `return {"loss": loss}` behind it)."""
+    for condition in [c for _, conditions in returned for c in conditions]:
+        found = divergence_of(condition)
+        if found is not None:
+            result = result._replace(uniform=False, length=worse(result.length, of_entries(found)))
+        else:
+            by = entered_by(deps_of(condition))
+            result = result._replace(uniform=False, length_deps=result.length_deps | by)
     return result
 
 

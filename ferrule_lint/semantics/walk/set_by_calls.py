@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
@@ -89,11 +89,19 @@ def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, o
             continue
         if guard.kind == "rank" and fill.key:
             continue  # an entry of its own, which loops over the others pass over
+        if fill.key and not _is_in_an_arm(frame, call):
+            continue  # who has left this round, or call, makes the entry in another
         place = f"{owner}.{name}"
         step = frame.step("flow", call.pos, f"`{place}` gets items on some ranks only")
         more = guard.then(step).at_most(Confidence.MEDIUM)
         known = frame.read(place) or UNKNOWN
         frame.leave_changed(place, known._replace(length=worse(known.length, more), uniform=False, const=None))
+
+
+def _is_in_an_arm(frame: Frame, call: f.Call) -> bool:
+    """Whether a call stands in an arm of a test, and not only behind one that leaves."""
+    tests = nodes(frame.function.body, f.If) if frame.function is not None else []
+    return any(one is call for test in tests for one in nodes((test.body, test.orelse), f.Call))
 
 
 def _keys(call: f.Call, key: str) -> frozenset[str] | None:

@@ -6,7 +6,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import special_methods
 from ferrule_lint.semantics.data import batch_fields, cutting, looked_up, own_records, selection, shares
-from ferrule_lint.semantics.domain.dependences import DEALT, FLOWS, NO_DEPS, NOTHING, OBSERVED, only
+from ferrule_lint.semantics.domain.dependences import DEALT, ENTERED, FLOWS, NO_DEPS, NOTHING, OBSERVED, only, without
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
 from ferrule_lint.semantics.domain.text import last_name, place_name, render, shown
@@ -96,7 +96,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         const=None,
         target=None,
         length=None,
-        length_deps=frozenset([d for d in base.length_deps if d[1] != OBSERVED]) if base.length_deps else NO_DEPS,
+        length_deps=without(base.length_deps, OBSERVED, ENTERED) if base.length_deps else NO_DEPS,
         loader=base.loader,
         container=False,
         external=None,

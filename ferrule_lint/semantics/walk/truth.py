@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.dependences import (
     NOTHING,
     OBSERVED,
     PRESENT,
+    TRUE,
     Deps,
     recast,
 )
@@ -101,6 +102,8 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
             value = value._replace(divergence=again)
     asked = recast(value.deps, OBSERVED, FLOWS, ITEM) if value.boolean else value.deps
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in asked)
+    if type(expr) is f.Name and (expr.id, FLOWS) in deps and frame.version(expr.id) == 0:
+        deps |= {(expr.id, TRUE)}
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
     return atom_of(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
