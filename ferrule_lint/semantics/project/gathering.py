@@ -196,11 +196,9 @@ class Gathering:
         # `model: PreTrainedModel`, from which all models of a library inherit, tells no class
         most = MOST_CANDIDATES if model.configured else MOST_MEANT
         classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= most]
-        handed, by_all = ([], False) if classes else handed_over.classes(self._analysis, module, owner, expr)
-        for info in () if serves else handed:
+        handed = [] if classes or serves else handed_over.classes(self._analysis, module, owner, expr)
+        for info in handed:  # callers that nobody sees may hand over another one
             self._add(seen.sharded if shards else seen.reduced, info, Confidence.HIGH, site._replace(given=info.id), 0)
-        if by_all:
-            return
         if not classes and shards:
             # `fully_shard([self.norm, self.head])` makes one shard of several
             several = spread.several(owner, expr)
@@ -236,7 +234,7 @@ class Gathering:
         """The classes of modules of which something is sharded from outside, and the attributes."""
         for base, name in own_parts.attributes(module.body if owner is None else owner.body, expr):
             told = self._analysis.classes_of(module, owner, base)
-            for info in told or handed_over.classes(self._analysis, module, owner, base)[0]:
+            for info in told or handed_over.classes(self._analysis, module, owner, base):
                 if self._analysis.is_module(info):
                     yield info.id, name
 

@@ -23,30 +23,23 @@ _DEEPEST = 3
 
 def classes(
     analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, depth: int = _DEEPEST
-) -> tuple[list[ClassInfo], bool]:
-    """The classes of modules that callers hand over for a parameter, and whether that is all they are seen to."""
+) -> list[ClassInfo]:
+    """The classes of modules that callers are seen to hand over for a parameter."""
     if owner is None or type(expr) is not f.Name or not _is_parameter(owner, expr.id):
-        return [], False
+        return []
     found: dict[str, ClassInfo] = {}
-    by_all = True
     for there, caller, call in calls_of(analysis, owner):
-        if is_test(there.path):
-            continue
-        given = passed(call, owner, owner.owner is not None, expr.id)
-        told = [] if given is None else _made(analysis, there, caller, given, depth)
-        by_all = by_all and bool(told)
-        found.update((info.id, info) for info in told)
-    return [found[cls] for cls in sorted(found)], by_all and bool(found)
+        given = None if is_test(there.path) else passed(call, owner, owner.owner is not None, expr.id)
+        if given is not None:
+            found.update((info.id, info) for info in _made(analysis, there, caller, given, depth))
+    return [found[cls] for cls in sorted(found)]
 
 
 def _made(
     analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, depth: int
 ) -> list[ClassInfo]:
     told = [info for info in analysis.classes_of(module, owner, expr) if analysis.is_module(info)]
-    if told or not depth:
-        return told
-    found, by_all = classes(analysis, module, owner, expr, depth - 1)
-    return found if by_all else []
+    return told if told or not depth else classes(analysis, module, owner, expr, depth - 1)
 
 
 def _is_parameter(owner: FunctionInfo, name: str) -> bool:

@@ -12,7 +12,7 @@ from ferrule_lint.semantics.data.grouping import adds_to
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.assigned import is_bar
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, Deps, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, turned_rows
@@ -48,11 +48,6 @@ def loop_term(frame: Frame, iterable: Value, body: tuple[Any, ...], pos: f.Pos, 
 
 def of_items(deps: Deps) -> Deps:
     return recast(deps, ITEM, FLOWS)
-
-
-def _of_an_item(iterable: Value) -> Deps:
-    """What an item depends on: in a list that is made here the items are what it holds."""
-    return recast(iterable.deps, ITEM, FLOWS, CONTAINED) if iterable.there else of_items(iterable.deps)
 
 
 def _plainly(expr: f.Expr) -> f.Expr:
@@ -154,7 +149,7 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         uniform=iterable.uniform,
         divergence=None,
         data=iterable.data,
-        deps=_of_an_item(iterable),
+        deps=of_items(iterable.deps),
         types=iterable.element_types,
         module=iterable.module,
         group=iterable.group or (frame.axes_in(last_name(expr)) if "group" in last_name(expr) else None),
