@@ -240,6 +240,28 @@ model = fully_shard(Model())
 """
 
 
+LAYERS = "from torch import nn\n" + "".join(
+    f"\nclass {name}(nn.Module):\n    def __init__(self):\n        self.extra = nn.Linear(8, 8)\n\n"
+    "    def forward(self, x, mask):\n        if mask.any():\n            x = self.extra(x)\n        return x\n"
+    for name in ("Model", "Teacher")
+)
+SHARD = "from torch.distributed.fsdp import fully_shard\n\ndef shard(it):\n    fully_shard(it)\n"
+BUILD = (
+    "from pkg import layers\nfrom pkg.parallel import shard\n\ndef build():\n    it = layers.Model()\n    shard(it)\n"
+)
+
+
+def test_the_caller_hands_another_module_to_what_shards_it(tmp_path: Path) -> None:
+    files = {"layers": LAYERS, "parallel": SHARD, "build": BUILD}
+    root = project(tmp_path, {"pkg/__init__.py": "", **{f"pkg/{name}.py": text for name, text in files.items()}})
+    before = lint(root)
+    write(root, "build.py", BUILD.replace("Model", "Teacher"))
+    warm = lint(root)
+    sure = [[f.function for f in r.findings if f.confidence > Confidence.LOW] for r in (before, warm)]
+    assert sure == [["pkg.layers.Model.forward"], ["pkg.layers.Teacher.forward"]]
+    assert warm == lint(root, use_cache=False)
+
+
 def test_the_place_that_shards_a_module_moves(tmp_path: Path) -> None:
     root = project(tmp_path, {"pkg/__init__.py": "", "pkg/model.py": MODEL, "pkg/wraps.py": WRAPS})
     (before,) = lint(root).findings

@@ -17,6 +17,7 @@ from ferrule_lint.semantics.project import (
     back_ends,
     built_around,
     gathering,
+    handed_over,
     options,
     signals,
     training,
@@ -108,6 +109,7 @@ WORKED_OUT: dict[str, _Question] = {
     "built around": lambda analysis, question: _of_parameter(analysis, *question.rsplit(" ", 1)),
     "given wrapper": lambda analysis, question: _given_wrapper(analysis, *question.rsplit(" ", 1)),
     "given classes": lambda analysis, question: _given_classes(analysis, *question.rsplit(" ", 1)),
+    "handed over": lambda analysis, question: _handed_over(analysis, *question.rsplit(" ", 1)),
     "handed on": lambda analysis, function: _handed_on(analysis, function),
     "kept under": lambda analysis, name: [str(plain_methods.is_kept_under(analysis, name))],
     "bare": lambda analysis, cls: _of_class(analysis, cls, analysis.sharding.is_bare),
@@ -164,6 +166,11 @@ def _of_parameter(analysis: Analysis, function: str, name: str) -> list[str]:
 def _given_wrapper(analysis: Analysis, function: str, name: str) -> list[str]:
     found = analysis.names.function_of_id(function)
     return [] if found is None else [built_around.wrapper_given(analysis, found, name)]
+
+
+def _handed_over(analysis: Analysis, function: str, name: str) -> list[str]:
+    found = analysis.names.function_of_id(function)
+    return [] if found is None else list(handed_over.of_parameter(analysis, found, name))
 
 
 def _given_classes(analysis: Analysis, function: str, name: str) -> list[str]:

@@ -124,6 +124,8 @@ class Analysis:
         self.built_around: Asked[bool] = Asked(reads, "built around")
         #: classes of the instances that callers pass to a constructor, by their ids; see `built_around`
         self.given_classes: Asked[tuple[str, ...]] = Asked(reads, "given classes")
+        #: classes of the modules that callers hand over for a parameter, by their ids; see `handed_over`
+        self.handed_over: Asked[tuple[str, ...]] = Asked(reads, "handed over")
         #: what the modules are wrapped in that callers pass to a constructor; see `built_around`
         self.given_wrapper: Asked[str] = Asked(reads, "given wrapper")
         #: whether a file deals data out by the rank, or evenly, once somebody has asked; see `end_of_data`

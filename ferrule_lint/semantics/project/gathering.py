@@ -196,7 +196,7 @@ class Gathering:
         # `model: PreTrainedModel`, from which all models of a library inherit, tells no class
         most = MOST_CANDIDATES if model.configured else MOST_MEANT
         classes = [info for info in told if len(self._analysis.hierarchy.below(info)) <= most]
-        handed = [] if classes or serves else handed_over.classes(self._analysis, module, owner, expr)
+        handed = [] if classes or serves else handed_over.classes(self._analysis, owner, expr)
         for info in handed:  # callers that nobody sees may hand over another one
             self._add(seen.sharded if shards else seen.reduced, info, Confidence.HIGH, site._replace(given=info.id), 0)
         if not classes and shards:
@@ -234,7 +234,7 @@ class Gathering:
         """The classes of modules of which something is sharded from outside, and the attributes."""
         for base, name in own_parts.attributes(module.body if owner is None else owner.body, expr):
             told = self._analysis.classes_of(module, owner, base)
-            for info in told or handed_over.classes(self._analysis, module, owner, base):
+            for info in told or handed_over.classes(self._analysis, owner, base):
                 if self._analysis.is_module(info):
                     yield info.id, name
 

@@ -15,31 +15,36 @@ from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
-    from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
+    from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 
 #: functions that hand a module on, one to the other
 _DEEPEST = 3
 
 
-def classes(
-    analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, depth: int = _DEEPEST
-) -> list[ClassInfo]:
+def classes(analysis: Analysis, owner: FunctionInfo | None, expr: f.Expr) -> list[ClassInfo]:
     """The classes of modules that callers are seen to hand over for a parameter."""
     if owner is None or type(expr) is not f.Name or not _is_parameter(owner, expr.id):
         return []
-    found: dict[str, ClassInfo] = {}
-    for there, caller, call in calls_of(analysis, owner):
-        given = None if is_test(there.path) else passed(call, owner, owner.owner is not None, expr.id)
-        if given is not None:
-            found.update((info.id, info) for info in _made(analysis, there, caller, given, depth))
-    return [found[cls] for cls in sorted(found)]
+    ids = of_parameter(analysis, owner, expr.id)
+    return [info for cls in ids if (info := analysis.names.class_of_id(cls)) is not None]
 
 
-def _made(
-    analysis: Analysis, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr, depth: int
-) -> list[ClassInfo]:
-    told = [info for info in analysis.classes_of(module, owner, expr) if analysis.is_module(info)]
-    return told if told or not depth else classes(analysis, module, owner, expr, depth - 1)
+def of_parameter(analysis: Analysis, owner: FunctionInfo, name: str) -> tuple[str, ...]:
+    """The same by their ids, in order."""
+    return analysis.handed_over.find(f"{owner.id} {name}", lambda: _given(analysis, owner, name, _DEEPEST), ())
+
+
+def _given(analysis: Analysis, owner: FunctionInfo, name: str, depth: int) -> tuple[str, ...]:
+    found: set[str] = set()
+    for module, caller, call in calls_of(analysis, owner):
+        given = None if is_test(module.path) else passed(call, owner, owner.owner is not None, name)
+        if given is None:
+            continue
+        made = {info.id for info in analysis.classes_of(module, caller, given) if analysis.is_module(info)}
+        if not made and depth and caller is not None and type(given) is f.Name and _is_parameter(caller, given.id):
+            made.update(_given(analysis, caller, given.id, depth - 1))
+        found |= made
+    return tuple(sorted(found))
 
 
 def _is_parameter(owner: FunctionInfo, name: str) -> bool:

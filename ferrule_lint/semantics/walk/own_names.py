@@ -18,16 +18,23 @@ def called_under_tests(method: FunctionInfo) -> frozenset[str]:
     body = method.body  # whatever it says, there is something that the answer rests on
     found: set[str] = set()
     for block in every_block(body) if own else ():
-        for i, test in enumerate(block):
-            if type(test) is not f.If:
-                continue
-            behind = block[i + 1 :] if test.body and type(test.body[-1]) in _LEAVES else ()
-            for s in statements((*test.body, *test.orelse, *behind)):
-                call = s.value if type(s) is f.ExprStmt else None
-                place = place_name(call.func) if type(call) is f.Call else ""
-                if place.startswith(f"{own}.") and place.count(".") <= 2:
-                    found.add(place.partition(".")[2])
+        for s in statements(_under_tests(block)):
+            call = s.value if type(s) is f.ExprStmt else None
+            place = place_name(call.func) if type(call) is f.Call else ""
+            if place.startswith(f"{own}.") and place.count(".") <= 2:
+                found.add(place.partition(".")[2])
     return frozenset(found)
+
+
+def _under_tests(block: f.Body) -> f.Body:
+    """The statements in the arms of the tests in a block, and all behind the first that leaves."""
+    under: list[f.Stmt] = []
+    for i, s in enumerate(block):
+        if type(s) is f.If:
+            under += (*s.body, *s.orelse)
+            if s.body and type(s.body[-1]) in _LEAVES:
+                return (*under, *block[i + 1 :])
+    return tuple(under)
 
 
 def stored(method: FunctionInfo) -> frozenset[str]:

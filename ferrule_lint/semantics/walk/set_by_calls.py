@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import nodes, statements, walk
+from ferrule_lint.facts.walk import every_block, nodes, statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
@@ -100,8 +100,14 @@ def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, o
 
 def _is_in_an_arm(frame: Frame, call: f.Call) -> bool:
     """Whether a call stands in an arm of a test, and not only behind one that leaves."""
-    tests = nodes(frame.function.body, f.If) if frame.function is not None else []
-    return any(one is call for test in tests for one in nodes((test.body, test.orelse), f.Call))
+    body = frame.function.body if frame.function is not None else ()
+    return call.pos in frame.analysis.bodies.once(_in_arms, body)
+
+
+def _in_arms(body: f.Body) -> frozenset[f.Pos]:
+    """Where the calls in arms of tests stand."""
+    arms = [(s.body, s.orelse) for block in every_block(body) for s in block if type(s) is f.If]
+    return frozenset([call.pos for arm in arms for call in nodes(arm, f.Call)])
 
 
 def _keys(call: f.Call, key: str) -> frozenset[str] | None:
