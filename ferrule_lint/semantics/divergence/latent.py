@@ -112,10 +112,13 @@ def _surest(occurrences: Sequence[Occurrence]) -> Occurrence:
 
 def _is_open(atom: Atom, choice: Choice) -> bool:
     """Whether it is for callers to say if a test differs; at the end of an iterator there may be a guess here, too, and
-    where a function that is called takes by a parameter's name for local data what nobody knows of here."""
+    where a function that is called takes by a parameter's name for local data what nobody knows of here, or this one
+    takes a list that it is passed to be empty on some ranks."""
     if atom.divergence is None or not atom.deps:
         return bool(atom.deps)
-    return atom.divergence.confidence == Confidence.LOW
+    why = atom.divergence
+    by_name = why.assumed and (why.empty or any(step.role == "call" for step in why.why))
+    return (by_name or choice.form == "exception") and why.confidence == Confidence.LOW
 
 
 def _of_order(trace: Trace) -> Iterator[Latent]:
