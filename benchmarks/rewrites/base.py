@@ -31,6 +31,13 @@ def statement(code: str) -> cst.BaseStatement:
     return cst.parse_statement(code)
 
 
+def function_of(name: str, parameters: str, body: Iterable[cst.BaseStatement]) -> cst.FunctionDef:
+    """A function from the text of its parameters and its statements."""
+    made = statement(f"def {name}({parameters}):\n    pass\n")
+    assert isinstance(made, cst.FunctionDef)
+    return made.with_changes(body=block_of(body))
+
+
 def code_of(node: cst.CSTNode) -> str:
     """The text of a node."""
     return cst.Module([]).code_for_node(node)

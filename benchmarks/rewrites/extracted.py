@@ -11,6 +11,7 @@ from rewrites.base import (
     block_of,
     by,
     code_of,
+    function_of,
     is_entry,
     leaves,
     local_names,
@@ -34,10 +35,8 @@ class LocalFunction(Inside, OfIfs):
             return updated_node
         self._number += 1
         name = f"part_{self._number}"
-        part = statement(f"def {name}():\n    pass\n")
-        assert isinstance(part, cst.FunctionDef)
         call = block_of([statement(f"{name}()\n")])
-        return cst.FlattenSentinel([part.with_changes(body=block_of(arm)), updated_node.with_changes(body=call)])
+        return cst.FlattenSentinel([function_of(name, "", arm), updated_node.with_changes(body=call)])
 
 
 class Helper(cst.CSTTransformer):
@@ -61,9 +60,7 @@ class Helper(cst.CSTTransformer):
         own = local_names(self._functions[0])
         given = ", ".join(name for name in names_read(arm) if name in own)
         name = f"part_{len(self._parts) + 1}"
-        part = statement(f"def {name}({given}):\n    pass\n")
-        assert isinstance(part, cst.FunctionDef)
-        self._parts.append(part.with_changes(body=block_of(arm)))
+        self._parts.append(function_of(name, given, arm))
         return updated_node.with_changes(body=block_of([statement(f"{name}({given})\n")]))
 
     def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:

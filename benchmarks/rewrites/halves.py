@@ -14,6 +14,7 @@ from rewrites.base import (
     block_of,
     by,
     code_of,
+    function_of,
     is_entry,
     leaves,
     local_names,
@@ -77,7 +78,7 @@ def _is_plain(node: cst.FunctionDef, method: bool) -> bool:
 
 
 def _cut(node: cst.FunctionDef) -> tuple[list[cst.BaseStatement], list[cst.BaseStatement]] | None:
-    """The two halves of a body, behind its docstring; None where they cannot be told apart."""
+    """The two halves of a body; None where they cannot be told apart."""
     body = statements_of(node.body)
     if len(body) < 2 or any(isinstance(s, cst.If) and is_entry(s) for s in body):
         return None
@@ -94,20 +95,17 @@ def _function(node: cst.FunctionDef, name: str, given: Sequence[str], body: list
         for parameter in (*node.params.params, *node.params.kwonly_params)
         if parameter.annotation is not None
     }
-    made = statement(f"def {name}({', '.join(told.get(one, one) for one in given)}):\n    pass\n")
-    assert isinstance(made, cst.FunctionDef)
-    return made.with_changes(body=block_of(body))
+    return function_of(name, ", ".join(told.get(one, one) for one in given), body)
 
 
-def _given(node: cst.FunctionDef, body: list[cst.BaseStatement], known: set[str], method: bool) -> list[str]:
+def _given(body: list[cst.BaseStatement], known: set[str], method: bool) -> list[str]:
     """What a part reads of the function's own; the instance first."""
-    given = [name for name in names_read(body) if name in known and name in local_names(node)]
+    given = [name for name in names_read(body) if name in known]
     return ["self", *(name for name in given if name != "self")] if method else given
 
 
 def _parameters(node: cst.FunctionDef) -> set[str]:
-    alone = node.with_changes(body=block_of([]))
-    return local_names(alone)
+    return local_names(node.with_changes(body=block_of([])))
 
 
 def _called(name: str, given: Sequence[str], method: bool) -> str:
@@ -120,7 +118,7 @@ def _rest(node: cst.FunctionDef, name: str, method: bool) -> _Halves | None:
     if cut is None:
         return None
     head, tail = cut
-    given = _given(node, tail, _parameters(node) | names_bound(head), method)
+    given = _given(tail, _parameters(node) | names_bound(head), method)
     call = statement(f"return {_called(name, given, method)}\n")
     return node.with_changes(body=block_of([*head, call])), _function(node, name, given, tail)
 
@@ -134,7 +132,7 @@ def _beginning(node: cst.FunctionDef, name: str, method: bool) -> _Halves | None
     made = [n for n in names_read(tail) if n in names_bound(head)]
     if not made:
         return None
-    given = _given(node, head, _parameters(node), method)
+    given = _given(head, _parameters(node), method)
     out = ", ".join(made)
     call = statement(f"{out} = {_called(name, given, method)}\n")
     part = _function(node, name, given, [*head, statement(f"return {out}\n")])

@@ -23,7 +23,7 @@ from ferrule_lint.semantics.project import (
     training,
     wrapping_names,
 )
-from ferrule_lint.semantics.project.entities import ClassInfo, ModuleInfo
+from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources import absent_inputs, admissions, always_given, collected
 
@@ -106,10 +106,10 @@ WORKED_OUT: dict[str, _Question] = {
     "stored": lambda analysis, method: analysis.holders.stored(method),
     "called under tests": lambda analysis, method: analysis.holders.called(method),
     "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
-    "built around": lambda analysis, question: _of_parameter(analysis, *question.rsplit(" ", 1)),
-    "given wrapper": lambda analysis, question: _given_wrapper(analysis, *question.rsplit(" ", 1)),
-    "given classes": lambda analysis, question: _given_classes(analysis, *question.rsplit(" ", 1)),
-    "handed over": lambda analysis, question: _handed_over(analysis, *question.rsplit(" ", 1)),
+    "built around": lambda analysis, question: _of_parameter(analysis, question, built_around.is_given_module),
+    "given wrapper": lambda analysis, question: _of_parameter(analysis, question, built_around.wrapper_given),
+    "given classes": lambda analysis, question: _of_parameter(analysis, question, _given_classes),
+    "handed over": lambda analysis, question: _of_parameter(analysis, question, handed_over.of_parameter),
     "handed on": lambda analysis, function: _handed_on(analysis, function),
     "kept under": lambda analysis, name: [str(plain_methods.is_kept_under(analysis, name))],
     "bare": lambda analysis, cls: _of_class(analysis, cls, analysis.sharding.is_bare),
@@ -158,21 +158,13 @@ def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
     return _of_class(analysis, cls, lambda info: options.is_off(analysis, info, name))
 
 
-def _of_parameter(analysis: Analysis, function: str, name: str) -> list[str]:
+def _of_parameter(
+    analysis: Analysis, question: str, answer: Callable[[Analysis, FunctionInfo, str], object]
+) -> list[str]:
+    function, name = question.rsplit(" ", 1)
     found = analysis.names.function_of_id(function)
-    return [] if found is None else [str(built_around.is_given_module(analysis, found, name))]
+    return [] if found is None else [repr(answer(analysis, found, name))]
 
 
-def _given_wrapper(analysis: Analysis, function: str, name: str) -> list[str]:
-    found = analysis.names.function_of_id(function)
-    return [] if found is None else [built_around.wrapper_given(analysis, found, name)]
-
-
-def _handed_over(analysis: Analysis, function: str, name: str) -> list[str]:
-    found = analysis.names.function_of_id(function)
-    return [] if found is None else list(handed_over.of_parameter(analysis, found, name))
-
-
-def _given_classes(analysis: Analysis, function: str, name: str) -> list[str]:
-    found = analysis.names.function_of_id(function)
-    return [] if found is None else sorted(c.id for c in built_around.classes_given(analysis, found, name))
+def _given_classes(analysis: Analysis, function: FunctionInfo, name: str) -> list[str]:
+    return sorted(c.id for c in built_around.classes_given(analysis, function, name))

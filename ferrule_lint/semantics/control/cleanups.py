@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import every_block, walk
+from ferrule_lint.facts.walk import walk, way_to
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import unwinding
 from ferrule_lint.semantics.control.exceptions import carries_on, is_broad
@@ -65,18 +65,11 @@ def _is_told_either_way(frame: Frame, s: f.Try, handler: f.Handler, body: Trace)
     communicate: `except BaseException as error: self.finish(error); raise`, and `self.finish(None)`."""
     if any(event.op != "forward" or not event.hidden for event in _events_in(body)):
         return False
-    behind = (*s.orelse[:1], *_right_behind(frame.function.body if frame.function is not None else (), s)[:1])
+    body_around = frame.function.body if frame.function is not None else ()
+    next_one = (block[i + 1 : i + 2] for block, i in way_to(body_around, (s.line, 0)) if block[i] is s)
+    behind = (*s.orelse[:1], *next(next_one, ()))
     called = {place_name(call.func) for call in map(_call, behind) if call is not None} - {""}
     return any(place_name(call.func) in called for call in map(_call, handler.body) if call is not None)
-
-
-def _right_behind(body: f.Body, s: f.Try) -> f.Body:
-    """The statements behind one in its block."""
-    for block in every_block(body):
-        for i, one in enumerate(block):
-            if one is s:
-                return block[i + 1 :]
-    return ()
 
 
 def _call(s: f.Stmt) -> f.Call | None:

@@ -13,8 +13,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import position
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo
-from ferrule_lint.semantics.project.options import calls_of, passed
-from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.options import calls_of, given_by_callers, passed
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -42,10 +41,7 @@ def classes_given(analysis: Analysis, function: FunctionInfo, name: str) -> froz
 
 def _classes_given(analysis: Analysis, function: FunctionInfo, name: str) -> tuple[str, ...]:
     found: set[str] = set()
-    for module, owner, call in calls_of(analysis, function):
-        given = None if is_test(module.path) else passed(call, function, True, name)
-        if given is None or given == f.Const("None"):
-            continue
+    for module, owner, given in given_by_callers(analysis, function, name):
         made = _made(analysis, module, owner, given)
         if made is None and not _is_open(owner, given):
             return ()
@@ -88,11 +84,8 @@ def wrapper_given(analysis: Analysis, function: FunctionInfo, name: str) -> str:
 
 
 def _wrapper_given(analysis: Analysis, function: FunctionInfo, name: str) -> str:
-    found: set[str] = set()
-    for module, owner, call in calls_of(analysis, function):
-        given = None if is_test(module.path) else passed(call, function, True, name)
-        if given is not None and given != f.Const("None"):
-            found.add(_wrapper_of(analysis, module, owner, given))
+    callers = given_by_callers(analysis, function, name)
+    found = {_wrapper_of(analysis, module, owner, given) for module, owner, given in callers}
     return next(iter(found)) if len(found) == 1 else ""
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import variables
-from ferrule_lint.semantics.project.options import calls_of, passed
-from ferrule_lint.semantics.project.programs import is_test
+from ferrule_lint.semantics.project.options import given_by_callers
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -36,10 +35,7 @@ def of_parameter(analysis: Analysis, owner: FunctionInfo, name: str) -> tuple[st
 
 def _given(analysis: Analysis, owner: FunctionInfo, name: str, depth: int) -> tuple[str, ...]:
     found: set[str] = set()
-    for module, caller, call in calls_of(analysis, owner):
-        given = None if is_test(module.path) else passed(call, owner, owner.owner is not None, name)
-        if given is None:
-            continue
+    for module, caller, given in given_by_callers(analysis, owner, name):
         made = {info.id for info in analysis.classes_of(module, caller, given) if analysis.is_module(info)}
         if not made and depth and caller is not None and type(given) is f.Name and _is_parameter(caller, given.id):
             made.update(_given(analysis, caller, given.id, depth - 1))

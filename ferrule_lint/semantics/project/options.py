@@ -6,6 +6,7 @@ dropped under `if self.dropout is not None`. What is issued there counts all the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
@@ -112,6 +113,16 @@ def passed(call: f.Call, function: FunctionInfo, receiver: bool, name: str) -> f
     if position >= len(call.args) or any(type(a) is f.Starred for a in call.args[: position + 1]):
         return None
     return call.args[position]
+
+
+def given_by_callers(
+    analysis: Analysis, function: FunctionInfo, name: str
+) -> Iterator[tuple[ModuleInfo, FunctionInfo | None, f.Expr]]:
+    """What calls outside of tests pass for a parameter, but None; each with its file and the function around it."""
+    for module, owner, call in calls_of(analysis, function):
+        given = None if is_test(module.path) else passed(call, function, function.owner is not None, name)
+        if given is not None and given != f.Const("None"):
+            yield module, owner, given
 
 
 def _meant(function: FunctionInfo) -> FunctionInfo | ClassInfo:

@@ -231,16 +231,23 @@ def bind(
         own = receiver and root == summary.function.parameters[0].name
         if value is not None and own and _set_by_another_class(frame, place, argument, value):
             continue
-        if value is None and expr is not None and place and own and _is_changed_by_calls(frame, argument, rest[1:]):
-            value = frame.ask(part_of(expr, rest))
-            if any(why is not None and why.kind == "rank" for why in (value.divergence, value.length)):
-                value = None  # what the rank alone decides is mostly asked in the same way on either side
-        if value is None and expr is not None and place and not own and len(argument.types) == 1:
-            held = frame.ask(part_of(expr, rest))
-            value = held if held.divergence or held.presence or held.length else None
+        if value is None and expr is not None and place:
+            value = _held(frame, argument, part_of(expr, rest), rest[1:], own)
         if value is not None:
             found[name] = value
     return bound | found if found else bound
+
+
+def _held(frame: Frame, instance: Value, part: f.Expr, name: str, own: bool) -> Value | None:
+    """What a field of an object holds by what methods of its class do, where that tells something; `own`: of the object
+    whose method is called, only what these change there."""
+    if not (_is_changed_by_calls(frame, instance, name) if own else len(instance.types) == 1):
+        return None
+    held = frame.ask(part)
+    if own:  # what the rank alone decides is mostly asked in the same way on either side
+        by_rank = any(why is not None and why.kind == "rank" for why in (held.divergence, held.length))
+        return None if by_rank else held
+    return held if held.divergence or held.presence or held.length else None
 
 
 def _set_by_another_class(frame: Frame, place: str, instance: Value, value: Value) -> bool:

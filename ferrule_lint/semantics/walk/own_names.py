@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import every_block, statements, walk
+from ferrule_lint.facts.walk import under_tests, walk
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
-
-#: what leaves a block: who comes by what is behind it has not
-_LEAVES = frozenset({f.Return, f.Continue, f.Break, f.Raise})
 
 
 def called_under_tests(method: FunctionInfo) -> frozenset[str]:
@@ -17,24 +14,12 @@ def called_under_tests(method: FunctionInfo) -> frozenset[str]:
     own = method.parameters[0].name if method.parameters and not method.is_static else ""
     body = method.body  # whatever it says, there is something that the answer rests on
     found: set[str] = set()
-    for block in every_block(body) if own else ():
-        for s in statements(_under_tests(block)):
-            call = s.value if type(s) is f.ExprStmt else None
-            place = place_name(call.func) if type(call) is f.Call else ""
-            if place.startswith(f"{own}.") and place.count(".") <= 2:
-                found.add(place.partition(".")[2])
+    for s, tests in under_tests(body) if own else ():
+        call = s.value if tests and type(s) is f.ExprStmt else None
+        place = place_name(call.func) if type(call) is f.Call else ""
+        if place.startswith(f"{own}.") and place.count(".") <= 2:
+            found.add(place.partition(".")[2])
     return frozenset(found)
-
-
-def _under_tests(block: f.Body) -> f.Body:
-    """The statements in the arms of the tests in a block, and all behind the first that leaves."""
-    under: list[f.Stmt] = []
-    for i, s in enumerate(block):
-        if type(s) is f.If:
-            under += (*s.body, *s.orelse)
-            if s.body and type(s.body[-1]) in _LEAVES:
-                return (*under, *block[i + 1 :])
-    return tuple(under)
 
 
 def stored(method: FunctionInfo) -> frozenset[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import every_block, nodes, statements, walk
+from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
@@ -106,8 +106,7 @@ def _is_in_an_arm(frame: Frame, call: f.Call) -> bool:
 
 def _in_arms(body: f.Body) -> frozenset[f.Pos]:
     """Where the calls in arms of tests stand."""
-    arms = [(s.body, s.orelse) for block in every_block(body) for s in block if type(s) is f.If]
-    return frozenset([call.pos for arm in arms for call in nodes(arm, f.Call)])
+    return frozenset([call.pos for s in nodes(body, f.If) for call in nodes((s.body, s.orelse), f.Call)])
 
 
 def _keys(call: f.Call, key: str) -> frozenset[str] | None:
