@@ -262,6 +262,24 @@ def test_the_caller_hands_another_module_to_what_shards_it(tmp_path: Path) -> No
     assert warm == lint(root, use_cache=False)
 
 
+SHARE = "import torch.distributed as dist\n\ndef share(x, group=None):\n    dist.broadcast(x, 0, group=group)\n"
+MESH = (
+    "from torch.distributed.device_mesh import init_device_mesh\nfrom pkg.share import share\n\n"
+    'MESH = init_device_mesh("cuda", (4, 2), mesh_dim_names=("dp", "tp"))\n\n'
+)
+
+
+def test_the_caller_hands_over_another_group(tmp_path: Path) -> None:
+    root = project(tmp_path, {"pkg/__init__.py": "", "pkg/share.py": SHARE})
+    counts: list[int] = []
+    for given in ("None", 'MESH.get_group("tp")', "None"):
+        write(root, "run.py", f"{MESH}def run(x):\n    share(x, group={given})\n")
+        warm = lint(root)
+        counts.append(len(warm.findings))
+        assert warm == lint(root, use_cache=False)
+    assert counts == [0, 1, 0]
+
+
 def test_the_place_that_shards_a_module_moves(tmp_path: Path) -> None:
     root = project(tmp_path, {"pkg/__init__.py": "", "pkg/model.py": MODEL, "pkg/wraps.py": WRAPS})
     (before,) = lint(root).findings

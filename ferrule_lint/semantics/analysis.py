@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.outline import Facts
+from ferrule_lint.facts.walk import walk
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.calls import decorators, functions
@@ -86,7 +87,7 @@ class Analysis:
         self.bodies = Bodies()
         #: what parameters hold as far as their functions tell, by its id, their names and whether it is a module's
         self.parameters: Memo[tuple[str, str, bool], Value] = Memo(reads)
-        #: functions, gone through for what they pass to constructors, by file, id and layer; see `passed_in`
+        #: functions, gone through for what they pass to others, by file, id and layer; see `caller`
         self.callers: Memo[tuple[str, str, int], WatchingFrame | None] = Memo(reads)
         #: what functions reduce or gather, by their id; see `admissions`
         self.admissions: Memo[str, dict[str, Admission]] = Memo(reads)
@@ -235,6 +236,18 @@ class Analysis:
             except RecursionError:
                 self.count("too deep for Python's stack")
         return frame
+
+    def caller(self, module: ModuleInfo, function: FunctionInfo | None, layer: int) -> WatchingFrame:
+        """A function, or the top level of a file, gone through once for all that its calls pass to others."""
+
+        def walked() -> WatchingFrame:
+            body = module.body if function is None else function.body
+            calls = [node for node in walk(body) if type(node) is f.Call]
+            watched = [expr for call in calls for expr in (call, *call.args, *(value for _, value in call.keywords))]
+            return self.watched(module, function, watched, layer)
+
+        place = (module.path, "" if function is None else function.id, layer)
+        return self.callers.find(place, walked) or walked()
 
     # ------------------------------------------------------------------ for the checks
     def frame_of(self, function: FunctionInfo) -> tuple[Summary, Frame] | None:

@@ -48,10 +48,15 @@ def propose(site: Site) -> Fix | None:
     group = given(call, "group", GROUP_PLACE.get(callee(call)))
     if group is None or not _is_handle(group.value):
         return None
-    text = f"{prefix}.get_global_rank({tree.text(group.value)}, {tree.text(argument.value)})"
-    message = (
-        f"the place in the group becomes a rank of the whole job; assumes that `{tree.text(group.value)}` is given"
+    name, rank = tree.text(group.value), tree.text(argument.value)
+    text, message = (
+        f"{prefix}.get_global_rank({name}, {rank})",
+        "the place in the group becomes a rank of the whole job",
     )
+    if _may_be_none(tree, group.value):
+        text = f"{text} if {name} is not None else {rank}"
+    else:
+        message += f"; assumes that `{name}` is given"
     return Fix(FORM, message, Safety.UNSAFE, (_edit(tree, call, argument, text),))
 
 
@@ -77,6 +82,30 @@ def _prefix(site: Site) -> str | None:
         return None
     prefix = site.tree.text(func.value)
     return prefix if site.library(site.call) or f"{prefix}.get_global_rank(" in site.module.source.text else None
+
+
+def _may_be_none(tree: Tree, group: cst.BaseExpression) -> bool:
+    """Whether a group is None where nobody gives it: a parameter with that default, or what a constructor keeps of
+    one. `get_global_rank` takes no None."""
+    if isinstance(group, cst.Name):
+        function = tree.nearest(group, cst.FunctionDef)
+        return function is not None and group.value in _left_out(function)
+    owner = tree.nearest(group, cst.ClassDef)
+    if owner is None or not isinstance(group, cst.Attribute):
+        return False
+    constructors = [f for f in owner.body.body if isinstance(f, cst.FunctionDef) and f.name.value == "__init__"]
+    return any(
+        isinstance(node.value, cst.Name) and node.value.value in _left_out(constructor)
+        for constructor in constructors
+        for node in tree.walk(constructor)
+        if isinstance(node, cst.Assign) and tree.text(node.targets[0].target) == tree.text(group)
+    )
+
+
+def _left_out(function: cst.FunctionDef) -> set[str]:
+    """The parameters whose default is None."""
+    given = (*function.params.params, *function.params.kwonly_params)
+    return {p.name.value for p in given if isinstance(p.default, cst.Name) and p.default.value == "None"}
 
 
 def _is_handle(group: cst.BaseExpression) -> bool:

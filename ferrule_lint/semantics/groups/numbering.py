@@ -167,6 +167,34 @@ class Places:
             return []
         return [(s.value, method.body) for s in walk(method.body) if type(s) is f.Return and s.value is not None]
 
+    def counts_through(self, expr: f.Expr) -> f.Expr | None:
+        """The number of the group's ranks up to which an expression counts: `i % size`, or the variable of a loop over
+        `range(size)`."""
+        for value, body in [(expr, self._own), *self._assigned(expr, self._own)]:
+            if type(value) is f.Op and value.kind == "Mod" and self._is_size(value.operands[1], body):
+                return value.operands[1]
+        if type(expr) is not f.Name:
+            return None
+        walked = [s.iterable for s in nodes(self._own, f.For) if type(s.target) is f.Name and s.target.id == expr.id]
+        for loop in walked if len(walked) == 1 else ():
+            if type(loop) is f.Call and last_name(loop.func) == "range" and self._is_size(loop.args[-1], self._own):
+                return loop.args[-1]
+        return None
+
+    def _is_size(self, expr: f.Expr, body: f.Body, depth: int = 0) -> bool:
+        """Whether an expression is the number of ranks in the group."""
+        if type(expr) is f.Call:
+            if self._asks(expr, body, _SIZES, ("size",), ("size",)):
+                return True
+            return self._axes is not None and self._gives_size(expr)
+        values = self._assigned(expr, body) if depth < _DEEPEST else []
+        return bool(values) and all(self._is_size(value, scope, depth + 1) for value, scope in values)
+
+    def _gives_size(self, call: f.Call) -> bool:
+        """`get_data_parallel_world_size()`, of a data-parallel group."""
+        name = last_name(call.func)
+        return name.endswith("_size") and not call.args and self._frame.axes_in(name) == self._axes
+
     def compared(self, expr: f.Expr) -> f.Compare | None:
         """The comparison by which an expression (a name, a written number) is counted in the group."""
         if type(expr) is f.Const:
@@ -215,8 +243,7 @@ class Places:
             return False
         if name in methods and not call.args and render(call.func.base) in self._names:
             return True
-        dimension = [render(call.func.base), *map(render, call.args)]
-        return name in of_mesh and any(_dimension(made) == dimension for made in self._made)
+        return name in of_mesh and any(_dimension(made) == _along(call) for made in self._made)
 
     def _is_group(self, expr: f.Expr, body: f.Body) -> bool:
         """Whether an expression is the group under one of its names: its own, or what its place is assigned from."""
@@ -243,6 +270,13 @@ class Places:
 
 def _dimension(made: f.Expr) -> list[str]:
     """The mesh and the dimension of `mesh.get_group(dimension)`, as text."""
-    if type(made) is not f.Call or type(made.func) is not f.Attr or made.func.attr != "get_group":
-        return []
-    return [render(made.func.base), *map(render, made.args)]
+    return _along(made) if type(made) is f.Call and last_name(made.func) == "get_group" else []
+
+
+def _along(call: f.Call) -> list[str]:
+    """The mesh on which a method is called and what it is given, as text: `mesh[dimension].size()` is the same as
+    `mesh.size(dimension)`."""
+    base = call.func.base if type(call.func) is f.Attr else None
+    if type(base) is f.Subscript and not call.args:
+        return [render(base.base), render(base.index)]
+    return [render(base), *map(render, call.args)]

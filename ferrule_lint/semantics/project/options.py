@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
 #: a call with its file and the function around it
-_Site: TypeAlias = tuple[ModuleInfo, FunctionInfo | None, f.Call]
+Site: TypeAlias = tuple[ModuleInfo, FunctionInfo | None, f.Call]
 
 _OFF = (f.Const("None"), f.Const("False"))
 
@@ -63,15 +63,15 @@ def _is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
     return own and type(value) is f.Name and is_left_out(analysis, method, value.id)
 
 
-def calls_of(analysis: Analysis, function: FunctionInfo) -> list[_Site]:
+def calls_of(analysis: Analysis, function: FunctionInfo) -> list[Site]:
     """The calls of a function in the project, or of the class that it makes, those included that may be of it; each
     with its file and the function around it."""
     return analysis.calls_of.find(function.id, lambda: _calls_of(analysis, function), [])
 
 
-def _calls_of(analysis: Analysis, function: FunctionInfo) -> list[_Site]:
+def _calls_of(analysis: Analysis, function: FunctionInfo) -> list[Site]:
     names, meant = analysis.names, _meant(function)
-    found: list[_Site] = []
+    found: list[Site] = []
     for module in names.mentioning(meant.name):
         for owner, call in module.calls_named(meant.name):
             if owner is not function and names.resolve(call.func, module) in (meant, None):

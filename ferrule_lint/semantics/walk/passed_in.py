@@ -73,7 +73,7 @@ def passed(analysis: Analysis, method: FunctionInfo, layer: int) -> dict[str, Va
     found: dict[str, Value] = {}
     for place in dict.fromkeys(site.place for site in sites if _may_tell(site)):
         own = [site for site in sites if site.place == place]
-        frame = _walked(analysis, own[0], layer)
+        frame = analysis.caller(own[0].module, own[0].owner, layer)
         for parameter in parameters:
             value = _of_parameter(frame, own, parameter.name)
             if value is not None:
@@ -83,17 +83,6 @@ def passed(analysis: Analysis, method: FunctionInfo, layer: int) -> dict[str, Va
                     presence=worse(before.presence, value.presence),
                 )
     return found
-
-
-def _walked(analysis: Analysis, site: _Site, layer: int) -> WatchingFrame:
-    """The function around a call, gone through once for all classes that it makes instances of."""
-
-    def walked() -> WatchingFrame:
-        calls = [node for node in walk(site.body) if type(node) is f.Call]
-        watched = [expr for call in calls for expr in (call, *call.args, *(value for _, value in call.keywords))]
-        return analysis.watched(site.module, site.owner, watched, layer)
-
-    return analysis.callers.find((*site.place, layer), walked) or walked()
 
 
 def _sites(analysis: Analysis, method: FunctionInfo, parameters: list[f.Parameter]) -> Iterator[_Site]:

@@ -42,6 +42,11 @@ def batch(m: types.ModuleType, spread: bool) -> Any:
     return m.turn(torch.ones(2), mesh.get_group("cp"))
 
 
+@scene("fixes:global_rank/handed", ranks=4, by_rank=True, raises=True)
+def handed(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.run(torch.ones(2, device=DEVICE)))
+
+
 @scene("fixes:group_for_all/inner_group", by_rank=True)
 def inner_group(m: types.ModuleType, spread: bool) -> Any:
     m.inner_group([0])

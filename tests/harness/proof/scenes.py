@@ -506,6 +506,11 @@ def share_within_a_group(m: types.ModuleType, spread: bool) -> Any:
     m.share(torch.ones(2), mesh.get_group("tp"))
 
 
+@scene("FER402:load", ranks=4, by_rank=True, raises=True)
+def load_within_a_group(m: types.ModuleType, spread: bool) -> Any:
+    m.load(torch.ones(2), init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "tp")))
+
+
 @scene("spread_weights", ranks=4, by_rank=True, raises=True)
 def spread_weights(m: types.ModuleType, spread: bool) -> Any:
     mesh = init_device_mesh(DEVICE, (2, 2), mesh_dim_names=("dp", "tp"))
