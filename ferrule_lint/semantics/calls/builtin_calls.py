@@ -29,10 +29,10 @@ from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Known
 from ferrule_lint.semantics.domain.dependences import (
-    CONTAINED,
     COUNTED,
     EMPTY,
     FLOWS,
+    HOLDS,
     ITEM,
     ITERATED,
     NO_DEPS,
@@ -313,7 +313,7 @@ def _range(frame: Frame, arguments: Arguments) -> Value:
         uniform=joined.uniform,
         divergence=None,
         length=None if dealt else joined.divergence,
-        length_deps=NO_DEPS if dealt else frozenset(d for d in joined.deps if d[1] != CONTAINED),
+        length_deps=NO_DEPS if dealt else frozenset(d for d in joined.deps if d[1] not in HOLDS),
         multiple=len(given) == 1 and given[0].multiple,
         agreed=all(v.agreed or v.const is not None for v in given) and any(v.agreed for v in given),
     )

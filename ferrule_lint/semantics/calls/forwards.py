@@ -11,7 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.copies import is_copy
 from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS
+from ferrule_lint.semantics.domain.dependences import FLOWS, HOLDS, ITEM, MADE, NO_DEPS, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
@@ -68,11 +68,16 @@ def forward_of_instance(frame: Frame, function: Value, arguments: Arguments, res
             emit(frame, arguments, confidence, note, cls)
     if result is None and last_name(arguments.expr.func) == "generate":
         return generated(frame, "generate", arguments)
-    data = _output(frame, arguments)
-    if data is None and role in ("sharded", "ddp") and not all(v.uniform for v in arguments.values):
+    output = _output(arguments)
+    data = output.data
+    # of a wrapper that a function is handed along with what goes in, its callers know what comes out
+    handed = bool(output.deps) and place_name(arguments.expr.func) in frame.given
+    if data is None and role in ("sharded", "ddp") and not handed and not all(v.uniform for v in arguments.values):
         note = f"`{render(arguments.expr.func)}` is data parallel: each rank has its own output"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
-    value = (result or Value())._replace(data=data) if result is None or result.data is None else result
+    value = result or Value()
+    if value.data is None:
+        value = value._replace(data=data, deps=value.deps | output.deps)
     untold = not modules and role in ("", "module")
     trains_nothing = role == "leaf" or (untold and (_attends(arguments.expr) or _is_beside(frame, arguments.expr.func)))
     return value if trains_nothing else participation.of_forward(frame, channel(arguments), arguments, value)
@@ -353,19 +358,20 @@ def own_name(call: f.Call | None, events: Iterable[Event]) -> str:
     return name
 
 
-def _output(frame: Frame, arguments: Arguments) -> Divergence | None:
+def _output(arguments: Arguments) -> Value:
     """What a forward returns is local data if what goes in is."""
     data: Divergence | None = None
     for value in arguments.values:
         data = worse(data, value.data)
-    return data
+    return Value(data=data, deps=NO_DEPS.union(*(recast(v.deps, MADE, FLOWS, ITEM) for v in arguments.values)))
 
 
 def generated(frame: Frame, name: str, arguments: Arguments) -> Value:
     """The output of a method of a module; generated sequences are as long as the rank's own longest one."""
-    data = _output(frame, arguments)
+    output = _output(arguments)
+    data = output.data
     if name != "generate":
-        return Value(data=data)
+        return output
     if data is None:
         note = f"`{render(arguments.expr.func)}` continues the rank's own prompts"
         data = frame.source(DP, "data", arguments.expr.pos, note, Confidence.MEDIUM)
@@ -439,7 +445,7 @@ def _is_handed_on(frame: Frame, loss: Value) -> bool:
     """Whether a helper runs the backward pass of a loss that it is given: of this rank's batch, as any loss is."""
     function = frame.function
     names = {p.name for p in function.parameters} if function is not None else set()
-    kept = (name for name, how in loss.deps if how in (FLOWS, CONTAINED))  # `scaler.scale(loss)`, too
+    kept = (name for name, how in loss.deps if how in (FLOWS, *HOLDS))  # `scaler.scale(loss)`, too
     return any(name in names and _GIVEN_LOSS.fullmatch(name) for name in kept)
 
 
@@ -500,6 +506,6 @@ def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None
         return None
     if sure is not None:  # under DDP alone there is a backward to share, and no forward
         emit(frame, arguments, sure, cls=owner.id if owner is not None and sure is own else "")
-    result = Value(data=_output(frame, arguments))
+    result = _output(arguments)
     trains_nothing = _attends(arguments.expr) or _is_beside(frame, func)
     return result if trains_nothing else participation.of_forward(frame, name, arguments, result)

@@ -14,15 +14,17 @@ from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.records import DEEPEST, cut, entries_of
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import (
-    CONTAINED,
     COUNTED,
+    DATA,
     DEALT,
     EMPTY,
     ENTERED,
     FLOWS,
     HELD,
+    HOLDS,
     ITEM,
     ITERATED,
+    MADE,
     NO_DEPS,
     NOTHING,
     OBSERVED,
@@ -238,8 +240,10 @@ def divergence_through(value: Value, how: str) -> Divergence | None:
         return found if found is not None and (found is value.presence or found.kind == "structure") else None
     if how == HELD:
         return value.divergence if value.divergence is not None and value.divergence.kind == "structure" else None
-    if how == CONTAINED:
+    if how in HOLDS:
         return contained(value).divergence
+    if how == DATA:
+        return contained(value).data
     if how in (ITERATED, COUNTED):
         return rounds_of(value)
     if how == EMPTY:
@@ -304,7 +308,7 @@ def _with_arguments(
         for name, how in sorted(result.shape_deps):
             argument = bound.get(name)
             if argument is not None:
-                passed = frozenset((p, how) for p, h in argument.deps if h != CONTAINED) | (
+                passed = frozenset((p, how) for p, h in argument.deps if h not in HOLDS) | (
                     argument.length_deps if how == COUNTED else NO_DEPS
                 )
                 shape = worse(value.shape, divergence_through(argument, how))
@@ -365,7 +369,7 @@ def _with_arguments(
             passed = frozenset(
                 (p, how if h == FLOWS or how == ENTERED or (h == ITEM and how == OBSERVED) else h)
                 for p, h in argument.deps
-                if h != CONTAINED
+                if h not in HOLDS
             )
             value = value._replace(length=length, length_deps=value.length_deps | passed | argument.length_deps)
     if value.divergence is not None:
@@ -425,8 +429,12 @@ def _through(argument: Value, how: str) -> Value:
     if how == HELD:
         deps = asked_for(argument.deps, True)
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, HELD), deps=deps)
-    if how == CONTAINED:
-        return contained(argument)._replace(  # what holds it, or is made of it, is there without it
+    if how == DATA:
+        deps = recast(argument.deps, DATA, FLOWS, ITEM, MADE)
+        return Value(uniform=argument.uniform, divergence=divergence_through(argument, DATA), deps=deps)
+    if how in HOLDS:
+        deps = recast(argument.deps, how, FLOWS, ITEM)
+        return contained(argument)._replace(deps=deps,  # what holds it, or is made of it, is there without it
             unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, emptiness=None, presence=None,
             presence_deps=NO_DEPS,
         )  # fmt: skip

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.calls.shapes import check_shapes
 from ferrule_lint.semantics.control import who_is_there
 from ferrule_lint.semantics.data import exchanged, loaders
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, Negation, divergence_of
-from ferrule_lint.semantics.domain.dependences import CONTAINED
+from ferrule_lint.semantics.domain.dependences import HOLDS
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
@@ -169,7 +169,7 @@ def _repeated(frame: Frame, model: CallModel, arguments: Arguments, event: Event
     if expr is None:
         return event
     value = arguments.value_of(expr) or UNKNOWN
-    deps = frozenset(d for d in value.deps if d[1] != CONTAINED)
+    deps = frozenset(d for d in value.deps if d[1] not in HOLDS)
     pos = position(expr) or arguments.expr.pos
     return Loop((event,), value.divergence, None, deps, frame.module.path, pos, shown(expr), frame.key(expr))
 

@@ -12,7 +12,7 @@ from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.plain_methods import runs_no_module
 from ferrule_lint.semantics.data import iteration, tensors
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, Axes
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, NO_DEPS, NOTHING, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, MADE, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
@@ -151,7 +151,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
     if target.name in methods.SIZES:
         return methods.size(frame, target, arguments)
     known = receiver.data is not None or receiver.divergence is not None or receiver.shape is not None
-    passed = any(how in (FLOWS, ITEM) for _, how in receiver.deps) and not receiver.types and not receiver.module
+    passed = any(how in (FLOWS, ITEM, MADE) for _, how in receiver.deps) and not receiver.types and not receiver.module
     if known or passed or target.name.startswith("new_"):  # only tensors have `new_zeros` and its like
         tensor = tensors.call(frame, target.name, arguments, receiver)
         if tensor is not None and not frame.models.method(target.name, text):
@@ -241,7 +241,7 @@ def unknown_call(
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
         if v.deps:
-            deps |= recast(v.deps, CONTAINED, FLOWS, ITEM)
+            deps |= recast(v.deps, MADE, FLOWS, ITEM)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,

@@ -10,7 +10,7 @@ from ferrule_lint.models.types import CallModel
 from ferrule_lint.semantics.data import buffers, exchanged, read_out, told_sizes
 from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, NO_DEPS, OBSERVED, Deps, recast
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, HOLDS, NO_DEPS, OBSERVED, Deps, recast
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.summary import Latent
 from ferrule_lint.semantics.domain.text import render
@@ -122,7 +122,7 @@ def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) ->
     from that parameter itself (`unique(x)`, `x[x > 0]`): were it the same on all ranks, nobody would gather it."""
     if event.op not in _GATHERS or frame.light or not value.shape_deps:
         return None
-    held = {name for name, how in value.deps if how != CONTAINED}
+    held = {name for name, how in value.deps if how not in HOLDS}
     # what a setting or a size decides selects nothing
     asked = (n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != ".")
     plain = _plain_by_default(frame)

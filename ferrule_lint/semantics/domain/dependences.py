@@ -27,6 +27,10 @@ DEALT = "dealt"
 ENTERED = "entered"
 #: whether it is true, as it was passed: a list is where there is anything in it
 TRUE = "true"
+#: something unknown has made it of the value (`model(ids)`): data stays data, and no more is known; that is read
+MADE, DATA = "made", "data"
+#: it has no more to do with it than that
+HOLDS = frozenset({CONTAINED, MADE})
 Deps = frozenset[tuple[str, str]]
 #: Python makes a new empty set each time it is asked for one; with one for all, most facets are the same object
 NOTHING: frozenset[Any] = frozenset()
@@ -48,7 +52,7 @@ def asked_for(deps: Deps, part: bool) -> Deps:
     """The parameters that a test asks for whether a value is there: `part` if it was taken out of what they hold, so
     that they themselves are there on every rank that asks."""
     return (
-        frozenset([(p, HELD if part and p == root_of(p) else PRESENT) for p, how in deps if how != CONTAINED])
+        frozenset([(p, HELD if part and p == root_of(p) else PRESENT) for p, how in deps if how not in HOLDS])
         or NO_DEPS
     )
 
@@ -56,13 +60,13 @@ def asked_for(deps: Deps, part: bool) -> Deps:
 def asked_for_by_callee(deps: Deps, how: str, part: bool) -> Deps:
     """The same where a function asks it of an argument, or of what that holds."""
     if how == PRESENT:
-        return frozenset([(p, HELD if part and known != CONTAINED and p == root_of(p) else how) for p, known in deps])
-    return frozenset([(p, PRESENT if known == CONTAINED else how) for p, known in deps])
+        return frozenset([(p, HELD if part and known not in HOLDS and p == root_of(p) else how) for p, known in deps])
+    return frozenset([(p, PRESENT if known in HOLDS else how) for p, known in deps])
 
 
 def still_part(deps: Deps) -> bool:
     """Whether what tests by these decide is still there with all it was taken out of: they have read it, too."""
-    return all(how in (HELD, OBSERVED) for _, how in deps)
+    return all(how in (HELD, OBSERVED, DATA) for _, how in deps)
 
 
 @lru_cache(maxsize=8192)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.semantics.domain.axes import Axes
-from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, NO_DEPS, NOTHING, Deps, recast
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, HOLDS, ITEM, NO_DEPS, NOTHING, Deps, recast
 from ferrule_lint.semantics.domain.reach import Reach
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class Value(NamedTuple):
         differs = self.divergence or self.presence or self.shape or self.padded or self.length or self.emptiness
         if differs or self.shape_deps or self.length_deps:
             return True
-        return any(how != CONTAINED for _, how in self.deps) if self.deps else False
+        return any(how not in HOLDS for _, how in self.deps) if self.deps else False
 
     @property
     def is_flag(self) -> bool:

@@ -30,6 +30,8 @@ _ITEM_BY_ITEM = frozenset({"all_reduce", "reduce"})
 SAME = frozenset(
     "tensor as_tensor Tensor FloatTensor LongTensor IntTensor clone detach to cuda cpu float int pow square".split()
 )
+#: what makes a number, or as many yes and no, of the content of what it is given
+_MADE = frozenset("sum mean max min amax amin abs any all norm std var isnan isinf isfinite count_nonzero item".split())
 #: operators that make a number of one other number
 _ARITHMETIC = frozenset(["Pow", "Mult", "Div", "Add", "Sub", "USub"])
 _EVERYWHERE = DP | WORLD
@@ -198,7 +200,7 @@ def _found_in(analysis: Analysis, function: FunctionInfo, in_any_group: bool = F
     for name, admission in made_of:
         # `count = torch.tensor([n])`
         source = assigned.get(name)
-        if (type(source) is f.Call and last_name(source.func) in SAME) or type(source) in (f.Op, f.Subscript):
+        if (type(source) is f.Call and last_name(source.func) in (SAME | _MADE)) or type(source) in (f.Op, f.Subscript):
             for inner in _names(source):
                 if inner not in found:
                     found[inner] = admission
@@ -290,4 +292,12 @@ def _names(expr: f.Expr | None) -> list[str]:
     if type(expr) is f.Call and last_name(expr.func) in SAME:
         made = _names(expr.args[0]) if expr.args else []
         return made or (_names(expr.func.base) if type(expr.func) is f.Attr else [])
+    if type(expr) is f.Call and last_name(expr.func) in _MADE and type(expr.func) is f.Attr:
+        of_torch = type(expr.func.base) is f.Name and expr.func.base.id == "torch"
+        return _counted(expr.args[0] if of_torch and expr.args else expr.func.base)
     return []
+
+
+def _counted(expr: f.Expr) -> list[str]:
+    """The name whose content something is counted or summed up of: `x`, `x > threshold`."""
+    return _names(expr.left if type(expr) is f.Compare else expr)

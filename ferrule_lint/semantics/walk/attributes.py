@@ -10,7 +10,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import batch_fields, loaders, looked_up
 from ferrule_lint.semantics.data.records import NAMESPACE
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
-from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, NO_DEPS, NOTHING, Deps, only
+from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, ITEM, MADE, NO_DEPS, NOTHING, Deps, only
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import (
@@ -267,7 +267,7 @@ _NO_MODULES = frozenset("weight bias data tokenizer processor config generation_
 def _of_field(name: str, deps: Deps) -> Deps:
     """What a field of something passed in depends on: of an object no more than that it is in there, of an item of what
     is walked (`for sample in samples: sample.text`) its content."""
-    return frozenset([(p, ITEM if how == ITEM and name != "shape" else CONTAINED) for p, how in deps])
+    return frozenset([(p, how if how == MADE or (how == ITEM and name != "shape") else CONTAINED) for p, how in deps])
 
 
 def _of_data(frame: Frame, e: f.Attr, base: Value, method: MethodTarget) -> Value:

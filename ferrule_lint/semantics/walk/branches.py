@@ -11,7 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
 from ferrule_lint.semantics.data import exchanged, shares
 from ferrule_lint.semantics.data.layout import conflict
-from ferrule_lint.semantics.domain.conditions import TRUE, Formula, divergence_of, evaluate, implied, negate
+from ferrule_lint.semantics.domain.conditions import TRUE, Formula, deps_of, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, variables
 from ferrule_lint.semantics.domain.trace import Choice, Event, Exit, Trace, ends, every_event, weakened
@@ -346,6 +346,8 @@ def _set_in_one_arm(
         return value._replace(
             uniform=False, presence=worse(value.presence, held.presence), length=worse(value.length, held.length)
         )
+    if value.const is not None and divergence is None and frame.own_attribute(place) and value.const != "None":
+        return value._replace(uniform=False, const=None, deps=value.deps | deps_of(formula))  # callers tell who sets it
     if value.const is None or divergence is None or "." not in place:
         return value._replace(uniform=False, const=None)
     return value._replace(uniform=False, const=None, divergence=worse(value.divergence, divergence))

@@ -11,7 +11,7 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, divergence_of
-from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
 if TYPE_CHECKING:
@@ -69,21 +69,39 @@ def stepped_alone(frame: Frame, s: f.If, formula: Formula, a: dict[str, Value], 
             a[place] = new._replace(divergence=why.at_most(Confidence.MEDIUM), uniform=False)
 
 
+def counts_alone(frame: Frame, s: f.AugAssign, divergence: Divergence) -> bool:
+    """`if rank == 0: self.seen += 1`: an attribute that some ranks of the job alone step, and that the class steps
+    nowhere else; it may begin again (`self.seen = 0`)."""
+    name, owner = frame.own_attribute(place_name(s.target)), frame.self_class
+    if not name or owner is None or divergence.axes != WORLD or s.op not in ("Add", "Sub") or s.value == f.Const("0"):
+        return False
+    steps = 0
+    for info in frame.analysis.names.mro(owner):
+        for method in info.methods.values():
+            own = method.parameters[0].name if method.parameters and not method.is_static else ""
+            changes = [node for node in statements(method.body) if f"{own}.{name}" in _written(node)]
+            steps += sum(type(node) is not f.Assign or type(node.value) is not f.Const for node in changes)
+    return steps == 1
+
+
 def cut_alone(frame: Frame, s: f.If, formula: Formula, a: dict[str, Value], before: Mapping[str, Value]) -> None:
     """`if rank == 0: samples = samples[:4]`: a list of which some ranks of the job alone leave items out, where nobody
     else sets it."""
     divergence = divergence_of(formula)
-    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD or s.orelse or frame.light:
+    if divergence is None or divergence.kind != "rank" or divergence.axes != WORLD or s.orelse:
         return
     for cut in s.body:
         place = _cut(cut) if type(cut) is f.Assign else ""
         old, new = before.get(place), a.get(place)
-        if not place or new is None or _ends_in(s.body):
+        own = frame.own_attribute(place)
+        if not place or new is None or _ends_in(s.body) or (frame.light and not own):
             continue
         if old is None or not (old.agreed or old.data is not None or old.divergence is not None or old.length):
             pos = (cut.line, 1, cut.line, 1)
             why = divergence.then(frame.step("flow", pos, f"`{place}` loses items on some ranks only"))
-            a[place] = new._replace(length=why.at_most(Confidence.MEDIUM), uniform=False)
+            a[place] = cut_off = new._replace(length=why.at_most(Confidence.MEDIUM), uniform=False)
+            if own:
+                frame.also_left(own, cut_off)
 
 
 def _ends_in(arm: f.Body) -> bool:

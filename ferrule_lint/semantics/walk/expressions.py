@@ -22,7 +22,7 @@ from ferrule_lint.semantics.data import (
 from ferrule_lint.semantics.data.ordering import length_deps, of_operator, of_parts, round_order
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Formula, Known, evaluate, negate
-from ferrule_lint.semantics.domain.dependences import CONTAINED, EMPTY, FLOWS, NO_DEPS, PRESENT, recast, without
+from ferrule_lint.semantics.domain.dependences import EMPTY, FLOWS, HOLDS, NO_DEPS, PRESENT, recast, without
 from ferrule_lint.semantics.domain.joins import computed
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, rounds_of, worse
 from ferrule_lint.semantics.domain.reach import DETACHED
@@ -223,7 +223,7 @@ def _is_text(expr: f.Expr) -> bool:
 def _repeated(values: list[Value], number: Value) -> Value:
     """`[None] * n`: as long as the number says."""
     joined = computed(values)
-    deps = frozenset(d for d in number.deps if d[1] != CONTAINED)
+    deps = frozenset(d for d in number.deps if d[1] not in HOLDS)
     return joined._replace(divergence=None, uniform=False, length=number.divergence, length_deps=deps, deps=NO_DEPS)
 
 

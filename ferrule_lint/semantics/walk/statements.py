@@ -156,9 +156,12 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
     is_step = _is_step(s, old, new)
     # what its methods' parameters are called tells little of an attribute, and hides nothing
     unknown = joined.divergence is None or (is_step and joined.divergence.confidence == Confidence.LOW)
-    if divergence is not None and divergence.kind != "rank" and unknown and (old.uniform or is_step):
+    counts = divergence is not None and (divergence.kind != "rank" or counters.counts_alone(frame, s, divergence))
+    if divergence is not None and counts and unknown and (old.uniform or is_step):
         note = f"`{shown(s.target)}` is changed on some ranks only"
         why = divergence.then(frame.step("flow", position(s.target), note))
+        if why.kind == "rank":
+            why = why.at_most(Confidence.MEDIUM)
         if old.container or old.element_types:
             joined = joined._replace(length=why, uniform=False)
         elif not left_early.only_by_leaving(frame, s.target, why):

@@ -13,9 +13,11 @@ from ferrule_lint.semantics.data.layout import is_number
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, negate
 from ferrule_lint.semantics.domain.dependences import (
+    DATA,
     EMPTY,
     FLOWS,
     ITEM,
+    MADE,
     NO_DEPS,
     NOTHING,
     OBSERVED,
@@ -100,7 +102,9 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
             value = value._replace(divergence=nothing)
         elif not value.uniform and type(expr) is f.Call and (again := frame.files.looked_at_again(expr, frame.key)):
             value = value._replace(divergence=again)
-    asked = recast(value.deps, OBSERVED, FLOWS, ITEM) if value.boolean else value.deps
+    asked = value.deps
+    if value.boolean:
+        asked = recast(recast(asked, OBSERVED, FLOWS, ITEM), DATA, MADE)
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in asked)
     if type(expr) is f.Name and (expr.id, FLOWS) in deps and frame.version(expr.id) == 0:
         deps |= {(expr.id, TRUE)}
@@ -170,7 +174,7 @@ def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
     """Reading the content of tensor or batch data: from here on the value is known to differ."""
     if value.divergence is not None:
         return value
-    deps = recast(value.deps, OBSERVED, FLOWS, ITEM)
+    deps = recast(recast(value.deps, OBSERVED, FLOWS, ITEM), DATA, MADE)
     if value.data is None:
         return value.plain()._replace(deps=deps, types=NOTHING)
     divergence = value.data.then(frame.step("flow", pos, f"`{text}` {measured.READ}"))
