@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
@@ -12,6 +13,7 @@ from ferrule_lint.semantics.gradients import stage_values
 from ferrule_lint.semantics.walk import aliases
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.domain.trace import Event
     from ferrule_lint.semantics.walk.frame import Frame
 
 #: what WORLD spans
@@ -78,6 +80,33 @@ def make_uniform(frame: Frame, expr: f.Expr | None, axes: Axes) -> None:
     aliases.shared(
         frame, place, lambda other: make_uniform(frame, other, axes), lambda: _agree_on(frame, agreed, place, axes)
     )
+
+
+#: what hands out all tensors of one kind that a module has
+_ALL_TENSORS = frozenset("buffers parameters named_buffers named_parameters state_dict".split())
+#: operations that leave what they are given the same on all ranks
+_SHARE = frozenset({"broadcast", "all_reduce"})
+
+
+def own_tensors(frame: Frame, call: f.Call, events: Iterable[Event]) -> None:
+    """`broadcast_tensors(self.buffers())`: what the module keeps is the same on all ranks afterwards."""
+    whole = [a for a in (*call.args, *(v for _, v in call.keywords)) if _hands_out_own(frame, a)]
+    axes = next((event.axes for event in events if event.op in _SHARE and not event.hidden), None) if whole else None
+    if axes is None:
+        return
+    for place in [p for p, v in frame.env.items() if frame.own_attribute(p) and (v.data is not None or v.deps)]:
+        frame.env[place] = cleanse(frame.env[place], axes)
+        frame.renew(place)
+        frame.self_writes.pop(frame.own_attribute(place), None)
+
+
+def _hands_out_own(frame: Frame, expr: f.Expr) -> bool:
+    """`self.buffers()`, `self.state_dict().values()`."""
+    while type(expr) is f.Call and type(expr.func) is f.Attr:
+        if expr.func.attr in _ALL_TENSORS and place_name(expr.func.base) == frame.self_name != "":
+            return True
+        expr = expr.func.base
+    return False
 
 
 #: functions that cut a tensor into pieces which share its storage

@@ -465,8 +465,12 @@ def serialised(frame: Frame, arguments: Arguments) -> Value:
     if arguments.positional and arguments.positional[0].uniform:
         return UNIFORM
     note = f"`{render(arguments.expr)}` is as long as what this rank puts in"
+    given = arguments.positional[0] if arguments.positional else UNKNOWN
+    if given.length is not None:  # `"" if rank else name`: nobody need agree on it to know that
+        step = frame.step("flow", arguments.expr.pos, note)
+        return Value(length=given.length.then(step), length_deps=given.length_deps, there=True)
     length = frame.source(WORLD, "data", arguments.expr.pos, note, Confidence.MEDIUM)
-    return Value(length=length._replace(assumed=True), there=True)
+    return Value(length=length._replace(assumed=True), length_deps=length_deps(given), there=True)
 
 
 def _isinstance(frame: Frame, arguments: Arguments) -> Value:

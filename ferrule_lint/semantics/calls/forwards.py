@@ -11,7 +11,7 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.copies import is_copy
 from ferrule_lint.semantics.calls.sharded_only import asked_of_attribute
 from ferrule_lint.semantics.domain.axes import DP
-from ferrule_lint.semantics.domain.dependences import FLOWS, HOLDS, ITEM, MADE, NO_DEPS, recast
+from ferrule_lint.semantics.domain.dependences import FLOWS, HOLDS, NO_DEPS, made_of
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
@@ -363,7 +363,7 @@ def _output(arguments: Arguments) -> Value:
     data: Divergence | None = None
     for value in arguments.values:
         data = worse(data, value.data)
-    return Value(data=data, deps=NO_DEPS.union(*(recast(v.deps, MADE, FLOWS, ITEM) for v in arguments.values)))
+    return Value(data=data, deps=NO_DEPS.union(*(made_of(v.deps) for v in arguments.values)))
 
 
 def generated(frame: Frame, name: str, arguments: Arguments) -> Value:

@@ -233,7 +233,7 @@ def _receiver_class(analysis: Analysis, function: FunctionInfo, receiver: Value 
 
 def _left_behind(frame: Frame, summary: Summary, call: f.Call | None, receiver: Value | None) -> None:
     """What a call does to the variables that are passed to it."""
-    from ferrule_lint.semantics.calls.agreement import make_uniform
+    from ferrule_lint.semantics.calls.agreement import make_uniform, own_tensors
     from ferrule_lint.semantics.calls.dispatch import seen_by_others
 
     function = summary.function
@@ -248,6 +248,7 @@ def _left_behind(frame: Frame, summary: Summary, call: f.Call | None, receiver: 
     boxes.handed_over(frame, call)  # whatever it issues, it may tell the others by other means
     if summary.events:
         in_place.handed_over(frame, call)
+        own_tensors(frame, call, summary.events)
     for place, axes in summary.made_uniform.items():
         root = root_of(place)
         if (expr := argument(root)) is not None:

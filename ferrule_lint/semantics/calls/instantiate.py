@@ -14,6 +14,7 @@ from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.data.records import DEEPEST, cut, entries_of
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP
 from ferrule_lint.semantics.domain.dependences import (
+    CONTAINED,
     COUNTED,
     DATA,
     DEALT,
@@ -36,6 +37,7 @@ from ferrule_lint.semantics.domain.dependences import (
     ZERO,
     Deps,
     asked_for,
+    made_of,
     only,
     recast,
     root_of,
@@ -433,10 +435,10 @@ def _through(argument: Value, how: str) -> Value:
         deps = recast(argument.deps, DATA, FLOWS, ITEM, MADE)
         return Value(uniform=argument.uniform, divergence=divergence_through(argument, DATA), deps=deps)
     if how in HOLDS:
-        deps = recast(argument.deps, how, FLOWS, ITEM)
-        return contained(argument)._replace(deps=deps,  # what holds it, or is made of it, is there without it
+        deps = made_of(argument.deps) if how == MADE else recast(argument.deps, CONTAINED, FLOWS, ITEM)
+        return contained(argument)._replace(  # what holds it, or is made of it, is there without it
             unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, emptiness=None, presence=None,
-            presence_deps=NO_DEPS,
+            presence_deps=NO_DEPS, deps=deps,
         )  # fmt: skip
     if how == FLOWS:
         return argument.plain()

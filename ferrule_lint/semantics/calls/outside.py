@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.calls import builtin_calls, filtered, forwards, methods, modelled, receivers
+from ferrule_lint.semantics.calls import builtin_calls, collated, filtered, forwards, methods, modelled, receivers
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
 from ferrule_lint.semantics.calls.plain_methods import runs_no_module
 from ferrule_lint.semantics.data import iteration, tensors
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, Axes
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, MADE, NO_DEPS, NOTHING, recast
+from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, ITEM, MADE, NO_DEPS, NOTHING, recast
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import MethodTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, render
@@ -65,8 +65,10 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
     if role is not None:
         data = next((v.data for v in arguments.values if v.data), None)
         length, shape, deps = None, None, NO_DEPS
+        entries: tuple[tuple[str, Value], ...] = ()
         if role.role == "loader":
             length, shape, deps = iteration.of_loader(frame, arguments)
+            entries = collated.carried(arguments)
         return Value(
             length=length,
             length_deps=deps,
@@ -76,6 +78,7 @@ def of_library(frame: Frame, dotted: str, function: Value, arguments: Arguments)
             external=frame.models.canonical(dotted),
             module=role.role in ("module", "sharded", "ddp", "leaf"),
             loader=role.role == "loader",
+            entries=entries,
             group=frozenset(role.axes) or None,
             data=data if role.role not in ("module", "leaf", "sharded", "ddp", "loader", "group") else None,
             element_types=NOTHING.union(*(v.types | v.element_types for v in arguments.values)) or NOTHING,
@@ -241,7 +244,8 @@ def unknown_call(
         if v.divergence is not None and v.divergence.kind == "data":
             data = worse(data, v.divergence)
         if v.deps:
-            deps |= recast(v.deps, MADE, FLOWS, ITEM)
+            # it may be there only where that is, which a forward's output always is
+            deps |= recast(v.deps, MADE, FLOWS, ITEM) | recast(v.deps, CONTAINED, FLOWS, ITEM)
     keeps_module = receiver is not None and name in ("to", "cuda", "cpu", "eval", "train", "half", "float")
     return result._replace(
         uniform=result.uniform and data is None,

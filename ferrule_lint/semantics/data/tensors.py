@@ -173,8 +173,8 @@ def _of_size(frame: Frame, name: str, arguments: Arguments) -> Value:
     filled = any(_is_rest(frame, a) for a in (*arguments.expr.args, *by_name))
     agreed = any(v.agreed or any(i.agreed for i in v.items or ()) for v in sizes)
     if divergence is None:
-        by_count = frozenset([d for v in sizes for d in v.deps if d[1] == COUNTED]) or NO_DEPS
-        return Value(uniform=uniform, filled=filled, agreed=agreed, shape_deps=by_count)
+        told = frozenset([d for v in sizes for d in v.deps if d[1] in (COUNTED, OBSERVED)]) or NO_DEPS
+        return Value(uniform=uniform, filled=filled, agreed=agreed, shape_deps=told)
     uneven = _ragged(frame, arguments, divergence)
     return Value(shape=uneven, uneven_last=_differs_later(name, sizes), filled=filled, agreed=agreed)
 
@@ -419,7 +419,7 @@ def _to_longest(frame: Frame, arguments: Arguments) -> Value | None:
     if shape is None and value.data is not None:
         note = f"`{render(arguments.expr)}` is as long as the rank's own longest item"
         shape = value.data.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
-    by = only(value.deps, OBSERVED, FLOWS, ITEM) if shape is None else NO_DEPS
+    by = only(_of_what_it_holds(value), OBSERVED, FLOWS, ITEM) if shape is None else NO_DEPS
     return Value(data=value.data, shape=shape, uneven_last=True, shape_deps=by, deps=_of_known_length(value.deps))
 
 

@@ -48,6 +48,11 @@ def recast(deps: Deps, how: str, *whence: str) -> Deps:
     return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
 
 
+def made_of(deps: Deps) -> Deps:
+    """Dependences of what has been made of a value in some way that is not known, and is there in any case."""
+    return only(deps, MADE, FLOWS, ITEM, OBSERVED, DATA, CONTAINED, MADE)
+
+
 def asked_for(deps: Deps, part: bool) -> Deps:
     """The parameters that a test asks for whether a value is there: `part` if it was taken out of what they hold, so
     that they themselves are there on every rank that asks."""
@@ -58,10 +63,12 @@ def asked_for(deps: Deps, part: bool) -> Deps:
 
 
 def asked_for_by_callee(deps: Deps, how: str, part: bool) -> Deps:
-    """The same where a function asks it of an argument, or of what that holds."""
+    """The same where a function asks it of an argument, or of what that holds; what has been made of it, and no more is
+    known of, is there whatever it was made of."""
+    whole = [(p, known) for p, known in deps if known != MADE]
     if how == PRESENT:
-        return frozenset([(p, HELD if part and known not in HOLDS and p == root_of(p) else how) for p, known in deps])
-    return frozenset([(p, PRESENT if known in HOLDS else how) for p, known in deps])
+        return frozenset([(p, HELD if part and known != CONTAINED and p == root_of(p) else how) for p, known in whole])
+    return frozenset([(p, PRESENT if known == CONTAINED else how) for p, known in whole])
 
 
 def still_part(deps: Deps) -> bool:

@@ -169,6 +169,10 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         )
         if iterable.shape is not None:
             value = value._replace(shape=iterable.shape)
+        if iterable.entries:
+            from ferrule_lint.semantics.calls import collated  # which runs what is walked here
+
+            value = collated.batch(frame, iterable, expr, value)
     elif value.data is not None and not value.data.sized and not _PARTS.search(last_name(expr)):
         # samples have lengths of their own
         value = value._replace(length=value.data.at_most(Confidence.MEDIUM))

@@ -153,6 +153,11 @@ def _aug_assign(frame: Frame, s: f.AugAssign) -> None:
         )
     if old.container:
         joined = joined._replace(unordered=joined.unordered or round_order(frame, position(s.target), shown(s.target)))
+        if s.op == "Add" and (more := frame.round_divergence()) is not None:
+            why = more.then(
+                frame.step("flow", position(s.target), f"`{shown(s.target)}` gets items on some ranks only")
+            )
+            joined = joined._replace(length=worse(joined.length, why), uniform=False)
     is_step = _is_step(s, old, new)
     # what its methods' parameters are called tells little of an attribute, and hides nothing
     unknown = joined.divergence is None or (is_step and joined.divergence.confidence == Confidence.LOW)
