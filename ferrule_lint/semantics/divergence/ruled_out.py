@@ -53,6 +53,10 @@ class RuledOut:
         calls = [o.call for o in occurrences]
         return bool(calls) and all(call is not None and self._issues_nothing(root, call) for call in calls)
 
+    def left(self, root: Trace, occurrences: Sequence[Occurrence]) -> list[Occurrence]:
+        """What is not ruled out of what was found: one of two classes that an object may be of, say."""
+        return [o for o in occurrences if o.call is None or not self._issues_nothing(root, o.call)]
+
     def for_nobody(self, divergence: Divergence) -> bool:
         """Whether the data of one rank decides in what no other rank comes to."""
         if divergence.kind != "data" or self._function is None:

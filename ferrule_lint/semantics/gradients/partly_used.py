@@ -58,7 +58,7 @@ def at_return(frame: Frame, result: Value) -> None:
         return
     if _NO_TRAINING.search(function.name) or _ASKS.match(function.name):
         return
-    if no_loss.steps_an_optimizer(frame):
+    if no_loss.steps_an_optimizer(frame) or no_loss.steps_a_simulator(frame):
         return
     of_loss = frame.in_module and is_loss(function.qualname)
     end = (function.line, 1, function.line, 1)
