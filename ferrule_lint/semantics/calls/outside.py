@@ -191,9 +191,14 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
     return unknown_call(frame, arguments, receiver, name=target.name)
 
 
+_ALONG_A_DIMENSION = ("gather", "scatter")
+
+
 def _is_of_dimension(call: f.Call) -> bool:
     """`values.gather(-1, index)`, `rows.scatter(dim=0, index=places, src=new)`: what a tensor does along a dimension,
     whatever it is called."""
+    if type(call.func) is not f.Attr or call.func.attr not in _ALONG_A_DIMENSION:
+        return False
     first = call.args[0] if len(call.args) > 1 else None
     by_place = type(first) is f.Const and first.text.lstrip("-").isdigit()
     return by_place or {"dim", "index"}.issubset(name for name, _ in call.keywords)
