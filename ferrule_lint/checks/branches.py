@@ -15,7 +15,15 @@ from ferrule_lint.checks.places import decision
 from ferrule_lint.findings import Confidence, Finding, Step
 from ferrule_lint.semantics.calls.forwards import is_of_buffers, is_of_statistics
 from ferrule_lint.semantics.control.end_of_data import RUN_DRY
-from ferrule_lint.semantics.divergence import agreed_under, by_kind, farewells, reach, sent_earlier, transfers
+from ferrule_lint.semantics.divergence import (
+    agreed_under,
+    by_kind,
+    farewells,
+    left_over,
+    reach,
+    sent_earlier,
+    transfers,
+)
 from ferrule_lint.semantics.divergence.compare import Difference, Occurrence, branch_code
 from ferrule_lint.semantics.divergence.difference import Effort, difference
 from ferrule_lint.semantics.divergence.first_time import lets_the_first_in
@@ -78,7 +86,7 @@ def check(
             if known is not None:
                 if known.after_exit and ruled_out.way_out(choice):
                     known = known.as_guess()
-                if not ruled_out.all(root, known.occurrences):
+                if not ruled_out.all(root, known.occurrences) and not ruled_out.for_nobody(divergence):
                     found_at[id(choice)] = known
                 break
     found_at = _to_blame(root, found_at, effort)
@@ -174,6 +182,7 @@ def _is_guess(root: Trace, choice: Choice, divergence: Divergence, found: Differ
         return True
     if divergence.kind == "rank":
         told = found.after_exit and farewells.is_said(root, choice, found.occurrences)
+        told = told or (found.after_exit and left_over.leave(root, choice))
         told = told or sent_earlier.pairs_later(root, choice, found) or (found.after_exit and by_kind.may_agree(choice))
         return told or transfers.is_half(root, choice, found.occurrences)
     is_way_out = found.after_exit and choice.form != "exception"

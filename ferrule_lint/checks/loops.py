@@ -31,7 +31,10 @@ def check(root: Trace, function: str, ruled_out: RuledOut) -> Iterator[Finding]:
             occurrences: list[Occurrence] = []
             comparison.occurrences(loop.body, others, occurrences)
             occurrences = [o for o in occurrences if not o.once and not _adds_up(root, loop, o)]
-            if not occurrences or not can_run(root, loop) or ruled_out.all(root, occurrences):
+            if not occurrences or not can_run(root, loop) or ruled_out.for_nobody(loop.trip):
+                continue
+            occurrences = ruled_out.left(root, occurrences)
+            if not occurrences:
                 continue
             confidence = confidence_of(loop.trip, occurrences)
             if least == Confidence.LOW or _is_guess(root, loop, loop.trip, occurrences, function):

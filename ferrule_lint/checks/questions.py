@@ -105,7 +105,7 @@ WORKED_OUT: dict[str, _Question] = {
     "accumulates": lambda analysis, path: _of_file(analysis, path, analysis.accumulators.filled_in),
     "stored": lambda analysis, method: analysis.holders.stored(method),
     "called under tests": lambda analysis, method: analysis.holders.called(method),
-    "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 1)),
+    "option": lambda analysis, name: _of_option(analysis, *name.rsplit(" ", 2)),
     "built around": lambda analysis, question: _of_parameter(analysis, question, built_around.is_given_module),
     "given wrapper": lambda analysis, question: _of_parameter(analysis, question, built_around.wrapper_given),
     "given classes": lambda analysis, question: _of_parameter(analysis, question, _given_classes),
@@ -154,8 +154,8 @@ def _of_class(analysis: Analysis, cls: str, answer: Callable[[ClassInfo], object
     return [] if info is None else [repr(answer(info))]
 
 
-def _of_option(analysis: Analysis, cls: str, name: str) -> list[str]:
-    return _of_class(analysis, cls, lambda info: options.is_off(analysis, info, name))
+def _of_option(analysis: Analysis, cls: str, name: str, by_tests: str) -> list[str]:
+    return _of_class(analysis, cls, lambda info: options.is_off(analysis, info, name, by_tests == "True"))
 
 
 def _of_parameter(

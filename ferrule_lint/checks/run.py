@@ -16,6 +16,7 @@ from ferrule_lint.checks.filled_up import but_of_filled_up
 from ferrule_lint.checks.known import FileResult, in_one_text, together
 from ferrule_lint.checks.meant import as_it_is_meant
 from ferrule_lint.checks.modes import but_in_local_modes
+from ferrule_lint.checks.one_engine import without_those_of_one
 from ferrule_lint.checks.own_groups import among_others
 from ferrule_lint.checks.packed import packed, unpacked
 from ferrule_lint.checks.processes import Share, shared_out, worth
@@ -169,7 +170,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
         found = made_up_for(analysis, but_in_local_modes(analysis, found))
         found = without_those_who_left(analysis, among_others(analysis, found))
         found = but_of_counted_rounds(analysis, without_those_alone(analysis, found))
-        found = but_of_filled_up(analysis, found)
+        found = without_those_of_one(analysis, but_of_filled_up(analysis, found))
         found = [as_it_is_meant(analysis, finding) for finding in sent_to_workers(analysis, found)]
         found = [with_wraps(analysis, of_two_programs(analysis, finding)) for finding in found]
         # what is read says where things stand but for the lines: who shows one depends on the text

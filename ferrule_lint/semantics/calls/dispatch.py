@@ -19,6 +19,7 @@ from ferrule_lint.semantics.calls import (
     modelled,
     passing_on,
     record_makers,
+    simulators,
 )
 from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import run_callbacks
@@ -297,6 +298,8 @@ def _project(frame: Frame, target: FunctionTarget, arguments: Arguments) -> Valu
         frame, function, made, arguments.positional, arguments.keywords, e.pos,
         call=e, closure=target.closure, raw=target.raw,
     )  # fmt: skip
+    if (step := simulators.model_of(frame, function, e, value)) is not None:
+        return modelled.apply(frame, step, arguments, target.receiver, Confidence.parse(step.confidence))
     if target.receiver is not None and (shared := iteration.by_name(frame, function.name, target.receiver, arguments)):
         value = value._replace(length=shared.length, multiple=shared.multiple)
     if value.group in (None, UNKNOWN_GROUP) and _MAKES_ANOTHER.search(function.name) and type(e.func) is f.Attr:

@@ -31,7 +31,7 @@ from ferrule_lint.semantics.groups import group_use
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, by_id
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
-from ferrule_lint.semantics.sources import stated
+from ferrule_lint.semantics.sources import reduced_in_place, stated
 from ferrule_lint.semantics.walk import boxes, entered_by_calls, given, in_place, returned, set_by_calls, state
 from ferrule_lint.semantics.walk.frame import Frame
 
@@ -89,8 +89,10 @@ def _call(
         set_by_calls.after_call(frame, function, info, call)
         if frame.is_unused(call):
             return UNKNOWN  # attribute layers ask for results only
-        same = bound.get(returned.named_parameter(function))
-        return same if same is not None else analysis.light.call(frame, function, info, bound, closure)
+        same = bound.get(name := returned.named_parameter(function))
+        if same is not None and not reduced_in_place.is_reduced(analysis, function, name):
+            return same
+        return analysis.light.call(frame, function, info, bound, closure)
     context = _context(frame, function, bound, call)
     known = analysis.summaries.of(function, context, info, closure, frame.depth + 1)
     if known is None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import dotted_name, last_name, render, variables
+from ferrule_lint.semantics.domain.assigned import assigning
+from ferrule_lint.semantics.domain.text import dotted_name, last_name, place_name, render, variables
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo
@@ -155,3 +156,30 @@ def _binds(s: f.Stmt) -> tuple[object, ...]:
     if type(s) is f.With:
         return tuple(target for _, target in s.items if target is not None)
     return (s.targets,) if type(s) is f.Delete else ()
+
+
+def has_left_in_parts(frame: Frame, e: f.Expr) -> bool:
+    """Whether what a name stands for is in one piece here, since the function has left where it is a DTensor:
+    `if isinstance(x, DTensor): ...; return whole`."""
+    name = place_name(e)
+    if frame.function is None or not name:
+        return False
+    asked = frame.analysis.bodies.once(_left_in_parts, frame.function.body)
+    before = [line for place, line in asked if place == name and line < frame.line]
+    set_again = (s.line for s in assigning(frame.function.body, name))
+    return bool(before) and not any(max(before) < line <= frame.line for line in set_again)
+
+
+def _left_in_parts(body: f.Body) -> list[tuple[str, int]]:
+    """The places that a function asks whether they hold a DTensor, and leaves if they do, with the last lines there."""
+    tests = [s for s in statements(body) if type(s) is f.If and s.body and type(s.body[-1]) in (f.Return, f.Raise)]
+    return [
+        (place_name(s.test.args[0]), max(inner.line for inner in statements(s.body)))  # type: ignore[union-attr]
+        for s in tests
+        if _asks_for_parts(s.test)
+    ]
+
+
+def _asks_for_parts(test: f.Expr) -> bool:
+    is_asked = type(test) is f.Call and last_name(test.func) == "isinstance" and len(test.args) == 2
+    return is_asked and last_name(test.args[1]) == "DTensor"  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import Argument, CallModel
-from ferrule_lint.semantics.calls import made_with, one_device
+from ferrule_lint.semantics.calls import in_one_piece, made_with, one_device
 from ferrule_lint.semantics.calls.agreement import make_uniform
 from ferrule_lint.semantics.calls.results import makes_whole, result_of, wrapped
 from ferrule_lint.semantics.calls.shapes import check_shapes
@@ -47,6 +47,8 @@ def apply(
         local = True
     if model.wraps == "shards" and loaders.are_all(frame, arguments):
         local = True  # of a loader, `prepare` makes one that gives each rank its part
+    if type(e.func) is f.Attr and e.func.attr in _OF_PARTS and in_one_piece.has_left_in_parts(frame, e.func.base):
+        local = True
     receives = e.func.base if type(e.func) is f.Attr and model.guess_if_made_with else None
     by_itself = receives is not None and made_with.one_of(frame, receives, model.guess_if_made_with)
     if model.event is not None and not local:
@@ -104,6 +106,8 @@ def _tell_class(frame: Frame, model: CallModel, expr: f.Expr | None) -> None:
         frame.env[place] = known._replace(module=True, external=frame.models.canonical(model.name).rpartition(".")[0])
 
 
+#: what is issued for a DTensor alone
+_OF_PARTS = ("full_tensor", "redistribute")
 #: what DeepSpeed issues where parameters are in parts, under stage 3 of ZeRO
 _ONLY_IN_PARTS = frozenset(("gathered_parameters", "save_16bit_model"))
 

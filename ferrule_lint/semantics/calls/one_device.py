@@ -1,4 +1,5 @@
-"""Trainers and the like that are made for one device: `Trainer(devices=1)`, `Fabric(strategy=SingleDeviceStrategy(d))`.
+"""Trainers and the like that are made for one device: `Trainer(devices=1)`, `Trainer(devices=[index])`,
+`Fabric(strategy=SingleDeviceStrategy(d))`.
 
 Who has one works by itself, on whatever rank of a job it was made: to test after the training, or to act while others
 train. What it was made with stands in the call, in a dict that the call is given (`Trainer(**options)`), or in a
@@ -8,7 +9,7 @@ function of the project that makes it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements
@@ -19,7 +20,19 @@ from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+    from ferrule_lint.semantics.project.entities import ModuleInfo
     from ferrule_lint.semantics.walk.frame import Frame
+
+    _Around: TypeAlias = "Frame | Place"
+
+
+class Place(NamedTuple):
+    """Where a call stands that nobody runs."""
+
+    analysis: Analysis
+    module: ModuleInfo
+
 
 #: names that may stand between an object and what says how many devices it has
 _DEEPEST = 3
@@ -35,7 +48,12 @@ def is_for_one(frame: Frame, receiver: f.Expr) -> bool:
     return bool(calls) and all(_makes_for_one(frame, body, call, _DEEPEST) for call in calls)
 
 
-def _makes_for_one(frame: Frame, body: f.Body, made: f.Expr, deepest: int) -> bool:
+def is_made_for_one(at: Place, body: f.Body, call: f.Call) -> bool:
+    """Whether a call makes something for one device."""
+    return _makes_for_one(at, body, call, _DEEPEST)
+
+
+def _makes_for_one(frame: _Around, body: f.Body, made: f.Expr, deepest: int) -> bool:
     if type(made) is not f.Call or not deepest:
         return False
     given = dict(_given(body, made))
@@ -50,10 +68,12 @@ def _makes_for_one(frame: Frame, body: f.Body, made: f.Expr, deepest: int) -> bo
 _ONE = f.Const("1")
 
 
-def _is_one(frame: Frame, devices: f.Expr | None, deepest: int) -> bool:
+def _is_one(frame: _Around, devices: f.Expr | None, deepest: int) -> bool:
     """Whether a number of devices is one, on either way, also where a function of the project says so."""
     if type(devices) is f.IfExp:
         return _is_one(frame, devices.body, deepest) and _is_one(frame, devices.orelse, deepest)
+    if type(devices) is f.Sequence:
+        return len(devices.elements) == 1 and type(devices.elements[0]) is not f.Starred
     if type(devices) is not f.Call:
         return devices == _ONE
     teller = frame.analysis.names.resolve(devices.func, frame.module) if deepest > 0 else None
@@ -63,7 +83,7 @@ def _is_one(frame: Frame, devices: f.Expr | None, deepest: int) -> bool:
     return bool(told) and all(_is_one(frame, value, deepest - 1) for value in told)
 
 
-def _hands_back_one(frame: Frame, maker: FunctionInfo, deepest: int) -> bool:
+def _hands_back_one(frame: _Around, maker: FunctionInfo, deepest: int) -> bool:
     """Whether all that a function hands back is made in it, for one device."""
     returned = [s.value for s in statements(maker.body) if type(s) is f.Return]
     made = [x for value in returned if value is not None for x in _meanings(maker.body, value)]

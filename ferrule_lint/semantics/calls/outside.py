@@ -165,7 +165,7 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
     if not receiver.types and receiver.data is None and receiver.shape is None:
         model = frame.models.method(target.name, text)
         if model is not None and not (
-            receivers.is_elsewhere(frame, model) or receivers.has_its_own(frame, model, text)
+            receivers.is_elsewhere(frame, model) or receivers.has_its_own(frame, model, text) or _is_of_dimension(e)
         ):
             return modelled.apply(frame, model, arguments, receiver, _by_convention(model))
     value = methods.method(frame, target, arguments) or filtered.by_method(frame, target.name, arguments, receiver)
@@ -192,6 +192,19 @@ def of_method(frame: Frame, target: MethodTarget, arguments: Arguments) -> Value
             confidence=Confidence.LOW,
         )  # fmt: skip
     return unknown_call(frame, arguments, receiver, name=target.name)
+
+
+_ALONG_A_DIMENSION = ("gather", "scatter")
+
+
+def _is_of_dimension(call: f.Call) -> bool:
+    """`values.gather(-1, index)`, `rows.scatter(dim=0, index=places, src=new)`: what a tensor does along a dimension,
+    whatever it is called."""
+    if type(call.func) is not f.Attr or call.func.attr not in _ALONG_A_DIMENSION:
+        return False
+    first = call.args[0] if len(call.args) > 1 else None
+    by_place = type(first) is f.Const and first.text.lstrip("-").isdigit()
+    return by_place or {"dim", "index"}.issubset(name for name, _ in call.keywords)
 
 
 def _by_convention(model: CallModel) -> Confidence:

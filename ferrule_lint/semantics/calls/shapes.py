@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.models.types import CallModel
-from ferrule_lint.semantics.data import buffers, exchanged, read_out, told_sizes
+from ferrule_lint.semantics.data import buffers, exchanged, read_out, switches, told_sizes
 from ferrule_lint.semantics.domain.axes import DP, Axes
 from ferrule_lint.semantics.domain.conditions import Atom, divergence_of
 from ferrule_lint.semantics.domain.dependences import CONTAINED, FLOWS, HOLDS, NO_DEPS, OBSERVED, Deps, recast
@@ -125,7 +125,7 @@ def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) ->
     held = {name for name, how in value.deps if how not in HOLDS}
     # what a setting or a size decides selects nothing
     asked = (n for n, how in sorted(value.shape_deps) if how == OBSERVED and n in held and n[0] != ".")
-    plain = _plain_by_default(frame)
+    plain = _no_tensors(frame)
     name = next((n for n in asked if not is_setting(n) and ".shape" not in n and n not in plain), None)
     if name is None:
         return None
@@ -134,10 +134,13 @@ def selected_by_content(frame: Frame, value: Value, event: Event, pos: f.Pos) ->
     return divergence if meets(value, divergence, event.axes) else None
 
 
-def _plain_by_default(frame: Frame) -> set[str]:
-    """The parameters that are switches or numbers by default, and no tensors: `output_features=False, stride=8`."""
-    given = frame.function.parameters if frame.function is not None else ()
-    return {p.name for p in given if type(p.default) is f.Const and p.default.text != "None"}
+def _no_tensors(frame: Frame) -> set[str]:
+    """The parameters that are switches or numbers by default, and no tensors (`output_features=False, stride=8`), or
+    are asked for their truth."""
+    if frame.function is None:
+        return set()
+    by_default = {p.name for p in frame.function.parameters if type(p.default) is f.Const and p.default.text != "None"}
+    return by_default | frame.analysis.bodies.once(switches.of_body, frame.function.body)
 
 
 def _problems(value: Value) -> list[tuple[Value, str, Divergence]]:

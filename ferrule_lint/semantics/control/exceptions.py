@@ -19,7 +19,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, statements, walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
-from ferrule_lint.semantics.control import called_again, end_of_data, failing, needed, process_ends, services
+from ferrule_lint.semantics.control import called_again, end_of_data, ended, failing, needed, process_ends, services
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -390,7 +390,7 @@ def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | Non
         least = Confidence.LOW if failing.allocates_alike(frame, body) else Confidence.MEDIUM
         return frame.source(WORLD, "host", pos, "memory runs out on one rank only", least)
     alone = next((n for n in names if n in LOCAL), None)
-    if alone is not None:
+    if alone is not None and not ended.by_signal(frame, alone):
         least = Confidence.LOW if services.only_missing(handler.body) else Confidence.MEDIUM
         told = frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", least)
         return _of_call(frame, body, told)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.text import is_key, last_name, root_name
+from ferrule_lint.semantics.domain.text import is_key, last_name, root_name, shown
 from ferrule_lint.semantics.sources import tokenizers
 
 if TYPE_CHECKING:
@@ -32,6 +32,24 @@ def is_of_one_size(frame: Frame, asked: f.Subscript, key: str) -> bool:
         return False
     made = _put(function, _root(asked.base), key)
     return bool(made) and all(_is_even(frame, function.body, value, asked.pos[0]) for value in made)
+
+
+def is_own_flag(frame: Frame, asked: f.Subscript) -> bool:
+    """Whether a function sets an entry to a constant itself, once it is done: `if batch[DONE]: return batch`, and
+    `batch[DONE] = True`. What it is given again, it is given again on all ranks."""
+    body = frame.function.body if frame.function is not None else ()
+    return (root_name(asked.base), shown(asked.index)) in frame.analysis.bodies.once(_flags, body)
+
+
+def _flags(body: f.Body) -> frozenset[tuple[str, str]]:
+    """The entries that a body sets to True or False."""
+    return frozenset(
+        (root_name(target.base), shown(target.index))
+        for s in statements(body)
+        if type(s) is f.Assign and s.value in (f.Const("True"), f.Const("False"))
+        for target in s.targets
+        if type(target) is f.Subscript
+    )
 
 
 def _is_even(frame: Frame, body: f.Body, expr: f.Expr, line: int) -> bool:

@@ -52,19 +52,24 @@ def way_to(trace: Trace, place: Term, asked: tuple[Formula, ...] = ()) -> tuple[
     return None
 
 
-def asked_by_one(trace: Trace, alone: bool = False, turns: bool = False) -> Iterator[int]:
+def asked_by_one(trace: Trace) -> Iterator[int]:
     """The choices, by their ids, that a single rank comes to, whose answer is nobody else's: `if rank == src: if not
-    data: ...`. What follows from it for the other ranks is told of the test that lets the one in. `turns`: in a loop,
-    each round of which may be another rank's (`if i % world == rank`)."""
+    data: ...`. What follows from it for the other ranks is told of the test that lets the one in."""
+    return (id(term) for term in by_one(trace) if type(term) is Choice)
+
+
+def by_one(trace: Trace, alone: bool = False, turns: bool = False) -> Iterator[Term]:
+    """What a single rank comes to. `turns`: in a loop, each round of which may be another rank's (`if i % world ==
+    rank`)."""
     for term in trace:
-        if type(term) is not Choice:
-            yield from asked_by_one(parts(term), alone, turns or type(term) is Loop)
-            continue
         if alone:
-            yield id(term)
+            yield term
+        if type(term) is not Choice:
+            yield from by_one(parts(term), alone, turns or type(term) is Loop)
+            continue
         one, other = (_is_of_one(formula, turns) for formula in (term.formula, negate(term.formula)))
-        yield from asked_by_one(term.body, alone or one, turns)
-        yield from asked_by_one(term.orelse, alone or other, turns)
+        yield from by_one(term.body, alone or one, turns)
+        yield from by_one(term.orelse, alone or other, turns)
         alone = alone or (one and ends(term.orelse)) or (other and ends(term.body))
 
 

@@ -54,3 +54,14 @@ def steps_an_optimizer(frame: Frame) -> bool:
         and _OPTIMIZER.search(last_name(call.func.base)) is not None
         for call in function.calls
     )
+
+
+def steps_a_simulator(frame: Frame) -> bool:
+    """Whether a function plays the rounds of an environment (`envs.step(actions)`): what its policy puts out there are
+    actions, and it hands back what has come of them."""
+    function = frame.function
+    if function is None or not frame.module.mentions_any(_STEP):
+        return False
+    steps = (call.func.base for call in function.calls if type(call.func) is f.Attr and call.func.attr == "step")
+    models = (frame.models.method("step", last_name(base)) for base in steps)
+    return any(model is not None and model.event is None for model in models)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import walk
+from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Step
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.reach import EVERY, Partly, covered
@@ -58,7 +58,7 @@ def at_return(frame: Frame, result: Value) -> None:
         return
     if _NO_TRAINING.search(function.name) or _ASKS.match(function.name):
         return
-    if no_loss.steps_an_optimizer(frame):
+    if no_loss.steps_an_optimizer(frame) or no_loss.steps_a_simulator(frame):
         return
     of_loss = frame.in_module and is_loss(function.qualname)
     end = (function.line, 1, function.line, 1)
@@ -69,15 +69,29 @@ def at_return(frame: Frame, result: Value) -> None:
     stand_ins = frozenset(
         o for o in (*everything.outputs, *(p.output for p in everything.partly)) if "~" in o and o != EVERY
     )
+    looked_at = {entry.output for entry in everything.partly if _is_looked_at(function, entry.at)}
     for entry in sorted(everything.partly, key=_order_of):
         if entry.divergence is None or covered(entry.output, everything.outputs):
             continue
         if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
             continue  # a stand-in is for an input that is not there, and not for what went wrong
-        if of_loss and _is_in_the_loss(frame, function, entry.output):
+        if (of_loss and _is_in_the_loss(frame, function, entry.output)) or entry.output in looked_at:
             continue
         if not entry.output.startswith("=") or (of_loss and _may_be_trained(frame, entry.output)):
             frame.partly_used.append(_used(frame, entry, end, True))
+
+
+#: what a layer hands on for whoever wants to see what it has looked at, by the names that all models give it
+_ATTENTIONS = re.compile(r"(^|_)(attentions|attn_(weights|probs|maps)|attention_(weights|probs|maps))$")
+
+
+def _is_looked_at(function: FunctionInfo, at: f.Pos | None) -> bool:
+    """Whether it is attentions that are collected on some ranks: `global_attentions = () if output_attentions and
+    is_global else None`. No loss is made of them."""
+    for s in statements(function.body) if at is not None else ():
+        if type(s) is f.Assign and s.value is not None and any(getattr(n, "pos", None) == at for n in walk(s.value)):
+            return all(type(t) is f.Name and _ATTENTIONS.search(t.id) is not None for t in s.targets)
+    return False
 
 
 def is_loss(qualname: str) -> bool:

@@ -41,13 +41,14 @@ def is_left_out(
     return called
 
 
-def is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
+def is_off(analysis: Analysis, info: ClassInfo, name: str, by_tests: bool = True) -> bool:
     """Whether an attribute of a class holds None or False as far as the project tells: it gets a parameter of the
     constructor that nobody gives, and nothing else."""
-    return analysis.options.find(f"{info.id} {name}", lambda: _is_off(analysis, info, name), False)
+    key = f"{info.id} {name} {by_tests}"
+    return analysis.options.find(key, lambda: _is_off(analysis, info, name, by_tests), False)
 
 
-def _is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
+def _is_off(analysis: Analysis, info: ClassInfo, name: str, by_tests: bool) -> bool:
     if analysis.hierarchy.below(info):
         return False
     given: list[tuple[FunctionInfo, f.Expr | None]] = []
@@ -60,7 +61,7 @@ def _is_off(analysis: Analysis, info: ClassInfo, name: str) -> bool:
         return False
     method, value = given[0]
     own = method.name == "__init__" and method.owner == info.qualname
-    return own and type(value) is f.Name and is_left_out(analysis, method, value.id)
+    return own and type(value) is f.Name and is_left_out(analysis, method, value.id, by_tests=by_tests)
 
 
 def calls_of(analysis: Analysis, function: FunctionInfo) -> list[Site]:

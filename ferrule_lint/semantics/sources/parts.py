@@ -60,6 +60,8 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
         return None
     if "." not in place and filled_in_step.is_filled(frame, frame.function, place):
         return None
+    if frame.analysis.bodies.once(_takes_own_part, frame.function.body):
+        return None
     bodies, body = frame.analysis.bodies, frame.function.body
     if place in bodies.once(_asserted_lengths, body) or padded.is_padded(bodies, body, place):
         return None
@@ -74,6 +76,13 @@ def nothing_of(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     found = frame.source(axes, "data", part.pos, note, Confidence.LOW if guess else Confidence.MEDIUM)
     group = part.group if axes == UNKNOWN_GROUP else ""
     return found._replace(empty=True, group=group, assumed=passed_in)
+
+
+def _takes_own_part(body: f.Body) -> bool:
+    """Whether a function takes this rank's part of gradients that are distributed (`p.grad._local_tensor`): a rank has
+    each of these, with an empty part where it has none."""
+    attributes = (node for node in walk(body) if type(node) is f.Attr and last_name(node.base) == "grad")
+    return any(attribute.attr in ("_local_tensor", "to_local") for attribute in attributes)
 
 
 def _asserted_lengths(body: f.Body) -> frozenset[str]:

@@ -46,6 +46,8 @@ _UNIFORM_ATTRIBUTES = frozenset(
         "training",
         "config",
         "layout",
+        "placements",
+        "device_mesh",
         "is_leaf",
         "is_meta",
         "__class__",

@@ -9,12 +9,14 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data import accumulators, batch_fields, loaders, met_keys, number_types, selection, single
 from ferrule_lint.semantics.data.grouping import adds_to
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.data.ordering import dicts_walked, length_deps, numbers
 from ferrule_lint.semantics.domain.assigned import is_bar
 from ferrule_lint.semantics.domain.axes import DP
 from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, Deps, recast
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, rounds_of, worse
+from ferrule_lint.semantics.domain.reach import DETACHED
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, shown, turned_rows
 from ferrule_lint.semantics.domain.trace import Loop
 from ferrule_lint.semantics.gradients import participation
@@ -101,6 +103,8 @@ def _is_counter(expr: f.Expr) -> bool:
     return type(expr) is f.Call and last_name(expr.func) in ("range", "count")
 
 
+#: pairs of a name and what it names
+_NAMED = frozenset({"named_parameters", "named_modules", "named_children", "named_buffers"})
 #: how a tensor is cut into pieces that are walked
 _CUTS = frozenset({"unbind", "split", "chunk", "tolist", "tensor_split"})
 
@@ -110,6 +114,12 @@ def _is_cut(expr: f.Expr) -> bool:
     if type(expr) is not f.Call or type(expr.func) is not f.Attr or expr.func.attr not in _CUTS:
         return False
     return bool(place_name(expr.func.base)) and all(place_name(a) or type(a) is f.Const for a in expr.args)
+
+
+def _walks_named(frame: Frame, expr: f.Expr) -> bool:
+    """`model.named_parameters()`, also by a name that it has been given."""
+    made = definition(frame, expr)
+    return type(made) is f.Call and type(made.func) is f.Attr and made.func.attr in _NAMED
 
 
 def _is_mask(expr: f.Expr) -> bool:
@@ -129,6 +139,10 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
         field = element_of(frame, iterable, expr.func.base)._replace(length=None)
         field = _of_lists(frame, expr.func.base, field)
         return Value(items=(UNKNOWN, field)) if expr.func.attr == "items" else field
+    if _walks_named(frame, expr):
+        # a name is the same on all ranks, whatever each has of what it names, and no gradient flows to it
+        name = UNKNOWN._replace(reach=DETACHED if frame.gradients else None)
+        return Value(items=(name, _one_of(frame, iterable, expr)))
     if (
         type(expr) is f.Call
         and last_name(expr.func) == "zip"
@@ -140,6 +154,11 @@ def element_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
                 [UNKNOWN if _is_counter(a) else _beside_others(element_of(frame, frame.eval(a), a)) for a in expr.args]
             )
         )
+    return _one_of(frame, iterable, expr)
+
+
+def _one_of(frame: Frame, iterable: Value, expr: f.Expr) -> Value:
+    """An item of what is walked, none of whose parts is told apart."""
     if iterable.items:
         joined = join(iterable.items)
         if joined.const is not None and len(iterable.items) > 1:

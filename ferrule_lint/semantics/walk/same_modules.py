@@ -39,7 +39,8 @@ def _alike(trace: Trace, body: f.Body, given: Iterable[str], depth: int) -> bool
             if _issues(term) and (not depth or deps_of(term.formula) or divergence_of(term.formula) is not None):
                 return False
         elif type(term) is Loop:
-            if _issues(term) and (not depth or term.deps or term.trip is not None or term.order is not None):
+            counted = depth or _is_all_there_is(term, trace)
+            if _issues(term) and (not counted or term.deps or term.trip is not None or term.order is not None):
                 return False
         elif type(term) is Exit:
             if not depth and term.kind != "continue":
@@ -47,6 +48,12 @@ def _alike(trace: Trace, body: f.Body, given: Iterable[str], depth: int) -> bool
         elif not _same_for_all(term, body, differing, depth):
             return False
     return True
+
+
+def _is_all_there_is(loop: Loop, trace: Trace) -> bool:
+    """Whether a round issues nothing but the rounds of a loop in it: of those there are as many in the end, whichever
+    item has how many."""
+    return [term for term in trace if _issues(term)] == [loop]
 
 
 def _same_for_all(term: Term, body: f.Body, differing: set[str], depth: int) -> bool:
@@ -76,7 +83,7 @@ def _chooses(node: object, differing: set[str]) -> bool:
 _CHOOSES = re.compile(r"_*(set|use|select|switch|enable|disable|activate|load_adapter|load_state_dict)(_|$)")
 
 
-def _issues(term: Choice | Loop) -> bool:
+def _issues(term: Term) -> bool:
     return any(
         type(part) is Event or (type(part) is CallTerm and bool(part.summary.events)) for part in every_term((term,))
     )

@@ -120,6 +120,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(shape=None, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
         value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
+    if value.data is not None and own_records.is_own_flag(frame, e):
+        return UNKNOWN
     local = value.data
     if key:
         value = setting_names.of_entry(e.base, value)
