@@ -129,6 +129,8 @@ class Analysis:
         self.handed_over: Asked[tuple[str, ...]] = Asked(reads, "handed over")
         #: what all callers have just begun that hand it to a parameter; see `begun`
         self.begun: Asked[tuple[Begun, ...]] = Asked(reads, "begun")
+        #: what all callers have put the module in that they hand to a parameter; see `handed_wrapped`
+        self.handed_wrapped: Asked[str] = Asked(reads, "handed wrapped")
         #: what the modules are wrapped in that callers pass to a constructor; see `built_around`
         self.given_wrapper: Asked[str] = Asked(reads, "given wrapper")
         #: whether a file deals data out by the rank, or evenly, once somebody has asked; see `end_of_data`

@@ -1,8 +1,8 @@
 """What all callers have just begun when they hand it on: `losses = {}`, `fill(losses, batch)`.
 
-A function that is handed a dict, list, number or tensor cannot tell what is in it. Where every call in the project hands
-it one that stands written out, and that nobody has touched since, it holds what is written there: whatever comes to
-differ in it does so here. Parameters that are handed on as they were come from the callers of the caller.
+A function that is handed a dict, list, number or tensor cannot tell what is in it. Where every call in the project
+hands it one that stands written out, and that nobody has touched since, it holds what is written there: whatever comes
+to differ in it does so here. Parameters that are handed on as they were come from the callers of the caller.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.parts import said
-from ferrule_lint.facts.walk import nodes, way_to
+from ferrule_lint.facts.walk import nodes, statements, way_to
 from ferrule_lint.semantics.domain.text import last_name
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.options import calls_of, passed
@@ -53,19 +53,29 @@ def of_parameter(analysis: Analysis, function: FunctionInfo, name: str) -> tuple
 
 
 def _of_callers(analysis: Analysis, function: FunctionInfo, name: str, depth: int) -> tuple[Begun, ...]:
-    sites = [site for site in calls_of(analysis, function) if not is_test(site[0].path)]
-    if not 0 < len(sites) <= MOST_CALLS:
-        return ()
     found: list[Begun] = []
-    for module, owner, call in sites:
-        given = passed(call, function, function.owner is not None, name)
-        if owner is None or given is None or called_in(analysis, owner, call) is not function:
-            return ()
-        begun = _at_call(analysis, module, owner, call, given, depth)
+    for site in sites(analysis, function, name) or ():
+        begun = _at_call(analysis, *site, depth)
         if not begun:
             return ()
         found += begun
     return tuple(found)
+
+
+def sites(
+    analysis: Analysis, function: FunctionInfo, name: str
+) -> list[tuple[ModuleInfo, FunctionInfo, f.Call, f.Expr]] | None:
+    """The calls of a function, each with what it hands to a parameter; None unless all of them can be told that may
+    be of it, those of tests left aside."""
+    found: list[tuple[ModuleInfo, FunctionInfo, f.Call, f.Expr]] = []
+    for module, owner, call in calls_of(analysis, function):
+        if is_test(module.path):
+            continue
+        given = passed(call, function, function.owner is not None, name)
+        if owner is None or given is None or called_in(analysis, owner, call) is not function:
+            return None
+        found.append((module, owner, call, given))
+    return found if len(found) <= MOST_CALLS else None
 
 
 def _at_call(
@@ -94,6 +104,19 @@ def _at_call(
                 # a number that is stepped is another one in the next round
                 return [] if again and type(value) is f.Const else [Begun(module, value, again)]
     return []
+
+
+def targets_in(s: f.Stmt) -> list[f.Expr]:
+    """What a statement and those in it bind."""
+    found: list[f.Expr] = []
+    for one in statements((s,)):
+        if type(one) is f.Assign or type(one) is f.Delete:
+            found += one.targets
+        elif type(one) is f.AugAssign or type(one) is f.For:
+            found.append(one.target)
+        elif type(one) is f.With:
+            found += [target for _, target in one.items if target is not None]
+    return [part for one in found for part in (one.elements if type(one) is f.Sequence else (one,))]
 
 
 def _around(way: list[tuple[f.Body, int]]) -> list[f.Stmt]:
