@@ -96,27 +96,6 @@ def _of_function(analysis: Analysis, function: FunctionInfo) -> dict[str, Part]:
     return analysis.parts.find(function.id, lambda: _found_in(analysis, function), {})
 
 
-def _is_collected(function: FunctionInfo, place: str) -> bool:
-    """Whether another method of the class than its constructor puts something into a list of its instances; what only
-    the constructor sets is a setting."""
-    owner = function.module.classes.get(function.owner or "")
-    own, _, attribute = place.partition(".")
-    if owner is None or not function.parameters or function.parameters[0].name != own:
-        return False
-    methods = [m for m in owner.methods.values() if m.name not in ("__init__", "setup", "build") and m is not function]
-    return any(_puts_into(node, attribute) for m in methods for node in walk(m.body))
-
-
-def _puts_into(node: object, attribute: str) -> bool:
-    if type(node) is f.Call:
-        func = node.func
-        return type(func) is f.Attr and func.attr in filled_in_step.PUTS and last_name(func.base) == attribute
-    if type(node) is f.AugAssign:
-        return type(node.target) is f.Attr and node.target.attr == attribute
-    targets = node.targets if type(node) is f.Assign else ()
-    return any(type(t) is f.Subscript and last_name(t.base) == attribute for t in targets)
-
-
 def _is_built(value: f.Expr) -> bool:
     """Whether a list is made here; who gets one as a whole from a call (the losses that a schedule hands back on the
     last stage) knows where there is one."""
@@ -151,7 +130,7 @@ def _found_in(analysis: Analysis, function: FunctionInfo) -> dict[str, Part]:
             pairs = _handed_over(given, made) if op.endswith("_object") else _summed(given, made)
             told += [(name, place, op, group) for name, place in pairs]
         for name, place, op, group in told:
-            collected = "." in place and _is_collected(function, place)
+            collected = "." in place and filled_in_step.is_collected(function, place)
             built = any(_is_built(value) for value in made.assigned.get(place, ()))
             known = collected or built or (place not in made.assigned and _is_parameter(function, place))
             if known and (place not in found or node.pos < found[place].pos):
