@@ -280,6 +280,35 @@ def test_the_caller_hands_over_another_group(tmp_path: Path) -> None:
     assert counts == [0, 1, 0]
 
 
+COUNT = (
+    "import torch.distributed as dist\n\ndef count(loader, failed):\n    for batch in loader:\n"
+    "        if batch['mask'].any():\n            failed += 1\n    if failed > 3:\n        dist.barrier()\n"
+)
+RUN = "from pkg.helper import count\n\ndef run(loader, known):\n    failed = 0\n    count(loader, failed)\n"
+ALONE = (
+    "import torch.distributed as dist\n\ndef evaluate(net, x):\n    if dist.get_rank() == 0:\n        print(net(x))\n"
+)
+TRAIN = (
+    "from torch.distributed.fsdp import FullyShardedDataParallel as FSDP\nfrom pkg.helper import evaluate\n\n"
+    "def run(build, x):\n    net = FSDP(build())\n    evaluate(net, x)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("helper", "run", "by", "other"), [(COUNT, RUN, "0", "known"), (ALONE, TRAIN, "FSDP(build())", "build()")]
+)
+def test_the_caller_hands_over_something_else(tmp_path: Path, helper: str, run: str, by: str, other: str) -> None:
+    root = project(tmp_path, {"pkg/__init__.py": "", "pkg/helper.py": helper, "pkg/run.py": run})
+    before = lint(root)
+    write(root, "run.py", run.replace(by, other))
+    after = lint(root)
+    write(root, "run.py", run)
+    again = lint(root)
+    sure = [[f for f in r.findings if f.confidence > Confidence.LOW] for r in (before, after, again)]
+    assert [len(found) for found in sure] == [1, 0, 1]
+    assert again == lint(root, use_cache=False)
+
+
 def test_the_place_that_shards_a_module_moves(tmp_path: Path) -> None:
     root = project(tmp_path, {"pkg/__init__.py": "", "pkg/model.py": MODEL, "pkg/wraps.py": WRAPS})
     (before,) = lint(root).findings

@@ -15,9 +15,11 @@ from ferrule_lint.semantics.control import end_of_data
 from ferrule_lint.semantics.data import collators
 from ferrule_lint.semantics.project import (
     back_ends,
+    begun,
     built_around,
     gathering,
     handed_over,
+    handed_wrapped,
     options,
     signals,
     training,
@@ -109,6 +111,8 @@ WORKED_OUT: dict[str, _Question] = {
     "built around": lambda analysis, question: _of_parameter(analysis, question, built_around.is_given_module),
     "given wrapper": lambda analysis, question: _of_parameter(analysis, question, built_around.wrapper_given),
     "given classes": lambda analysis, question: _of_parameter(analysis, question, _given_classes),
+    "begun": lambda analysis, question: _of_parameter(analysis, question, _begun),
+    "handed wrapped": lambda analysis, question: _of_parameter(analysis, question, handed_wrapped.wrapper_of),
     "handed over": lambda analysis, question: _of_parameter(analysis, question, handed_over.of_parameter),
     "handed on": lambda analysis, function: _handed_on(analysis, function),
     "kept under": lambda analysis, name: [str(plain_methods.is_kept_under(analysis, name))],
@@ -164,6 +168,10 @@ def _of_parameter(
     function, name = question.rsplit(" ", 1)
     found = analysis.names.function_of_id(function)
     return [] if found is None else [repr(answer(analysis, found, name))]
+
+
+def _begun(analysis: Analysis, function: FunctionInfo, name: str) -> list[str]:
+    return [one.said() for one in begun.of_parameter(analysis, function, name)]
 
 
 def _given_classes(analysis: Analysis, function: FunctionInfo, name: str) -> list[str]:

@@ -26,6 +26,7 @@ from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.groups.axes import axes_in
 from ferrule_lint.semantics.project.annotations import Annotations
 from ferrule_lint.semantics.project.back_ends import BackEnds
+from ferrule_lint.semantics.project.begun import Begun
 from ferrule_lint.semantics.project.entities import ClassInfo, External, FunctionInfo, ModuleInfo, by_id
 from ferrule_lint.semantics.project.hierarchy import Hierarchy
 from ferrule_lint.semantics.project.import_graph import ImportGraph
@@ -127,6 +128,10 @@ class Analysis:
         self.given_classes: Asked[tuple[str, ...]] = Asked(reads, "given classes")
         #: classes of the modules that callers hand over for a parameter, by their ids; see `handed_over`
         self.handed_over: Asked[tuple[str, ...]] = Asked(reads, "handed over")
+        #: what all callers have just begun that hand it to a parameter; see `begun`
+        self.begun: Asked[tuple[Begun, ...]] = Asked(reads, "begun")
+        #: what all callers have put the module in that they hand to a parameter; see `handed_wrapped`
+        self.handed_wrapped: Asked[str] = Asked(reads, "handed wrapped")
         #: what the modules are wrapped in that callers pass to a constructor; see `built_around`
         self.given_wrapper: Asked[str] = Asked(reads, "given wrapper")
         #: whether a file deals data out by the rank, or evenly, once somebody has asked; see `end_of_data`

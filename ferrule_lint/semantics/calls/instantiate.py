@@ -346,6 +346,8 @@ def _with_arguments(
                     came = came._replace(presence=None)  # what was worked out from it is no None for that
                 if came.divergence is not None and frame.models.convention("rank", name) is not None:
                     came = rank_names.of_one_group(came, value)[0]
+                if how != FLOWS and value.slots is not None:
+                    came = came._replace(slots=value.slots)  # a list or dict of its own, whatever it holds
                 value = join2(value, came)._replace(
                     target=value.target, const=None, items=items, types=types, module=value.module, there=value.there,
                     apart=value.apart, number=value.number, boolean=value.boolean,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: what makes a library's model from its name or its settings
 FACTORIES = ("from_pretrained", "from_config", "_from_config")
 #: what a module hands back itself from
-_MOVES = frozenset("to cuda cpu eval train half float double bfloat16 requires_grad_ type".split())
+MOVES = frozenset("to cuda cpu eval train half float double bfloat16 requires_grad_ type".split())
 #: functions that hand back the module that they are passed, with something around it
 _AROUND = frozenset({"get_peft_model", "prepare_model_for_kbit_training", "compile"})
 #: classes of which one parameter is said to be; with more nothing is
@@ -59,7 +59,7 @@ def _made(
         return None if not made or None in made else {cls for classes in made for cls in classes or ()}
     if type(expr) is not f.Call:
         return None
-    if type(expr.func) is f.Attr and expr.func.attr in _MOVES and not (expr.args and expr.func.attr == "type"):
+    if type(expr.func) is f.Attr and expr.func.attr in MOVES and not (expr.args and expr.func.attr == "type"):
         return _made(analysis, module, owner, expr.func.base, depth)
     entity = analysis.names.resolve(expr.func, module)
     return {entity.id} if isinstance(entity, ClassInfo) else None
@@ -126,7 +126,7 @@ def _makes_module(
     if type(expr) is not f.Call:
         return False
     func = expr.func
-    if type(func) is f.Attr and func.attr in _MOVES:
+    if type(func) is f.Attr and func.attr in MOVES:
         return _makes_module(analysis, module, owner, func.base, depth)
     entity = analysis.names.resolve(func, module)
     if isinstance(entity, ClassInfo):

@@ -27,7 +27,7 @@ class Traits:
     def all(self) -> tuple[object, ...]:
         """All of them, to see whether those of another version are the same."""
         said = (self.says_nothing, self.returns, self.raises, self.returned_name, self.returns_numbers)
-        return *said, self._compared, self.counted, tuple(self.filled.items()), self.entered, self.run
+        return *said, self._compared, self.counted, tuple(self.filled.items()), self.entered, self.run, self.set_again
 
     @cached_property
     def says_nothing(self) -> bool:
@@ -80,6 +80,20 @@ class Traits:
         called = {place_name(c.func).partition(".")[0] for c in calls}
         handed = {a.id for c in calls for a in (*c.args, *(v for _, v in c.keywords)) if type(a) is f.Name}
         return frozenset((called | handed).intersection(self._parameters)) or NOTHING
+
+    @cached_property
+    def set_again(self) -> frozenset[str]:
+        """Parameters that it sets, steps or lets go, themselves or a place in them."""
+        targets: list[f.Expr] = []
+        for s in statements(self._body):
+            if type(s) is f.Assign or type(s) is f.Delete:
+                targets += s.targets
+            elif type(s) is f.AugAssign or type(s) is f.For:
+                targets.append(s.target)
+        parts = [part for one in targets for part in (one.elements if type(one) is f.Sequence else (one,))]
+        places = {place_name(part.base if type(part) is f.Subscript else part) for part in parts}
+        roots = {place.partition(".")[0].partition("[")[0] for place in places}
+        return frozenset(roots.intersection(self._parameters)) or NOTHING
 
     @property
     def told_apart(self) -> frozenset[str]:

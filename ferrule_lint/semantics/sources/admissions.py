@@ -182,7 +182,7 @@ def _found_in(analysis: Analysis, function: FunctionInfo, in_any_group: bool = F
     groups: dict[str, set[str]] = {}
     for node in walk(function.body):
         if type(node) is f.Call:
-            for given, op, group in _reduced(analysis, function, node):
+            for given, op, group in reduced(analysis, function, node):
                 everywhere = group in ("", "None") or (analysis.axes_in(group) or NO_AXES) & _EVERYWHERE
                 if not (in_any_group or everywhere):
                     continue  # it differs within that group, and along which axes the others are asked is open
@@ -208,7 +208,7 @@ def _found_in(analysis: Analysis, function: FunctionInfo, in_any_group: bool = F
     return found
 
 
-def _reduced(analysis: Analysis, function: FunctionInfo, call: f.Call) -> Iterator[tuple[f.Expr | None, str, str]]:
+def reduced(analysis: Analysis, function: FunctionInfo, call: f.Call) -> Iterator[tuple[f.Expr | None, str, str]]:
     """What a call reduces or gathers, itself or in a helper of the project: the argument, the operation, the group."""
     model = reduction(analysis, function.module, call)
     if model is not None:

@@ -174,3 +174,24 @@ def _flat(body: f.Body, own: set[str]) -> Iterator[f.Stmt]:
             yield from _flat(statement.orelse, own)
         else:
             yield statement
+
+
+def is_collected(function: FunctionInfo, place: str) -> bool:
+    """Whether another method of the class than its constructor puts something into a list of its instances; what only
+    the constructor sets is a setting."""
+    owner = function.module.classes.get(function.owner or "")
+    own, _, attribute = place.partition(".")
+    if owner is None or not function.parameters or function.parameters[0].name != own:
+        return False
+    methods = [m for m in owner.methods.values() if m.name not in ("__init__", "setup", "build") and m is not function]
+    return any(_collects(node, attribute) for m in methods for node in walk(m.body))
+
+
+def _collects(node: object, attribute: str) -> bool:
+    if type(node) is f.Call:
+        func = node.func
+        return type(func) is f.Attr and func.attr in PUTS and last_name(func.base) == attribute
+    if type(node) is f.AugAssign:
+        return type(node.target) is f.Attr and node.target.attr == attribute
+    targets = node.targets if type(node) is f.Assign else ()
+    return any(type(t) is f.Subscript and last_name(t.base) == attribute for t in targets)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 #: calls of one function that are looked at; with more nothing is said
 MOST_CALLS = 8
 #: names, helpers and parameters behind each other
-_DEEPEST = 5
+_DEEPEST = 8
 
 
 def is_handed_gathered(analysis: Analysis, function: FunctionInfo, name: str) -> bool:

@@ -17,10 +17,11 @@ from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import UNKNOWN_GROUP, WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import last_name, place_name, position
+from ferrule_lint.semantics.domain.text import last_name, place_name, position, render
 from ferrule_lint.semantics.sources import admissions, filled_in_step, padded, reducing
 
 if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
     from ferrule_lint.semantics.project.entities import FunctionInfo
     from ferrule_lint.semantics.walk.frame import Frame
 
@@ -95,30 +96,13 @@ def _asserted_lengths(body: f.Body) -> frozenset[str]:
 
 def of_function(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
     """The lists whose items a function sums up and reduces, or gathers, by their places."""
-    if not frame.module.mentions_any(reducing.WORDS):
+    return _of_function(frame.analysis, function)
+
+
+def _of_function(analysis: Analysis, function: FunctionInfo) -> dict[str, Part]:
+    if not function.module.mentions_any(reducing.WORDS):
         return {}
-    return frame.analysis.parts.find(function.id, lambda: _found_in(frame, function), {})
-
-
-def _is_collected(function: FunctionInfo, place: str) -> bool:
-    """Whether another method of the class than its constructor puts something into a list of its instances; what only
-    the constructor sets is a setting."""
-    owner = function.module.classes.get(function.owner or "")
-    own, _, attribute = place.partition(".")
-    if owner is None or not function.parameters or function.parameters[0].name != own:
-        return False
-    methods = [m for m in owner.methods.values() if m.name not in ("__init__", "setup", "build") and m is not function]
-    return any(_puts_into(node, attribute) for m in methods for node in walk(m.body))
-
-
-def _puts_into(node: object, attribute: str) -> bool:
-    if type(node) is f.Call:
-        func = node.func
-        return type(func) is f.Attr and func.attr in filled_in_step.PUTS and last_name(func.base) == attribute
-    if type(node) is f.AugAssign:
-        return type(node.target) is f.Attr and node.target.attr == attribute
-    targets = node.targets if type(node) is f.Assign else ()
-    return any(type(t) is f.Subscript and last_name(t.base) == attribute for t in targets)
+    return analysis.parts.find(function.id, lambda: _found_in(analysis, function), {})
 
 
 def _is_built(value: f.Expr) -> bool:
@@ -136,23 +120,45 @@ class _Made(NamedTuple):
     summed: dict[str, list[f.Expr]]
 
 
-def _found_in(frame: Frame, function: FunctionInfo) -> dict[str, Part]:
+def _found_in(analysis: Analysis, function: FunctionInfo) -> dict[str, Part]:
     found: dict[str, Part] = {}
     made: _Made | None = None
     for node in walk(function.body):
-        model = admissions.reduction(frame.analysis, frame.module, node) if type(node) is f.Call else None
-        given = admissions.payload(model, node) if model is not None and type(node) is f.Call else None
-        if type(node) is not f.Call or model is None or given is None:
+        if type(node) is not f.Call:
+            continue
+        reduced = [(given, op, group) for given, op, group in admissions.reduced(analysis, function, node) if given]
+        helped = list(_of_helper(analysis, function, node))
+        if not reduced and not helped:
             continue
         made = made or _made_in(function)
-        op = model.event or ""
-        for name, place in _handed_over(given, made) if op.endswith("_object") else _summed(given, made):
-            collected = "." in place and _is_collected(function, place)
+        told = list(helped)
+        for name, place, op, group in helped:
+            sources = made.assigned.get(place, ())
+            told += [(name, other, op, group) for source in sources for other in _item_by_item(source)]
+        for given, op, group in reduced:
+            pairs = _handed_over(given, made) if op.endswith("_object") else _summed(given, made)
+            told += [(name, place, op, group) for name, place in pairs]
+        for name, place, op, group in told:
+            collected = "." in place and filled_in_step.is_collected(function, place)
             built = any(_is_built(value) for value in made.assigned.get(place, ()))
             known = collected or built or (place not in made.assigned and _is_parameter(function, place))
             if known and (place not in found or node.pos < found[place].pos):
-                found[place] = Part(node.pos, op, admissions.group_text(model, node), name or place)
+                found[place] = Part(node.pos, op, group, name or place)
     return found
+
+
+def _of_helper(analysis: Analysis, function: FunctionInfo, call: f.Call) -> Iterator[tuple[str, str, str, str]]:
+    """The lists that a call hands to a helper which sums up what they hold and reduces that: each with the name it goes
+    in by, the operation and the group."""
+    helper = reducing.helper_of(analysis, function, call)
+    if helper is None or helper is function:
+        return
+    own = {p.name for p in helper.parameters}
+    for name, part in _of_function(analysis, helper).items():
+        given = reducing.argument(helper, call, name) if name in own and not part.op.endswith("_object") else None
+        if given is not None and place_name(given) and name not in helper.traits.set_again:
+            group = reducing.argument(helper, call, part.group)
+            yield place_name(given), place_name(given), part.op, part.group if group is None else render(group)
 
 
 def _made_in(function: FunctionInfo) -> _Made:

@@ -23,6 +23,7 @@ from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
 from ferrule_lint.semantics.walk import given, own_names, passed_in, put_in_order
+from ferrule_lint.semantics.walk.as_begun import as_begun
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.parameter_values import parameter_value
@@ -427,6 +428,7 @@ def enter(
         known = bound.get(parameter.name)
         if known is None or known.types or known.there:
             value = admissions.of_parameter(frame, parameter.name, _told(frame, function, parameter))
+            value = as_begun(frame, function, parameter.name, value)
             if known is not None and known.there:
                 value = value._replace(there=True, presence=None)
             if known is not None and known.types:

@@ -15,7 +15,7 @@ from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, render
 from ferrule_lint.semantics.gradients import partly_used
 from ferrule_lint.semantics.groups.axes import names_group
-from ferrule_lint.semantics.project import built_around
+from ferrule_lint.semantics.project import built_around, handed_wrapped
 from ferrule_lint.semantics.sources import (
     absent_inputs,
     collected,
@@ -150,10 +150,12 @@ def _classes_given(frame: Frame, parameter: f.Parameter) -> frozenset[ClassInfo]
 
 
 def _wrapper(frame: Frame, name: str) -> str:
-    """What the module is in that callers pass to a constructor."""
+    """What the module is in that callers pass."""
     function = frame.function
-    if function is None or function.name != "__init__" or function.owner is None:
+    if function is None:
         return ""
+    if function.name != "__init__" or function.owner is None:
+        return handed_wrapped.wrapper_of(frame.analysis, function, name)
     return built_around.wrapper_given(frame.analysis, function, name)
 
 

@@ -1,0 +1,81 @@
+"""Modules that all callers have sharded when they hand them on: `model = FSDP(net)`, `train(model, loader)`.
+
+A function that is handed a module cannot tell what it is in. Where every call in the project hands it one that has been
+put into FSDP, or sharded in place, on every way that leads to the call, it is in that. So is what is handed on. What a
+module in DDP issues hangs on the module, too, and is told at the call.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import nodes, way_to
+from ferrule_lint.semantics.project import begun
+from ferrule_lint.semantics.project.built_around import MOVES
+from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.analysis import Analysis
+
+#: functions that hand a module on, one to the other
+_DEEPEST = 2
+
+
+def wrapper_of(analysis: Analysis, function: FunctionInfo, name: str) -> str:
+    """The dotted name of what each caller has put the module in that it hands to a parameter, which the function runs
+    or hands on, if that shards it; empty where one hands over anything else."""
+    if name not in function.traits.run or name in function.traits.set_again:
+        return ""
+    return analysis.handed_wrapped.find(
+        f"{function.id} {name}", lambda: _of_callers(analysis, function, name, _DEEPEST), ""
+    )
+
+
+def _of_callers(analysis: Analysis, function: FunctionInfo, name: str, depth: int) -> str:
+    found: set[str] = set()
+    for site in begun.sites(analysis, function, name) or ():
+        found.add(_at_call(analysis, *site, depth))
+    return next(iter(found)) if len(found) == 1 else ""
+
+
+def _at_call(
+    analysis: Analysis, module: ModuleInfo, owner: FunctionInfo, call: f.Call, given: f.Expr, depth: int
+) -> str:
+    if type(given) is not f.Name:
+        return _made_by(analysis, module, given)
+    # what is sharded in place is so wherever it is handed on
+    wrapper, bound = "", False
+    for block, number in way_to(owner.body, call.pos):
+        for s in block[:number]:
+            mine = [node for node in nodes((s,), f.Name) if node.id == given.id]
+            if type(s) is f.Assign and s.value is not None and any(target in mine for target in s.targets):
+                wrapper, bound = _made_by(analysis, module, s.value, given.id, wrapper), True
+            elif type(s) is f.ExprStmt and type(s.value) is f.Call and mine:
+                wrapper = _made_by(analysis, module, s.value, given.id) or wrapper
+            elif any(type(t) is f.Name and t.id == given.id for t in begun.targets_in(s)):
+                return ""  # under some test, or in some round
+    if not bound and not wrapper and depth and any(p.name == given.id for p in owner.parameters):
+        return _of_callers(analysis, owner, given.id, depth - 1)
+    return wrapper
+
+
+def _made_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr, name: str = "", before: str = "") -> str:
+    """What an expression puts a module in; `before`: what a name is in, which is moved (`model = model.cuda()`)."""
+    if type(expr) is not f.Call:
+        return ""
+    if type(expr.func) is f.Attr and expr.func.attr in MOVES:
+        base = expr.func.base
+        return before if type(base) is f.Name and base.id == name else _made_by(analysis, module, base, name, before)
+    entity = analysis.names.resolve(expr.func, module)
+    if not isinstance(entity, External):
+        return ""
+    role = analysis.models.class_(entity.dotted)
+    if role is not None and role.role == "sharded":
+        return analysis.models.canonical(entity.dotted)
+    model = analysis.models.call(entity.dotted)
+    if model is None or not model.wraps or not model.makes or not expr.args:
+        return ""
+    made = analysis.models.class_(model.makes)
+    whole = not name or (type(expr.args[0]) is f.Name and expr.args[0].id == name)
+    return model.makes if made is not None and made.role == "sharded" and whole else ""
