@@ -408,7 +408,8 @@ _SCALES = re.compile(r"(?:^|_)scaler$")
 
 
 def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
-    if loss.data is None and loss.divergence is None and not _is_handed_on(frame, loss):
+    wrapped = loss.reach is not None and any(_is_wrapped_here(frame, output) for output in loss.reach.outputs)
+    if loss.data is None and loss.divergence is None and not wrapped and not _is_handed_on(frame, loss):
         return
     if not frame.analysis.sharding.reduces_gradients:
         return
@@ -423,7 +424,6 @@ def _pass_back(frame: Frame, loss: Value, arguments: Arguments) -> None:
         or built_here.is_bare(frame, loss, arguments.expr.func)
     )
     confidence = Confidence.LOW if alone else Confidence.MEDIUM
-    wrapped = loss.reach is not None and any(_is_wrapped_here(frame, output) for output in loss.reach.outputs)
     event = Event("backward", DP, "", frame.module.path, pos, confidence, True, note, wrapped=wrapped)
     frame.emit(event)
     if ranks_meet(event):

@@ -46,7 +46,7 @@ def _merged(formula: Formula, a: Value, b: Value, before: Value | None) -> Value
         # filled up to a length in one arm: in the other it has that length already
         if a.shape is None and b.shape is None:  # a list; of a tensor another dimension may have been filled up
             joined = joined._replace(length=None, emptiness=None)
-        joined = joined._replace(shape=None, deps=recast(joined.deps, ITEM, FLOWS))
+        joined = joined._replace(shape=None, shape_deps=NO_DEPS, deps=recast(joined.deps, ITEM, FLOWS))
     divergence = divergence_of(formula)
     if divergence is not None and joined.items is not None and a.items is not None and b.items is not None:
         items = [merge_arms(formula, x, y) for x, y in zip(a.items, b.items, strict=True)]
