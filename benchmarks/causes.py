@@ -28,8 +28,8 @@ from ecosystem import JUDGEMENTS, CannotRun, Entry, Repository, extract, git, lo
 ROOT = pathlib.Path(__file__).parent.parent
 RECORD = "benchmarks/drawn.toml"
 #: draw -> the commit that records it as it was drawn; the first one's parent has all projects before
-#: (of the thirty-eighth the first 42 projects: the others were linted with the rules made from these; of the thirty-ninth
-#: the first 24, as the ten others were recorded later)
+#: (of the thirty-eighth the first 42 projects: the others were linted with the rules made from these; of the
+#: thirty-ninth the first 24, as the ten others were recorded later)
 DRAWS = {
     21: "8e6e8e87", 22: "784733c9", 23: "e3ac33a7", 24: "d9863690", 25: "64e4289c", 26: "d54e1017", 27: "566e8eaf",
     28: "e5421dfd", 29: "b0aa6b06", 30: "1199ee84", 31: "a3d7a43c", 32: "7c313c52", 33: "6d1bbd87", 34: "c0340d89",
