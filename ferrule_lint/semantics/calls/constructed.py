@@ -48,6 +48,18 @@ def kept(frame: Frame, bound: Mapping[str, Value], pos: f.Pos) -> tuple[tuple[st
     return tuple(sorted(found))
 
 
+def with_lengths(frame: Frame, summary: Summary, bound: dict[str, Value], pos: f.Pos) -> dict[str, Value]:
+    """What a callee walks or counts of what it is passed, with the number of items that its class says it has
+    (`buffer = Buffer()`, `train(buffer)`, `for step in range(len(buffer))`)."""
+    if not any(v.types and v.length is None for v in bound.values()):
+        return bound
+    result = summary.result
+    deps = (*(d for latent in summary.latents for d in latent.deps), *result.deps, *result.length_deps)
+    asked = {name for name, how in (*deps, *result.shape_deps) if how in _OF_LENGTH}
+    sized = {n: iteration.of_instance(frame, v, pos) for n, v in bound.items() if n in asked and v.types}
+    return {**bound, **sized} if sized else bound
+
+
 def bind(frame: Frame, summary: Summary, receiver: Value | None, bound: dict[str, Value]) -> dict[str, Value]:
     """The arguments of a method call, with those of its object's constructor that the summary asks for."""
     asked = {p for latent in summary.latents for p, _ in latent.deps if p[0] == _PREFIX}

@@ -462,7 +462,8 @@ def _through(argument: Value, how: str) -> Value:
             unordered=None, shape=None, padded=None, length=None, length_deps=NO_DEPS, shape_deps=NO_DEPS,
             deps=recast(argument.deps, EMPTY, FLOWS, ITEM),
         )  # fmt: skip
-    if how == COUNTED and argument.data is not None and not argument.container:  # how many rows a tensor has
+    # how many rows a tensor has, or items an instance
+    if how == COUNTED and (argument.data is not None or argument.types) and not argument.container:
         deps = recast(length_deps(argument), COUNTED, ITERATED)
         return Value(divergence=number_of(argument), emptiness=emptiness_of(argument), deps=deps)
     return argument._replace(unordered=None)
