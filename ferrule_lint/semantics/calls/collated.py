@@ -41,10 +41,8 @@ def batch(frame: Frame, loader: Value, expr: f.Expr, made: Value) -> Value:
     pos = position(expr) or (frame.line, 1, frame.line, 1)
     call = f.Call(f.Name(_COLLATOR, pos), (f.Name("<samples>", pos),), (), pos)
     samples = Value(data=made.data, there=True)
-    issues, latents = len(frame.issues), len(frame.latents)
-    with frame.recording():
+    with frame.aside():
         collated = run(frame, collator, Arguments(call, (samples,), {}))
-    del frame.issues[issues:], frame.latents[latents:]
     if collated.items is not None and any(map(_is_uneven, collated.items)):
         return made._replace(items=tuple([_item(made, value) for value in collated.items]))
     if told := tuple([(key, _item(made, value)) for key, value in collated.entries if _is_uneven(value)]):

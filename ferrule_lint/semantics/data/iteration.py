@@ -65,11 +65,9 @@ def _told_by(frame: Frame, info: ClassInfo, value: Value, name: str, pos: f.Pos 
     method = frame.analysis.names.method(info, name)
     if method is None:
         return None
-    issues, latents = len(frame.issues), len(frame.latents)
-    with frame.recording():
+    with frame.aside():
         place = pos or (frame.line, 1, frame.line, 1)
         result = frame.analysis.call_function(frame, method, value, (), {}, place)
-    del frame.issues[issues:], frame.latents[latents:]
     return result
 
 

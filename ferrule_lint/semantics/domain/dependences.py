@@ -48,6 +48,11 @@ def recast(deps: Deps, how: str, *whence: str) -> Deps:
     return frozenset([(p, how if known in whence else known) for p, known in deps]) if deps else NO_DEPS
 
 
+def observed(deps: Deps) -> Deps:
+    """Dependences of what is learnt by reading a value that has these."""
+    return recast(recast(deps, OBSERVED, FLOWS, ITEM), DATA, MADE)
+
+
 def made_of(deps: Deps) -> Deps:
     """Dependences of what has been made of a value in some way that is not known, and is there in any case."""
     return only(deps, MADE, FLOWS, ITEM, OBSERVED, DATA, CONTAINED, MADE)

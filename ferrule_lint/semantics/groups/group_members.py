@@ -48,11 +48,9 @@ def check(frame: Frame, arguments: Arguments, event: Event) -> None:
     local = arguments.keywords.get("use_local_synchronization")
     if local is not None and local.const != "False":
         return
-    issues, latents = len(frame.issues), len(frame.latents)
-    with frame.recording():
+    with frame.aside():
         divergence = _own_ranks(frame, expr, 0)
         place = _place_among(frame, expr) if divergence is None else None
-    del frame.issues[issues:], frame.latents[latents:]
     if place is not None:
         message = (
             "the ranks of a new group are ranks of the whole job, but a place in a group is looked for among these:"

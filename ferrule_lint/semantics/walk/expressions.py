@@ -132,8 +132,7 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
 def _of_boolop(frame: Frame, e: f.BoolOp, formula: Formula, value: Value) -> Value:
     if e.op == "or" and type(formula) is not Known:
         # `x = given or default`: the operands' structure lives on
-        issues, latents = len(frame.issues), len(frame.latents)
-        with frame.recording():
+        with frame.aside():
             operands = frame.eval(e.values[-1])
             counts = type(e.values[-1]) is f.Call and last_name(e.values[-1].func) == "len"
             kept = counts or not reads_content(e.values[-1])
@@ -141,7 +140,6 @@ def _of_boolop(frame: Frame, e: f.BoolOp, formula: Formula, value: Value) -> Val
                 # nobody asks for the truth of the last one: that it may be empty does not matter
                 first = e.values[0] if len(e.values) == 2 else e._replace(values=e.values[:-1])
                 value = value._replace(divergence=condition(frame, first)[1].divergence)
-        del frame.issues[issues:], frame.latents[latents:]
         if is_empty_display(e.values[-1]) and (value.divergence is None or value.divergence.kind in _OF_PRESENCE):
             # `given or []`: whether it has items is all that is left of whether it is there
             asked = recast(value.deps, PRESENT, FLOWS)

@@ -101,6 +101,20 @@ class Recording:
         self._frame.terms = self._saved
 
 
+class Aside(Recording):
+    """The same, and nobody hears of the issues and latent findings that come up meanwhile either."""
+
+    __slots__ = ("_issues", "_latents")
+
+    def __init__(self, frame: Frame) -> None:
+        super().__init__(frame)
+        self._issues, self._latents = len(frame.issues), len(frame.latents)
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        del self._frame.issues[self._issues :], self._frame.latents[self._latents :]
+
+
 class Frame:
     """Environment, trace and side results of one function (or module) body."""
 
@@ -403,6 +417,11 @@ class Frame:
     def recording(self) -> Recording:
         """Collect the terms of a piece of code apart; the list is complete when the block ends."""
         return Recording(self)
+
+    def aside(self) -> Aside:
+        """Look at a piece of code once more, or at one that is not run here: what it issues, and what is wrong with it,
+        is told elsewhere."""
+        return Aside(self)
 
     def trace(self) -> Trace:
         return tuple(self.terms)

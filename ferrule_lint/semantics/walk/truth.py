@@ -13,18 +13,15 @@ from ferrule_lint.semantics.data.layout import is_number
 from ferrule_lint.semantics.data.module_outputs import is_output
 from ferrule_lint.semantics.domain.conditions import LAST_ROUND, Atom, Formula, Known, negate
 from ferrule_lint.semantics.domain.dependences import (
-    DATA,
     EMPTY,
     FLOWS,
-    ITEM,
-    MADE,
     NO_DEPS,
     NOTHING,
     OBSERVED,
     PRESENT,
     TRUE,
     Deps,
-    recast,
+    observed,
 )
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget, ModuleTarget
@@ -102,9 +99,7 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
             value = value._replace(divergence=nothing)
         elif not value.uniform and type(expr) is f.Call and (again := frame.files.looked_at_again(expr, frame.key)):
             value = value._replace(divergence=again)
-    asked = value.deps
-    if value.boolean:
-        asked = recast(recast(asked, OBSERVED, FLOWS, ITEM), DATA, MADE)
+    asked = observed(value.deps) if value.boolean else value.deps
     deps = frozenset((p, PRESENT if how == FLOWS and value.container else how) for p, how in asked)
     if type(expr) is f.Name and (expr.id, FLOWS) in deps and frame.version(expr.id) == 0:
         deps |= {(expr.id, TRUE)}
@@ -174,7 +169,7 @@ def observe(frame: Frame, value: Value, pos: f.Pos | None, text: str) -> Value:
     """Reading the content of tensor or batch data: from here on the value is known to differ."""
     if value.divergence is not None:
         return value
-    deps = recast(recast(value.deps, OBSERVED, FLOWS, ITEM), DATA, MADE)
+    deps = observed(value.deps)
     if value.data is None:
         return value.plain()._replace(deps=deps, types=NOTHING)
     divergence = value.data.then(frame.step("flow", pos, f"`{text}` {measured.READ}"))

@@ -203,10 +203,8 @@ _OUTSIDE = frozenset(
 def _target(frame: Frame, func: f.Expr) -> FunctionTarget | None:
     if type(func) is not f.Lambda and (last_name(func) in _OUTSIDE or not place_name(func)):
         return None
-    issues, latents = len(frame.issues), len(frame.latents)
-    with frame.recording():
+    with frame.aside():
         target = frame.eval(func).target
-    del frame.issues[issues:], frame.latents[latents:]
     return target if type(target) is FunctionTarget else None
 
 
