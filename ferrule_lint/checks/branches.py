@@ -40,6 +40,7 @@ from ferrule_lint.semantics.domain.trace import (
     every_term,
     has_exit,
 )
+from ferrule_lint.semantics.walk import wrapped_under
 
 _WHAT = {"rank": "differs by rank", "data": "depends on the rank's own data", "host": "can differ between processes",
          "structure": "depends on what the local batch contains"}  # fmt: skip
@@ -263,6 +264,8 @@ def _has_setting(choice: Choice) -> bool:
     return any(divergence_of(o) is None for o in choice.formula.operands)
 
 
+#: what only modules in parts issue
+_OF_PARTS = frozenset({"forward", "state_dict"})
 #: functions of a project that move data between two ranks, by their names, and which half they are
 _TRANSFER = re.compile(r"(?:^|[._])i?(?:(send)|recv|receive)(?:_\w+)?$")
 
@@ -302,6 +305,8 @@ def _finding(
         # sender and receiver each have their half of what they do together
         confidence = Confidence.LOW
     if divergence.kind == "rank" and trained_apart.is_guess(root, choice, divergence, found, _has_setting(choice)):
+        confidence = Confidence.LOW
+    if all(o.event.op in _OF_PARTS for o in found.occurrences) and wrapped_under.is_even_in_parts(choice.formula):
         confidence = Confidence.LOW
     op = found.occurrences[0].event.op
     reached = " (hidden in this call)" if found.occurrences[0].call is not None else ""

@@ -249,6 +249,7 @@ class Analysis:
             body = module.body if function is None else function.body
             calls = [node for node in walk(body) if type(node) is f.Call]
             watched = [expr for call in calls for expr in (call, *call.args, *(value for _, value in call.keywords))]
+            watched += [call.func.base for call in calls if type(call.func) is f.Attr]
             return self.watched(module, function, watched, layer)
 
         place = (module.path, "" if function is None else function.id, layer)

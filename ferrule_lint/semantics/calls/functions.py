@@ -28,6 +28,7 @@ from ferrule_lint.semantics.domain.text import called_name
 from ferrule_lint.semantics.domain.trace import CallTerm
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
+from ferrule_lint.semantics.project import handed_wrapped
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, by_id
 from ferrule_lint.semantics.project.options import passed
 from ferrule_lint.semantics.project.programs import is_test
@@ -159,7 +160,24 @@ def _context(frame: Frame, function: FunctionInfo, bound: Mapping[str, Value], c
     if function.name == "__init__" and is_test(frame.module.path) and not is_test(function.module.path):
         return ()
     analysis = frame.analysis
-    return (*contexts_of(analysis, function, bound, call), *_classes_passed(analysis, function, bound))
+    return (
+        *contexts_of(analysis, function, bound, call),
+        *_classes_passed(analysis, function, bound),
+        *_whole_here(analysis, function, bound),
+    )
+
+
+def _whole_here(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, Value]) -> Context:
+    """The modules that are whole at a call, as a test around it tells, of those that callers have sharded under some
+    setting."""
+    whole = [name for name, value in bound.items() if value.unwrapped and value.module]
+    return tuple(
+        [
+            (name, Value(module=True, unwrapped=True))
+            for name in whole
+            if handed_wrapped.wrapper_of(analysis, function, name)
+        ]
+    )
 
 
 def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:

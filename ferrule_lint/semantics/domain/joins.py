@@ -58,6 +58,11 @@ def _same_or(nothing: object) -> _Join:
     return lambda x, y, a, b: x if x == y else nothing
 
 
+def _absent(x: Any, y: Any, a: Value, b: Value) -> Any:
+    """What some ranks have is there on those that have it, whatever has put None there for all before."""
+    return x if x == y or b.const == "None" else y if a.const == "None" else None
+
+
 def _joined_items(x: Any, y: Any, a: Value, b: Value) -> Any:
     if x is None or y is None or len(x) != len(y):
         return None
@@ -181,7 +186,7 @@ _JOIN: dict[str, _Join] = {
     "given": _same_or(()),
     "multiple": _either,
     "layout": _same_or(None),
-    "absent": _same_or(None),
+    "absent": _absent,
     "of_some": _union,
     "apart": _either,
     "presence_deps": _union,

@@ -12,6 +12,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ENDS
 from ferrule_lint.semantics.groups import neighbours
+from ferrule_lint.semantics.sources import first_rank
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -44,8 +45,8 @@ def group_axes(frame: Frame, model: CallModel, arguments: Arguments, receiver: V
     value = arguments.value_of(expr) or UNKNOWN
     if value.const == "None":
         return default, ""
-    if neighbours.is_one(frame, expr):
-        return PRIVATE, ""
+    if neighbours.is_one(frame, expr) or first_rank.has_alone(value):
+        return PRIVATE, ""  # it has the others of its group in another program
     named = frame.axes_in(render(expr))
     axes = named if value.group is None or value.group == UNKNOWN_GROUP else value.group
     if axes is not None:

@@ -44,20 +44,52 @@ def _at_call(
 ) -> str:
     if type(given) is not f.Name:
         return _made_by(analysis, module, given)
-    # what is sharded in place is so wherever it is handed on
-    wrapper, bound = "", False
+    way = _Way(analysis, module, given.id)
     for block, number in way_to(owner.body, call.pos):
         for s in block[:number]:
-            mine = [node for node in nodes((s,), f.Name) if node.id == given.id]
-            if type(s) is f.Assign and s.value is not None and any(target in mine for target in s.targets):
-                wrapper, bound = _made_by(analysis, module, s.value, given.id, wrapper), True
-            elif type(s) is f.ExprStmt and type(s.value) is f.Call and mine:
-                wrapper = _made_by(analysis, module, s.value, given.id) or wrapper
-            elif any(type(t) is f.Name and t.id == given.id for t in begun.targets_in(s)):
-                return ""  # under some test, or in some round
-    if not bound and not wrapper and depth and any(p.name == given.id for p in owner.parameters):
+            if not way.pass_by(s):
+                return ""
+    if not way.bound and not way.wrapper and depth and any(p.name == given.id for p in owner.parameters):
         return _of_callers(analysis, owner, given.id, depth - 1)
-    return wrapper
+    return way.wrapper
+
+
+class _Way:
+    """What a name is in, statement by statement on the way to a call. What is sharded in place is so wherever it is
+    handed on."""
+
+    def __init__(self, analysis: Analysis, module: ModuleInfo, name: str) -> None:
+        self._analysis, self._module, self._name = analysis, module, name
+        self.wrapper, self.bound = "", False
+
+    def pass_by(self, s: f.Stmt) -> bool:
+        """False where it cannot be told any more."""
+        mine = [node for node in nodes((s,), f.Name) if node.id == self._name]
+        if not mine:
+            return True
+        if type(s) is f.Assign and s.value is not None and any(target in mine for target in s.targets):
+            self.wrapper, self.bound = _made_by(self._analysis, self._module, s.value, self._name, self.wrapper), True
+        elif type(s) is f.ExprStmt and type(s.value) is f.Call:
+            self.wrapper = _made_by(self._analysis, self._module, s.value, self._name) or self.wrapper
+        elif type(s) is f.If:
+            return self._pass_arms(s)
+        elif any(type(t) is f.Name and t.id == self._name for t in begun.targets_in(s)):
+            return False  # in some round, or where something may fail
+        return True
+
+    def _pass_arms(self, s: f.If) -> bool:
+        """By one setting or another: whoever has chosen to shard it has it sharded."""
+        before = self.wrapper, self.bound
+        found: list[str] = []
+        for arm in (s.body, s.orelse):
+            self.wrapper, self.bound = before
+            if not all(self.pass_by(inner) for inner in arm):
+                return False
+            if not arm or type(arm[-1]) not in (f.Return, f.Raise):
+                found.append(self.wrapper)
+        self.wrapper = next(filter(None, found), "")
+        self.bound = before[1] or any(type(t) is f.Name and t.id == self._name for t in begun.targets_in(s))
+        return True
 
 
 def _made_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr, name: str = "", before: str = "") -> str:

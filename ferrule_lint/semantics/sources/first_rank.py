@@ -14,6 +14,8 @@ from ferrule_lint.semantics.domain.conditions import Atom, Formula, Negation, ne
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 
 _KEY = "@first:"
+#: the test for the first rank of the job
+OF_JOB = _KEY + "world"
 _FIRST = re.compile(r"main|master|chief|zero|rank_?0|(^|_)first|primary|leader|coordinator", re.IGNORECASE)
 _OTHER = re.compile(r"(^|_)(not|last|stage|non)(_|$)", re.IGNORECASE)
 _NUMBER = re.compile(r"(rank|rank_id|process_index|process_idx|proc_rank|proc_id|procid|localid)$", re.IGNORECASE)
@@ -62,6 +64,11 @@ def of(formula: Formula) -> str:
     if type(formula) is Atom and formula.key.startswith(_KEY):
         return "first:" + formula.key.removeprefix(_KEY)
     return ""
+
+
+def has_alone(value: Value) -> bool:
+    """Whether the first rank of the job alone has something: no other is in what it is in with another program."""
+    return value.absent == (OF_JOB, False)
 
 
 def is_of_one(formula: Formula) -> bool:

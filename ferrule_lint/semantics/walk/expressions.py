@@ -48,7 +48,7 @@ from ferrule_lint.semantics.walk.unfolded import unfolded
 def _name(frame: Frame, e: f.Name) -> Value:
     value = frame.read(e.id)
     if value is not None:
-        return wrapped_under.here(frame, value) if frame.wrapped_under else value
+        return wrapped_under.here(frame, value)
     qualname = frame.function.qualname if frame.function and frame.module.outer else ""
     while qualname:
         if qualname in frame.module.outer:
@@ -57,6 +57,10 @@ def _name(frame: Frame, e: f.Name) -> Value:
                 return Value(uniform=True, target=FunctionTarget(nested, None, frame))
         qualname = qualname.rpartition(".")[0]
     return global_value(frame, e.id)
+
+
+def _attribute(frame: Frame, e: f.Attr) -> Value:
+    return wrapped_under.here(frame, attributes.attribute(frame, e))
 
 
 def global_value(frame: Frame, name: str) -> Value:
@@ -290,7 +294,7 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
 #: how each kind of expression is evaluated
 EVALUATORS: dict[type, Callable[[Frame, Any], Value]] = {
     f.Name: _name,
-    f.Attr: attributes.attribute,
+    f.Attr: _attribute,
     f.Call: dispatch.call,
     f.Const: _const,
     f.Not: _not,

@@ -366,6 +366,8 @@ class Frame:
             self.also_left(name, value)
         elif self.light and own == self.self_name and name.count(".") == 1:
             self.part_writes[name] = join2(self.part_writes.get(name, value), value)
+        elif self.given:
+            self.leave(place, value)
 
     def renew(self, place: str) -> int:
         """From here on a place holds something else; the number of what it holds now."""

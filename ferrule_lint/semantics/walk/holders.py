@@ -7,6 +7,7 @@ Within a layer, project functions are followed for their results only, to a smal
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from ferrule_lint.facts import types as f
@@ -22,7 +23,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, Glo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
-from ferrule_lint.semantics.walk import given, own_names, passed_in, put_in_order
+from ferrule_lint.semantics.walk import given, own_names, passed_data, passed_in, put_in_order
 from ferrule_lint.semantics.walk.as_begun import as_begun
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -148,7 +149,7 @@ class Holders:
             divergence=divergence, items=None, container=False, emptiness=None, data=None,
             length=length, shape=value.shape if value.container else None,
             there=False, unwrapped=False,
-            padded=None, reach=None, slots=None, shape_deps=NO_DEPS, boolean=False,
+            padded=None, reach=None, slots=None, shape_deps=NO_DEPS, presence_deps=NO_DEPS, boolean=False,
         )  # fmt: skip
 
     def _annotated(self, info: ClassInfo, name: str) -> Value | None:
@@ -224,6 +225,17 @@ class Holders:
             names |= self._stored_in(own) if own is not None and own is not method else NOTHING
         return frozenset(names)
 
+    def _keeps_by_calls(self, method: FunctionInfo, info: ClassInfo, layer: int) -> bool:
+        """Whether a method calls under tests what counts, or adds to something, in its instance or a part of that."""
+        for called in sorted(self._called_in(method)):
+            part, _, name = called.rpartition(".")
+            held = self.attribute(info, part, layer) if part else None
+            owners = [info] if not part else by_id(held.types) if held is not None else []
+            own = [self._analysis.names.method(owner, name) for owner in owners]
+            if any(m is not None and (m.traits.counted or m.traits.filled) for m in own):
+                return True
+        return False
+
     def _called_in(self, method: FunctionInfo) -> frozenset[str]:
         return self._called.find(method.id, lambda: own_names.called_under_tests(method), NOTHING)
 
@@ -268,8 +280,20 @@ class Holders:
         return self._writes.find(key, lambda: self._written(method, info, layer), {})
 
     def _written(self, method: FunctionInfo, info: ClassInfo, layer: int) -> dict[str, Value]:
+        writes = self._run_for_writes(method, info, layer, {})
+        if layer == 1 or not method.parameters[1:]:
+            return writes
+        decisive = passed_data.decisive(method, writes, self._keeps_by_calls(method, info, layer))
+        given = passed_data.passed(self._analysis, method, info, decisive, layer)
+        return self._run_for_writes(method, info, layer, given) if given else writes
+
+    def _run_for_writes(
+        self, method: FunctionInfo, info: ClassInfo, layer: int, data: Mapping[str, Divergence]
+    ) -> dict[str, Value]:
         frame = Frame(self._analysis, method.module, method, light=layer)
         enter(frame, method, info, {}, None)
+        for name, why in data.items():
+            frame.env[name] = frame.env.get(name, UNKNOWN)._replace(data=why, uniform=False)
         for name, given_by in passed_in.passed(self._analysis, method, layer).items():
             own = frame.env.get(name, UNKNOWN)
             if own.divergence is None:

@@ -51,11 +51,11 @@ from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
 from ferrule_lint.semantics.walk.truth import (
     MEMBERSHIP,
-    PREDICATES,
     atom_of,
     in_last_round,
     nothing_in_round,
     observe,
+    reads_content,
     truthiness,
 )
 
@@ -393,7 +393,7 @@ def _presence(frame: Frame, key: f.Compare, left: f.Expr, value: Value) -> tuple
         divergence = None if value.rank.startswith("#") or measured.is_there(value.divergence) else value.divergence
     if divergence is not None:
         note = f"whether `{shown(left)}` is there differs between ranks"
-        if value.group is not None or MEMBERSHIP.search(last_name(left)):
+        if (value.group is not None or MEMBERSHIP.search(last_name(left))) and not first_rank.has_alone(value):
             divergence = divergence._replace(member=True)
         divergence = divergence.then(frame.step("flow", key.pos, note))
     deps = asked_for(value.deps, value.part) | value.presence_deps
@@ -527,7 +527,7 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
         return value._replace(divergence=value.divergence.at_most(Confidence.LOW) if value.divergence else None)
     if joined.divergence is None and (joined.data is not None or joined.deps):
         # a comparison of tensors is a tensor; `observe` happens where it is used as a condition
-        is_scalar = any(type(x) is f.Call and last_name(x.func) in PREDICATES for x in (left, right))
+        is_scalar = any(reads_content(x) for x in (left, right))
         if is_scalar or (joined.data is not None and any(v.const is not None for v in values)):
             return observe(frame, joined, e.pos, shown(e))
         if joined.data is not None:

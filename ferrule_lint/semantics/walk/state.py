@@ -17,11 +17,13 @@ from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import of_parameters
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
-from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
+from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of, implied
+from ferrule_lint.semantics.domain.dependences import read
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.options import of_instance
+from ferrule_lint.semantics.sources import first_rank
 from ferrule_lint.semantics.walk import each_of, stored
 
 if TYPE_CHECKING:
@@ -56,11 +58,23 @@ def under_tests(frame: Frame, place: str, value: Value) -> Value:
             length = worse(value.length, divergence) if before.container else value.length
             return value._replace(length=length, uniform=False)
         if value.const is None:
-            return value._replace(presence=worse(value.presence, divergence), of_some=value.of_some | value.types)
+            presence = worse(value.presence, divergence)
+            absent = value.absent or _on_first_alone(frame)
+            return value._replace(presence=presence, absent=absent, of_some=value.of_some | value.types)
         return value._replace(uniform=False, divergence=worse(value.divergence, divergence))
-    if value.const is not None and any(deps_of(c) for c in frame.conditions if divergence_of(c) is None):
+    if not any(deps_of(c) for c in frame.conditions if divergence_of(c) is None):
+        return value
+    if value.const is not None:
         return value._replace(uniform=False, deps=value.deps | frame.path_deps())
+    if _is_own(frame, place) and _may_be_none(frame, place):
+        return value._replace(presence_deps=value.presence_deps | read(frame.path_deps()))
     return value
+
+
+def _on_first_alone(frame: Frame) -> tuple[str, bool] | None:
+    """The test for the first rank of the job, if it is the only one that is here (see `Value.absent`)."""
+    alone = any(implied(c, True).get(first_rank.OF_JOB) for c in frame.conditions)
+    return (first_rank.OF_JOB, False) if alone else None
 
 
 def _is_own(frame: Frame, place: str) -> bool:
@@ -159,7 +173,7 @@ def left(frame: Frame) -> tuple[dict[str, Value], dict[str, Axes]]:
 def _tells(value: Value) -> bool:
     """Whether what an attribute holds differs, or an entry of it does."""
     held = (value, *(entry for _, entry in value.entries))
-    return bool(value.deps) or any(v.divergence or v.data or v.presence for v in held)
+    return bool(value.deps or value.presence_deps) or any(v.divergence or v.data or v.presence for v in held)
 
 
 def after_call(frame: Frame, summary: Summary, call: f.Call | None, bound: Mapping[str, Value]) -> None:

@@ -81,7 +81,7 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     if first is not None:
         return first, value.plain()._replace(types=NOTHING, rank=first_rank.of(first))
     if value.divergence is not None and (value.group is not None or MEMBERSHIP.search(name)):
-        value = value._replace(divergence=value.divergence._replace(member=True))
+        value = value._replace(divergence=value.divergence._replace(member=not first_rank.has_alone(value)))
     if value.divergence is None:
         if value.presence is not None:
             value = value._replace(
@@ -154,10 +154,14 @@ def _is_content(frame: Frame, expr: f.Expr, value: Value) -> bool:
 
 def reads_content(expr: f.Expr) -> bool:
     """Whether the truth of a value of tensor data is its content: a computed predicate, not `if batch:`."""
-    if type(expr) is f.Call:
-        name = last_name(expr.func)
-        return name in PREDICATES
-    return False
+    if type(expr) is not f.Call:
+        return False
+    name = last_name(expr.func)
+    return name in PREDICATES or (name in _OF_ALL and type(expr.func) is f.Attr and not expr.args)
+
+
+#: methods that make one number of a tensor
+_OF_ALL = frozenset("max min amax amin mean prod norm".split())
 
 
 PREDICATES = frozenset(

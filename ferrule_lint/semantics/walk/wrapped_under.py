@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from ferrule_lint.semantics.domain.conditions import Formula, divergence_of, implied
+from ferrule_lint.semantics.domain.conditions import Formula, atoms, divergence_of, evaluate, implied
 from ferrule_lint.semantics.domain.lattice import Value
 
 if TYPE_CHECKING:
@@ -48,9 +48,11 @@ def met(frame: Frame, formula: Formula, a: Value, b: Value, merged: Value) -> Va
 
 def here(frame: Frame, value: Value) -> Value:
     """What a place holds where a test around it, or an exit before it, tells whether it is wrapped."""
+    if value.external is None or not frame.conditions:
+        return value
     known = frame.wrapped_under.get(id(value))
     if known is None or known.value is not value:
-        return value
+        return _bare(value)._replace(external=None) if is_ruled_out(frame, value) else value
     for condition in frame.conditions:
         told = implied(condition, True)
         if any(told.get(key, outcome) is not outcome for key, outcome in known.outcomes.items()):
@@ -62,9 +64,29 @@ def is_ruled_out(frame: Frame, value: Value) -> bool:
     """Whether a test around the place, or before it, says by its name that nothing is in FSDP here, or in DeepSpeed."""
     if not frame.conditions or not _is_sharded(frame, value):
         return False
-    asks = _FOR_DEEPSPEED if (value.external or "").startswith("deepspeed.") else _FOR_FSDP
-    told = (item for condition in frame.conditions for item in implied(condition, True).items())
-    return any(not outcome and asks.search(key) is not None for key, outcome in told)
+    deepspeed = (value.external or "").startswith("deepspeed.")
+    asks, other = (_FOR_DEEPSPEED, _FOR_FSDP) if deepspeed else (_FOR_FSDP, _FOR_DEEPSPEED)
+    told = [item for condition in frame.conditions for item in implied(condition, True).items()]
+    return any(_says(key, outcome, asks, other) for key, outcome in told)
+
+
+def _says(key: str, outcome: bool, asks: re.Pattern[str], other: re.Pattern[str]) -> bool:
+    """Whether a test that has come out so says that a module is not in what another test asks for."""
+    if not outcome:
+        return asks.search(key) is not None
+    is_one_of = " == " in key and asks.search(key) is None
+    return is_one_of and (other.search(key) is not None or _WHOLE.search(key) is not None)
+
+
+def is_even_in_parts(formula: Formula) -> bool:
+    """Whether a test comes out alike on all ranks where something is in FSDP, or in DeepSpeed, as it asks for that by
+    its name: `rank != 0 and engine != "fsdp"`."""
+    return any(
+        asks.search(atom.key) is not None and evaluate(formula, {atom.key: True}) is not None
+        for atom in atoms(formula)
+        if atom.divergence is None
+        for asks in (_FOR_FSDP, _FOR_DEEPSPEED)
+    )
 
 
 def _asks(names: str, classes: str) -> re.Pattern[str]:
@@ -75,6 +97,8 @@ def _asks(names: str, classes: str) -> re.Pattern[str]:
 
 _FOR_FSDP = _asks("fsdp[12]?|fully_sharded_data_parallel", "FSDP|FullyShardedDataParallel|FSDPModule")
 _FOR_DEEPSPEED = _asks("deepspeed|ds", "DeepSpeedEngine")
+#: one of several ways to train (`strategy == "ddp"`) that leaves each module whole
+_WHOLE = re.compile(r"== ['\"](no|none|single|(distributed_?)?data_?parallel|d?dp)['\"]$", re.IGNORECASE)
 
 
 def _bare(value: Value) -> Value:
