@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.parts import said
 from ferrule_lint.facts.walk import nodes, statements, way_to
-from ferrule_lint.semantics.domain.text import last_name
+from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.options import calls_of, passed
 from ferrule_lint.semantics.project.programs import is_test
@@ -69,13 +69,19 @@ def sites(
     be of it, those of tests left aside."""
     found: list[tuple[ModuleInfo, FunctionInfo, f.Call, f.Expr]] = []
     for module, owner, call in calls_of(analysis, function):
-        if is_test(module.path):
+        if is_test(module.path) or (function.owner is None and _is_of_object(module, call)):
             continue
         given = passed(call, function, function.owner is not None, name)
         if owner is None or given is None or called_in(analysis, owner, call) is not function:
             return None
         found.append((module, owner, call, given))
     return found if len(found) <= MOST_CALLS else None
+
+
+def _is_of_object(module: ModuleInfo, call: f.Call) -> bool:
+    """`model.train()`, which is nothing of a function of that name: what it is called on is no file or package."""
+    func = call.func
+    return type(func) is f.Attr and place_name(func.base).partition(".")[0] not in module.imports
 
 
 def _at_call(

@@ -46,9 +46,7 @@ def _at_call(
         return _made_by(analysis, module, given)
     way = _Way(analysis, module, given.id)
     for block, number in way_to(owner.body, call.pos):
-        for s in block[:number]:
-            if not way.pass_by(s):
-                return ""
+        way.go_on(block[:number])
     if not way.bound and not way.wrapper and depth and any(p.name == given.id for p in owner.parameters):
         return _of_callers(analysis, owner, given.id, depth - 1)
     return way.wrapper
@@ -62,34 +60,35 @@ class _Way:
         self._analysis, self._module, self._name = analysis, module, name
         self.wrapper, self.bound = "", False
 
-    def pass_by(self, s: f.Stmt) -> bool:
-        """False where it cannot be told any more."""
-        mine = [node for node in nodes((s,), f.Name) if node.id == self._name]
-        if not mine:
-            return True
+    def go_on(self, block: f.Body) -> None:
+        for s in block:
+            mine = [node for node in nodes((s,), f.Name) if node.id == self._name]
+            if mine:
+                self._pass_by(s, mine)
+
+    def _pass_by(self, s: f.Stmt, mine: list[f.Name]) -> None:
         if type(s) is f.Assign and s.value is not None and any(target in mine for target in s.targets):
             self.wrapper, self.bound = _made_by(self._analysis, self._module, s.value, self._name, self.wrapper), True
         elif type(s) is f.ExprStmt and type(s.value) is f.Call:
             self.wrapper = _made_by(self._analysis, self._module, s.value, self._name) or self.wrapper
         elif type(s) is f.If:
-            return self._pass_arms(s)
-        elif any(type(t) is f.Name and t.id == self._name for t in begun.targets_in(s)):
-            return False  # in some round, or where something may fail
-        return True
+            self._pass_arms(s)
+        elif type(s) is f.With and not any(target in mine for _, target in s.items):
+            self.go_on(s.body)  # `with torch.device("meta"): model = make()`
+        elif any(target in mine for target in begun.targets_in(s)):
+            self.wrapper, self.bound = "", True  # among others, in some round, or where something may fail
 
-    def _pass_arms(self, s: f.If) -> bool:
+    def _pass_arms(self, s: f.If) -> None:
         """By one setting or another: whoever has chosen to shard it has it sharded."""
         before = self.wrapper, self.bound
-        found: list[str] = []
+        after: list[tuple[str, bool]] = []
         for arm in (s.body, s.orelse):
             self.wrapper, self.bound = before
-            if not all(self.pass_by(inner) for inner in arm):
-                return False
+            self.go_on(arm)
             if not arm or type(arm[-1]) not in (f.Return, f.Raise):
-                found.append(self.wrapper)
-        self.wrapper = next(filter(None, found), "")
-        self.bound = before[1] or any(type(t) is f.Name and t.id == self._name for t in begun.targets_in(s))
-        return True
+                after.append((self.wrapper, self.bound))
+        self.wrapper = next((wrapper for wrapper, _ in after if wrapper), "")
+        self.bound = any(bound for _, bound in after)
 
 
 def _made_by(analysis: Analysis, module: ModuleInfo, expr: f.Expr, name: str = "", before: str = "") -> str:

@@ -33,6 +33,8 @@ _MOST_ATOMS = 8
 _TESTS = frozenset({f.Compare, f.BoolOp, f.Not})
 #: what is tested for its truth
 _TRUTHS = frozenset({f.Call, f.Attr, f.Name, f.Subscript})
+#: what holds one
+_PLACES = frozenset({f.Name, f.Attr})
 
 
 class Kept(NamedTuple):
@@ -46,22 +48,22 @@ class Kept(NamedTuple):
 
 
 def keep(frame: Frame, name: str, source: f.Expr, value: Value) -> None:
-    """A variable was assigned `source`, which has this value."""
+    """A variable, or an attribute of one, was assigned `source`, which has this value."""
     kind = type(source)
     if kind in _TESTS:
         asked = frame.asked
         if asked is not None and asked[0] is source:
             frame.tests[frame.version(name)] = Kept(spelled_out(frame, source), asked[1], asked[2])
     elif kind in _TRUTHS:
-        known = frame.tests.get(frame.version(source.id)) if type(source) is f.Name else None
+        known = frame.tests.get(frame.version(place_name(source))) if type(source) in _PLACES else None
         frame.tests[frame.version(name)] = known or Kept(source, None, value)
 
 
 def held(frame: Frame, expr: f.Expr) -> Kept | None:
     """The test that an expression holds, if it is a variable that holds one which can still be asked."""
-    if type(expr) is not f.Name:
+    if type(expr) not in _PLACES:
         return None
-    number = frame.version(expr.id)
+    number = frame.version(place_name(expr))
     known = frame.tests.get(number) if number else None
     if known is None or (known.formula is None and not _stands(frame, known.test, number)):
         return None
@@ -72,8 +74,8 @@ def held(frame: Frame, expr: f.Expr) -> Kept | None:
 
 def spelled_out(frame: Frame, test: f.Expr) -> f.Expr:
     """A test with the tests in place of the variables that hold them, as far as these would come out as they did."""
-    if type(test) is f.Name:
-        number = frame.version(test.id)
+    if type(test) in _PLACES:
+        number = frame.version(place_name(test))
         known = frame.tests.get(number) if number else None
         if known is None or known.test is None or not _stands(frame, known.test, number):
             return test

@@ -62,7 +62,7 @@ from ferrule_lint.semantics.walk.truth import (
 
 def condition(frame: Frame, expr: f.Expr) -> tuple[Formula, Value]:
     """A test as a formula, and the value it has as an expression."""
-    if type(expr) is f.Name and (kept := kept_tests.held(frame, expr)) is not None:
+    if (kept := kept_tests.held(frame, expr)) is not None:
         if kept.formula is not None:
             return kept.formula, _of_now(kept.formula, frame.eval(expr))
         assert kept.test is not None

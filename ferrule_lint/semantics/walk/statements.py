@@ -97,6 +97,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             kept_tests.keep(frame, target.id, s.value, value)
             if type(s.value) is f.Name or type(s.value) is f.Attr:
                 aliases.note(frame, target.id, s.value)
+        elif type(target) is f.Attr and (place := place_name(target)):
+            kept_tests.keep(frame, place, s.value, value)
         elif type(target) is f.Sequence and type(s.value) is f.Sequence:
             _defined_side_by_side(frame, target.elements, s.value.elements)
 

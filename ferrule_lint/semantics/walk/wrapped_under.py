@@ -9,6 +9,7 @@ FSDP by its name, or whether that very thing is an instance of it, tells the sam
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,14 +35,14 @@ def met(frame: Frame, formula: Formula, a: Value, b: Value, merged: Value) -> Va
     for one, other, outcome in ((a, b, True), (b, a, False)):
         if not _is_sharded(frame, one) or _is_sharded(frame, other):
             continue
-        if _role(frame, other) == "ddp":
-            return merged  # in one or the other: who saves has as a rule been told by the same setting
         before = frame.wrapped_under.get(id(one))
         outcomes = (before.outcomes if before is not None else {}) | implied(formula, outcome)
         if not outcomes:
             return merged
         merged = merged._replace(external=one.external)
-        frame.wrapped_under[id(merged)] = WrappedUnder(merged, outcomes, _bare(other))
+        frame.wrapped_under[id(merged)] = WrappedUnder(
+            merged, outcomes, other if _role(frame, other) == "ddp" else _bare(other)
+        )
         return merged
     return merged
 
@@ -81,12 +82,17 @@ def _says(key: str, outcome: bool, asks: re.Pattern[str], other: re.Pattern[str]
 def is_even_in_parts(formula: Formula) -> bool:
     """Whether a test comes out alike on all ranks where something is in FSDP, or in DeepSpeed, as it asks for that by
     its name: `rank != 0 and engine != "fsdp"`."""
-    return any(
-        asks.search(atom.key) is not None and evaluate(formula, {atom.key: True}) is not None
-        for atom in atoms(formula)
-        if atom.divergence is None
-        for asks in (_FOR_FSDP, _FOR_DEEPSPEED)
-    )
+    settings = [atom.key for atom in atoms(formula) if atom.divergence is None]
+    if len(settings) > _MOST_SETTINGS:
+        return False
+    for key in settings:
+        if _FOR_FSDP.search(key) is None and _FOR_DEEPSPEED.search(key) is None:
+            continue
+        others = [other for other in settings if other != key]
+        ways = itertools.product((True, False), repeat=len(others))
+        if all(evaluate(formula, {key: True, **dict(zip(others, way, strict=True))}) is not None for way in ways):
+            return True
+    return False
 
 
 def _asks(names: str, classes: str) -> re.Pattern[str]:
@@ -97,8 +103,12 @@ def _asks(names: str, classes: str) -> re.Pattern[str]:
 
 _FOR_FSDP = _asks("fsdp[12]?|fully_sharded_data_parallel", "FSDP|FullyShardedDataParallel|FSDPModule")
 _FOR_DEEPSPEED = _asks("deepspeed|ds", "DeepSpeedEngine")
-#: one of several ways to train (`strategy == "ddp"`) that leaves each module whole
-_WHOLE = re.compile(r"== ['\"](no|none|single|(distributed_?)?data_?parallel|d?dp)['\"]$", re.IGNORECASE)
+#: settings in one test, for a look at what it says under all of them
+_MOST_SETTINGS = 5
+#: one of several ways to train (`strategy == "ddp"`, `ShardingStrategy.NO_SHARD`) that leaves each module whole
+_WHOLE = re.compile(
+    r"== (['\"](no|none|single|(distributed_?)?data_?parallel|d?dp|no_shard)['\"]|[\w.]*NO_SHARD)$", re.IGNORECASE
+)
 
 
 def _bare(value: Value) -> Value:
