@@ -286,7 +286,8 @@ def _finding(
     )
     if far.is_guess(found.occurrences, divergence):
         confidence = Confidence.LOW
-    if divergence.member and found.occurrences[0].call is not None:
+    made = all(o.event.op == "new_group" for o in found.occurrences)  # which all ranks of the job have to come to
+    if divergence.member and found.occurrences[0].call is not None and not made:
         # ranks with parts of their own: what the others do instead is mostly in another program
         confidence = Confidence.LOW
     if divergence.kind == "rank" and all(o.call is not None and o.event.assumed for o in found.occurrences):

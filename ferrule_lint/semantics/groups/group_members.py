@@ -6,16 +6,21 @@ rank's own number, or read off a group that this rank is in, is another one on t
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.plain import held_tests, spelled_out
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import last_name, place_name, position, shown
 from ferrule_lint.semantics.groups import last_round, like_this_rank
+from ferrule_lint.semantics.project import options
+from ferrule_lint.semantics.project.entities import FunctionInfo
+from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -25,6 +30,9 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _DEEPEST = 6
+#: calls of a function that makes a group, looked at for the ranks that they pass; callers are gone through for
+#: what they hold
+_MOST_CALLS, _LAYER = 8, 1
 _LEAVES = (f.Return, f.Continue, f.Break, f.Raise)
 #: what lists the members of a group
 _LISTING = ("get_process_group_ranks",)
@@ -49,7 +57,7 @@ def check(frame: Frame, arguments: Arguments, event: Event) -> None:
     if local is not None and local.const != "False":
         return
     with frame.aside():
-        divergence = _own_ranks(frame, expr, 0)
+        divergence = _own_ranks(frame, expr, 0) or _handed_own(frame, expr)
         place = _place_among(frame, expr) if divergence is None else None
     if place is not None:
         message = (
@@ -134,9 +142,43 @@ def _own_ranks(frame: Frame, expr: f.Expr, depth: int) -> Divergence | None:
             by_rank = (_by_rank(frame, a, frame.eval(a)) for a in expr.args)
             of_items = (_own_ranks(frame, a, depth + 1) for a in expr.args)
             return next((d for d in (*by_rank, *of_items) if d is not None), None)
-        return None
+        return _returned(frame, expr)
     if type(expr) is f.Op:
         return next((d for o in expr.operands if (d := _own_ranks(frame, o, depth + 1)) is not None), None)
+    return None
+
+
+def _returned(frame: Frame, call: f.Call) -> Divergence | None:
+    """The same of what a function of the project returns, as far as that is worked out from the rank in it."""
+    function = frame.analysis.names.resolve(call.func, frame.module)
+    if type(function) is not FunctionInfo:
+        return None
+    handed_back = [s.value for s in statements(function.body) if type(s) is f.Return and s.value is not None]
+    if len(handed_back) != 1:
+        return None
+    found = _own_ranks(frame.analysis.caller(function.module, function, _LAYER), handed_back[0], 0)
+    # a parameter that is called `rank` may be any
+    return found if found is not None and found.confidence is Confidence.HIGH else None
+
+
+def _handed_own(frame: Frame, expr: f.Expr) -> Divergence | None:
+    """The same of a parameter, as a caller tells: `make(list(range(start, start + size)))`."""
+    function = frame.function
+    while type(expr) is f.Call and len(expr.args) == 1 and last_name(expr.func) in _COPIES:
+        expr = expr.args[0]
+    if function is None or type(expr) is not f.Name or frame.version(expr.id) or is_test(frame.module.path):
+        return None
+    if frame.conditions:
+        return None  # made once, when it is asked for first: others may have asked for all groups before
+    for module, caller, call in islice(options.calls_of(frame.analysis, function), _MOST_CALLS):
+        given = options.passed(call, function, function.owner is not None, expr.id)
+        if given is None or is_test(module.path):
+            continue
+        by = frame.analysis.caller(module, caller, _LAYER)
+        under = by.under(call)
+        found = _own_ranks(by, given, 0) if under is None or under.kind != "rank" else None
+        if found is not None:
+            return found.then(by.step("call", call.pos, f"passed on here: `{shown(call)}`"))
     return None
 
 

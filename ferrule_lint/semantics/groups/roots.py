@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
 from ferrule_lint.semantics.domain.text import position, render, shown
 from ferrule_lint.semantics.domain.trace import Event
-from ferrule_lint.semantics.groups import all_ranks, no_member, written_roots
+from ferrule_lint.semantics.groups import all_ranks, given_groups, no_member, written_roots
 from ferrule_lint.semantics.groups.never_given import is_left_out
 from ferrule_lint.semantics.groups.numbering import Places, starts_block
 from ferrule_lint.semantics.groups.parts_of_job import axes_of
@@ -86,10 +86,36 @@ def _misnumbered(frame: Frame, expr: f.Expr, group: f.Expr, axes: Axes | None) -
     found: f.Expr | None = None if type(expr) is f.Const else places.derived(expr) or places.compared(expr)
     if found is None:
         told = written_roots.outside(frame, expr, group, axes, places)
-        return None if told is None else (told[0], f"{told[1]} is in one of the groups only")
+        if told is not None:
+            return told[0], f"{told[1]} is in one of the groups only"
+        handed = _handed(frame, expr, group)
+        return None if handed is None else (handed, place)
     note = f"`{shown(found)}` counts in `{render(group)}`"
     divergence = frame.source(axes or WORLD, "rank", position(found), note, Confidence.MEDIUM)
     return divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}` is passed as a rank")), place
+
+
+def _handed(frame: Frame, expr: f.Expr, group: f.Expr) -> Divergence | None:
+    """Why a parameter is a place in the group that is handed over beside it: `share(x, get_rank(group), group)`."""
+    if type(expr) is not f.Name or frame.version(expr.id):
+        return None
+    by = given_groups.handed(frame, group, expr.id, lambda by: _place_of(by) is not None)
+    found = _place_of(by) if by is not None else None
+    if by is None or found is None:
+        return None
+    axes = axes_of(by.frame, by.group, by.frame.seen(by.group))
+    note = f"`{shown(found)}` counts in `{render(by.group)}`"
+    divergence = by.frame.source(axes or WORLD, "rank", position(found), note, Confidence.MEDIUM)
+    step = frame.step("flow", position(expr), f"it is named as a rank of the job for `{render(group)}`")
+    return divergence.then(by.frame.step("call", by.call.pos, "passed on here")).then(step)
+
+
+def _place_of(by: given_groups.Handed) -> f.Expr | None:
+    """The question for a place in the group that a caller hands over, from which it works out the root beside it."""
+    if by.root is None or by.frame.seen(by.group).group == WORLD or starts_block(by.frame, by.root):
+        return None
+    axes = axes_of(by.frame, by.group, by.frame.seen(by.group))
+    return Places(by.frame, by.group, axes).derived(by.root)
 
 
 def _rank_of(frame: Frame, expr: f.Expr | None) -> Divergence | None:
