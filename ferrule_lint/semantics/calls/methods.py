@@ -311,8 +311,9 @@ def _put_in(
     grows = method in ("append", "extend") and not known.types
     fills = grows and (of_object or place.startswith(f"{frame.self_name}."))
     step = frame.step("flow", pos, f"`{place}` gets items on some ranks only")
+    in_rounds = method != "__setitem__"  # an entry is made once, in however many rounds
     if divergence is None or divergence.kind == "rank" or slots is not None:
-        divergence = frame.round_divergence()
+        divergence = frame.round_divergence() if in_rounds else None
     elif known.container and by_path and behind_exits.concerns_callers(frame, place, by_path.then(step)):
         divergence = of_round or frame.round_divergence()
     if divergence is not None and (known.container or fills or passed):
@@ -325,13 +326,13 @@ def _put_in(
     if (known.container or passed) and not of_numbers:
         order = added.unordered or round_order(frame, pos, place)
     lengths = added.length_deps
-    if known.container or passed:
+    if (known.container or passed) and in_rounds:
         lengths |= frame.round_deps() | filters.deps_of_round(frame, place, pos)
     if known.container or grows or passed:
         lengths |= filters.deps_of_presence(frame, place, pos)
     if passed:
         frame.leave(
-            f"{place}{given.ITEMS}",
+            f"{place}{given.ITEMS if in_rounds else given.ENTRIES}",
             Value(
                 data=data, deps=contained(added).deps, length=more, length_deps=lengths, unordered=order,
                 element_types=added.element_types, shape=added.shape, uneven_last=added.uneven_last,

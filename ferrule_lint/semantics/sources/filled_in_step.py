@@ -45,7 +45,7 @@ def is_filled(frame: Frame, function: FunctionInfo, name: str, seen: frozenset[s
     inside: set[int] = {id(node) for body in met for node in walk(body) if _puts_into(node, name)}
     for s in loops:
         if type(s) is f.For and (_is_dealt_evenly(frame, s) or _walks_filled(frame, function, s.iterable, seen)):
-            inside.update(id(inner.value) for inner in _in_each_round(s) if _puts_into(inner.value, name))
+            inside.update(id(inner.value) for inner in _in_each_round(frame, s) if _puts_into(inner.value, name))
     return all(id(put) in inside or _is_drawn(frame, put) for put in puts)
 
 
@@ -141,13 +141,13 @@ def _behind_bars(frame: Frame, walked: f.Expr) -> Iterator[f.Expr]:
         yield from (value.body, value.orelse) if type(value) is f.IfExp else (value,)
 
 
-def _in_each_round(loop: f.For) -> Iterator[f.ExprStmt]:
+def _in_each_round(frame: Frame, loop: f.For) -> Iterator[f.ExprStmt]:
     """The calls that each round comes to, whatever its batch holds; a round that a count of rounds ends is none."""
     own = variables(loop.target)
     for node in walk(loop.body):
         if type(node) is f.Assign:
             own |= {name for target in node.targets for name in variables(target)}
-    for statement in _flat(loop.body, own):
+    for statement in _flat(frame, loop.body, own):
         if type(statement) is f.ExprStmt:
             yield statement
         leaves = any(type(n) in (f.Break, f.Continue, f.Return) for n in walk(statement))
@@ -164,16 +164,30 @@ def _is_count(statement: f.Stmt, own: set[str]) -> bool:
     return ends and own.isdisjoint(asked)
 
 
-def _flat(body: f.Body, own: set[str]) -> Iterator[f.Stmt]:
-    """The statements of a body, those of `with` blocks in it, and those of the other arm of a count of rounds."""
+def _flat(frame: Frame, body: f.Body, own: set[str]) -> Iterator[f.Stmt]:
+    """The statements of a body, those of `with` blocks in it, those of the other arm of a count of rounds, and what is
+    done where a model has some output."""
     for statement in body:
         if type(statement) is f.With:
-            yield from _flat(statement.body, own)
+            yield from _flat(frame, statement.body, own)
         elif type(statement) is f.If and statement.orelse and _is_count(statement, own):
             yield statement._replace(orelse=())
-            yield from _flat(statement.orelse, own)
+            yield from _flat(frame, statement.orelse, own)
+        elif type(statement) is f.If and not statement.orelse and _asks_for_outputs(frame, statement.test):
+            yield from _flat(frame, statement.body, own)
         else:
             yield statement
+
+
+def _asks_for_outputs(frame: Frame, test: f.Expr) -> bool:
+    """`if result.values is not None and targets is not None:`, which is up to the model and its settings: none of these
+    is called after an input that a batch may lack."""
+    if type(test) is f.BoolOp and test.op == "and":
+        return all(_asks_for_outputs(frame, value) for value in test.values)
+    if type(test) is not f.Compare or test.ops != ("is not",) or test.rights != (f.Const("None"),):
+        return False
+    name = last_name(test.left)
+    return type(test.left) in (f.Name, f.Attr) and frame.models.convention("optional", name) is None
 
 
 def is_collected(function: FunctionInfo, place: str) -> bool:

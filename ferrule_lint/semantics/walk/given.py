@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 MOST_PLACES = 16
 #: stands for the items of a list
 ITEMS = "[]"
+#: stands for the entries of a dict, whose keys need not be others in each round
+ENTRIES = "[=]"
 
 
 def enter(frame: Frame, function: FunctionInfo) -> None:
@@ -80,7 +82,9 @@ def after_call(frame: Frame, summary: Summary, call: f.Call | None, receiver: bo
             if expr is not None and place_name(expr):
                 now = of_parameters(frame, value, summary, bound, call.pos)
                 own = receiver and root == summary.function.parameters[0].name
-                if place == root + ITEMS and _is_entry(frame, summary.function, call, receiver, root, now):
+                if place in (root + ITEMS, root + ENTRIES) and _is_entry(
+                    frame, summary.function, call, receiver, root, now
+                ):
                     continue
                 _leave(frame, expr, place[len(root) :], now, place in summary.surely, call, own)
 
@@ -102,9 +106,10 @@ def _is_entry(frame: Frame, function: FunctionInfo, call: f.Call, receiver: bool
 
 
 def _leave(frame: Frame, expr: f.Expr, rest: str, now: Value, surely: bool, call: f.Call, own: bool) -> None:
-    if rest.endswith(ITEMS):
-        _add(frame, part_of(expr, rest[: -len(ITEMS)]), now, call, own)
-        return
+    for suffix, method in ((ITEMS, "append"), (ENTRIES, "__setitem__")):
+        if rest.endswith(suffix):
+            _add(frame, part_of(expr, rest[: -len(suffix)]), now, call, own, method)
+            return
     target = part_of(expr, rest)
     if type(target) is not f.Subscript:
         for name in (expr, *aliases.other_names(frame, place_name(expr))):
@@ -142,12 +147,12 @@ def _in_record(frame: Frame, place: str) -> Value | None:
     return record.entry(name) if record is not None and record.types else None
 
 
-def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call, own: bool) -> None:
+def _add(frame: Frame, target: f.Expr, added: Value, call: f.Call, own: bool, method: str) -> None:
     from ferrule_lint.semantics.calls import methods
 
     place = place_name(target)
     if _tells(added):
-        methods.filled(frame, place, frame.read(place) or frame.eval(target), added, call.pos, of_object=own)
+        methods.filled(frame, place, frame.read(place) or frame.eval(target), added, call.pos, method, of_object=own)
 
 
 def _tells(value: Value) -> bool:

@@ -134,7 +134,7 @@ def _store(frame: Frame, target: f.Subscript, value: Value, grouped: bool, there
     elif passed:
         order = merged.unordered if base.unordered is None else None
         added = value._replace(length=more, length_deps=counted, unordered=order, element_types=value.types, items=None)
-        frame.leave(f"{place}{given.ITEMS}", contained(added)._replace(divergence=None, const=None, target=None))
+        frame.leave(f"{place}{given.ENTRIES}", contained(added)._replace(divergence=None, const=None, target=None))
     if frame.self_name and place.startswith(frame.self_name + "."):
         frame.also_left(place.partition(".")[2], merged)
 
