@@ -53,6 +53,14 @@ def check(frame: Frame, arguments: Arguments, event: Event) -> None:
         )
         frame.issues.append(CallIssue("FER401", arguments.expr.pos, left, event, message))
         return
+    left = last_round.kept(frame, expr, arguments.expr.pos)
+    if left is not None:
+        message = (
+            f"`{event.op}` makes a group in each round of the loop, and all ranks go on with the last one: the ranks of"
+            " the others are not in it"
+        )
+        frame.issues.append(CallIssue("FER401", arguments.expr.pos, left, event, message))
+        return
     local = arguments.keywords.get("use_local_synchronization")
     if local is not None and local.const != "False":
         return

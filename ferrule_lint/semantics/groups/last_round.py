@@ -9,7 +9,14 @@ if rank in ranks:
 ```
 
 All ranks make the same group, so nobody waits here. But who asks whether it is in the list counts on a group for each
-of the lists; the ranks of the others keep none, and what they reduce over it goes over the whole job.
+of the lists; the ranks of the others keep none, and what they reduce over it goes over the whole job. Where the groups
+are made in the loop, what is left in the variable behind it is again that of the last round, on all ranks:
+
+```python
+for first in range(0, world_size, size):
+    group = dist.new_group(range(first, first + size))
+return group
+```
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
-from ferrule_lint.facts.walk import statements, walk
+from ferrule_lint.facts.walk import statements, walk, way_to
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.lattice import Divergence
@@ -42,6 +49,47 @@ def left_over(frame: Frame, ranks: f.Expr, pos: f.Pos) -> Divergence | None:
             note = f"`{ranks.id}` is what the last round of the loop has left"
             return frame.source(WORLD, "rank", (loop.line, 1, loop.line, 1), note, Confidence.MEDIUM)
     return None
+
+
+def kept(frame: Frame, ranks: f.Expr, pos: f.Pos) -> Divergence | None:
+    """Why the group that is made here, in a loop, is on all ranks the one that its last round leaves behind."""
+    body = frame.function.body if frame.function is not None else frame.module.body
+    for suite, number in frame.analysis.bodies.once(_assigned_calls, body).get(pos, []):
+        made = suite[number]
+        loop = next((s for s in statements(body) if type(s) is f.For and s.body is suite), None)
+        if type(made) is not f.Assign or len(made.targets) != 1 or loop is None or not _is_of_round(loop, ranks):
+            continue
+        place = place_name(made.targets[0])
+        if place and _is_left_behind(frame, body, loop, place):
+            note = f"`{place}` is the group that the last round of the loop has made"
+            return frame.source(WORLD, "rank", (loop.line, 1, loop.line, 1), note, Confidence.MEDIUM)
+    return None
+
+
+def _is_of_round(loop: f.For, ranks: f.Expr) -> bool:
+    """Whether each round of a loop, which goes on to its end, has ranks of its own."""
+    if loop.orelse or any(type(s) is f.Break or type(s) is f.Return for s in statements(loop.body)):
+        return False
+    set_there = {name for s in loop.body if type(s) is f.Assign for t in s.targets for name in variables(t)}
+    return not variables(ranks).isdisjoint(variables(loop.target) | set_there)
+
+
+def _is_left_behind(frame: Frame, body: f.Body, loop: f.For, place: str) -> bool:
+    """Whether what a place holds behind a loop is used, and no round keeps it elsewhere."""
+    if sum(_sets(s, place) for s in loop.body) != 1 or _read(loop.body, place):
+        return False
+    if "." in place:
+        return frame.own_attribute(place) != ""
+    block, number = way_to(body, (loop.line, 1, loop.line, 1))[-1]
+    behind = itertools.takewhile(lambda s: not _sets(s, place), block[number + 1 :])
+    return _read(tuple(behind), place)
+
+
+def _read(body: f.Body, place: str) -> bool:
+    """Whether a place is asked for in a body, and not only set."""
+    targets = {id(t) for s in statements(body) if type(s) is f.Assign for t in s.targets}
+    found = (node for node in walk(body) if type(node) is f.Name or type(node) is f.Attr)
+    return any(place_name(node) == place and id(node) not in targets for node in found)
 
 
 def _suites(body: Sequence[f.Stmt]) -> Iterator[Sequence[f.Stmt]]:
