@@ -22,11 +22,13 @@ from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import atoms
 from ferrule_lint.semantics.domain.dependences import PRESENT
 from ferrule_lint.semantics.domain.lattice import Value
-from ferrule_lint.semantics.domain.text import last_name, render, variables
+from ferrule_lint.semantics.domain.text import last_name, place_name, render, variables
 from ferrule_lint.semantics.domain.trace import CallTerm, Event, parts
 from ferrule_lint.semantics.groups import never_given
 from ferrule_lint.semantics.groups.axes import names_group
+from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, ModuleInfo
+from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.walk.frame import CallIssue
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _DEEPEST = 3
+#: calls of a function that are looked at for the number of ranks that they pass; callers are gone through for what they hold
+_MOST_CALLS, _LAYER = 8, 1
 #: names of a group that tell nothing of it but that it is one
 _OF_ALL = re.compile(r"(torch_|dist_|comm_|parallel_|reduce_|gather_|sync_)?(process_)?group|(dist_)?pg|communicator")
 #: calls that ask about a group and do not run over it
@@ -42,7 +46,7 @@ _WARNS = frozenset("warn warning warn_once warning_once".split())
 _MEETINGS = ("barrier", "monitored_barrier")
 _GATHERS = ("all_gather", "all_gather_object")
 #: who asks for the size of a group by its name
-_SIZE_OF = re.compile(r"get_\w+_(world_)?size")
+_SIZE_OF = re.compile(r"(get_)?\w+_(world_)?size")
 #: without a mesh of several axes, data parallelism is the whole job
 _PARTS: Axes = frozenset({"tp", "pp", "cp", "ep"})
 
@@ -257,7 +261,35 @@ def _of_number(frame: Frame, expr: f.Expr, depth: int) -> str:
         axes = frame.axes_in(name)
         if axes and axes <= _PARTS:
             return "" if type(expr) is f.Name and _is_of_job(frame, expr) else render(expr)
-    return _assigned(frame, expr, depth, _of_number) if type(expr) is f.Name else ""
+    if type(expr) is not f.Name or depth > _DEEPEST:
+        return _kept(frame, expr, depth) if type(expr) is f.Attr else ""
+    return _assigned(frame, expr, depth, _of_number) or _handed(frame, expr, depth)
+
+
+def _handed(frame: Frame, expr: f.Name, depth: int) -> str:
+    """The same of a parameter, if all callers pass the number of ranks in one such group."""
+    function = frame.function
+    if function is None or frame.version(expr.id) or is_test(frame.module.path):
+        return ""
+    sites = [site for site in options.calls_of(frame.analysis, function) if not is_test(site[0].path)]
+    found: set[str] = set()
+    for module, caller, call in sites if len(sites) <= _MOST_CALLS else ():
+        given = options.passed(call, function, function.owner is not None, expr.id)
+        by = frame.analysis.caller(module, caller, _LAYER)
+        found.add(_of_number(by, given, depth + 1) if given is not None else "")
+    return found.pop() if len(found) == 1 else ""
+
+
+def _kept(frame: Frame, expr: f.Attr, depth: int) -> str:
+    """The same of an attribute of the instance, as its constructor sets it."""
+    owner, name = frame.self_class, frame.own_attribute(place_name(expr))
+    made = owner.methods.get("__init__") if owner is not None and name else None
+    if made is None or made is frame.function or depth > _DEEPEST or not made.parameters:
+        return ""
+    by = frame.analysis.caller(made.module, made, _LAYER)
+    values = frame.analysis.bodies.assigned(made.body, f"{made.parameters[0].name}.{name}")
+    found = {_of_number(by, value, depth + 1) for value in values}
+    return found.pop() if len(found) == 1 else ""
 
 
 def _is_of_job(frame: Frame, expr: f.Name) -> bool:
