@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _DEEPEST = 3
-#: calls of a function that are looked at for the number of ranks that they pass; callers are gone through for what they hold
+#: calls of a function that are looked at for the number of ranks that they pass; callers are gone through for values
 _MOST_CALLS, _LAYER = 8, 1
 #: names of a group that tell nothing of it but that it is one
 _OF_ALL = re.compile(r"(torch_|dist_|comm_|parallel_|reduce_|gather_|sync_)?(process_)?group|(dist_)?pg|communicator")
