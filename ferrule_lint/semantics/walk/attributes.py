@@ -28,7 +28,7 @@ from ferrule_lint.semantics.domain.trace import Event
 from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.project.built_around import FACTORIES
 from ferrule_lint.semantics.project.entities import ClassInfo, by_id
-from ferrule_lint.semantics.sources import admissions, field_names, first_rank, rank_axes, rank_names
+from ferrule_lint.semantics.sources import admissions, field_names, first_rank, own_device, rank_axes, rank_names
 from ferrule_lint.semantics.walk import given
 
 if TYPE_CHECKING:
@@ -311,7 +311,9 @@ def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
 def _by_name(frame: Frame, e: f.Attr) -> Value | None:
     """By the naming convention for ranks."""
     axes = frame.models.convention("rank", e.attr)
-    if axes is None or rank_names.is_of_matrix(e):
+    if axes is None:
+        return own_device.of_attribute(frame, e)
+    if rank_names.is_of_matrix(e):
         return None
     where = rank_axes.rank_axes(frame, frozenset(axes), e)
     divergence = frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)

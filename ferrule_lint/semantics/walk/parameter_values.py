@@ -21,6 +21,7 @@ from ferrule_lint.semantics.sources import (
     collected,
     first_rank,
     handed_gathered,
+    own_device,
     own_state,
     rank_axes,
     rank_names,
@@ -85,8 +86,9 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         return value._replace(group=frame.axes_in(name))
     if rank_axes.is_size_of_job(name):
         return value._replace(world_size=True)
-    if scalar or parameter.kind in ("*", "**"):
-        return value
+    chosen = own_device.of_parameter(frame, parameter, value) if scalar or not annotation else value
+    if chosen is not value or scalar or parameter.kind in ("*", "**"):
+        return chosen
     tensor = "Tensor" in annotation
     asked = _may_be_text(parameter.annotation)
     in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")

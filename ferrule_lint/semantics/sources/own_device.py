@@ -1,0 +1,100 @@
+"""Numbers by which a process chooses its own device, or starts: `torch.cuda.set_device(gpu)`, `DDP(net, device_ids=[gpu])`,
+`init_process_group(rank=index)`.
+
+Whatever it is called, such a number is the place of the process on its node, or the rank. What it is when nobody passes
+it, and what a constant is, that is the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import walk
+from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.domain.axes import WORLD
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.text import last_name, place_name, render
+from ferrule_lint.semantics.sources import first_rank, rank_names
+
+if TYPE_CHECKING:
+    from ferrule_lint.semantics.walk.frame import Frame
+
+#: how a number counts: in the job, or on the node
+_RANK, _LOCAL = "rank", "local_rank"
+#: what is called so, and handed to one of these, is an object, or a name of a kind of devices
+_NO_NUMBER = frozenset({"device", "dev", "torch_device"})
+
+
+def of_parameter(frame: Frame, parameter: f.Parameter, value: Value) -> Value:
+    """A parameter that this function chooses its device by, and of which nothing else is known."""
+    function = frame.function
+    if function is None or parameter.default is not None or parameter.kind not in ("normal", "keyword"):
+        return value
+    if parameter.name in function.traits.set_again or not _is_open(value):
+        return value
+    how = frame.analysis.bodies.once(_handed, function.body).get(parameter.name)
+    if how is None:
+        return value
+    if parameter.name in _NO_NUMBER and parameter.name not in frame.analysis.bodies.once(_counted, function.body):
+        return value
+    pos = (function.line, 1, function.line, 1)
+    divergence = frame.source(WORLD, "rank", pos, rank_names.of_parameter(parameter.name), Confidence.MEDIUM)
+    return first_rank.named(value._replace(divergence=divergence), how)
+
+
+def of_attribute(frame: Frame, e: f.Attr) -> Value | None:
+    """`args.gpu`, which something in this file chooses its device by; an attribute of the instance is its class's."""
+    place = place_name(e)
+    if place.count(".") != 1 or e.attr in _NO_NUMBER or not frame.module.mentions_any(_WORDS):
+        return None
+    own = frame.function.owner if frame.function is not None else None
+    for function, body in frame.module.bodies():
+        if place.startswith("self.") and (function is None or function.owner != own):
+            continue
+        how = frame.analysis.bodies.once(_handed, body).get(place)
+        if how is not None:
+            divergence = frame.source(WORLD, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)
+            return first_rank.named(Value(divergence=divergence), how)
+    return None
+
+
+_WORDS = frozenset({"set_device", "device_ids", "init_process_group"})
+
+
+def _is_open(value: Value) -> bool:
+    return not (value.divergence or value.data or value.types or value.group or value.module or value.loader)
+
+
+def _handed(body: f.Body) -> dict[str, str]:
+    """The places that hold such numbers, and how they count."""
+    found: dict[str, str] = {}
+    for expr, how in _numbers(body):
+        if place := place_name(expr):
+            found.setdefault(place, how)
+    return found
+
+
+def _counted(body: f.Body) -> frozenset[str]:
+    """The names that are compared with a number."""
+    compared = (node for node in walk(body) if type(node) is f.Compare and len(node.rights) == 1)
+    return frozenset(
+        node.left.id
+        for node in compared
+        if type(node.left) is f.Name and type(node.rights[0]) is f.Const and node.rights[0].text.isdigit()
+    )
+
+
+def _numbers(body: f.Body) -> Iterator[tuple[f.Expr, str]]:
+    for call in walk(body):
+        if type(call) is not f.Call:
+            continue
+        name = last_name(call.func)
+        if name == "set_device" and len(call.args) == 1:
+            yield call.args[0], _LOCAL
+        for keyword, value in call.keywords:
+            if keyword == "device_ids" and type(value) is f.Sequence and len(value.elements) == 1:
+                yield value.elements[0], _LOCAL
+            elif keyword == "rank" and name == "init_process_group":
+                yield value, _RANK
