@@ -1,4 +1,4 @@
-"""Numbers by which a process chooses its own device, or starts: `torch.cuda.set_device(gpu)`, `DDP(net, device_ids=[gpu])`,
+"""Numbers by which a process chooses its own device, or starts: `torch.cuda.set_device(gpu)`, `device_ids=[gpu]`,
 `init_process_group(rank=index)`.
 
 Whatever it is called, such a number is the place of the process on its node, or the rank. What it is when nobody passes

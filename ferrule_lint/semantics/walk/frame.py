@@ -20,6 +20,7 @@ from ferrule_lint.semantics.domain.trace import Event, Term, Trace
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, ModuleInfo
 from ferrule_lint.semantics.project.programs import is_test
 from ferrule_lint.semantics.sources.files import Files
+from ferrule_lint.semantics.walk import wrapped_under
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -338,7 +339,8 @@ class Frame:
         if name := self.own_attribute(place):
             known = None if self._set_again(name) else self.self_writes.get(name)
             value = value if remade else self.analysis.as_state(self, place, value)
-            self.self_writes[name] = value if known is None else join2(known, value)
+            both = value if known is None else wrapped_under.either(self, join2(known, value), known, value)
+            self.self_writes[name] = both
         elif self.light and self.self_name and place.startswith(self.self_name + ".") and place.count(".") == 2:
             name = place.partition(".")[2]
             value = self.analysis.as_state(self, place, value)

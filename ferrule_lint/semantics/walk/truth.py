@@ -63,7 +63,7 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     name = called_name(expr)
     closed = value.const == "False" and type(expr) is f.Name and _is_parameter(frame, expr.id)
     told = name and frame.models.convention("initialized", name) is not None and value.divergence is None
-    if told and not closed and not _is_of_parts(frame, expr):
+    if told and not closed and not _is_of_parts(frame, expr) and not _is_one_way(frame, name):
         return Known(True), Value(uniform=True, const="True")
     if value.const is not None and value.divergence is None and not value.deps and not is_member(value.const):
         truth = value.const not in ("None", "False", "0", "0.0", "''", '""', "b''")
@@ -106,6 +106,14 @@ def truthiness(frame: Frame, expr: f.Expr, value: Value) -> tuple[Formula, Value
     # whether anything is left of what was filtered is up to what decided that
     deps |= frozenset([d for d in value.length_deps if d[1] in (OBSERVED, PRESENT, EMPTY)])
     return atom_of(frame, expr, value, deps), value.plain()._replace(types=NOTHING, data=None, uniform=value.uniform)
+
+
+def _is_one_way(frame: Frame, name: str) -> bool:
+    """Whether a flag is one of several ways to train (`is_ddp`), and not that there are several processes."""
+    return "ddp" in name.lower() and frame.module.mentions_like(_OTHER_WAYS)
+
+
+_OTHER_WAYS = re.compile(r"fsdp|fully_?shard|deep_?speed", re.IGNORECASE)
 
 
 def _is_of_parts(frame: Frame, expr: f.Expr) -> bool:

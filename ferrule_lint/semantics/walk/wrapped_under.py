@@ -47,6 +47,17 @@ def met(frame: Frame, formula: Formula, a: Value, b: Value, merged: Value) -> Va
     return merged
 
 
+def either(frame: Frame, joined: Value, a: Value, b: Value) -> Value:
+    """What a place holds that two arms, or two methods, set: in DDP by one setting, and sharded by another."""
+    if a.external == b.external:
+        return joined
+    one = a if _is_sharded(frame, a) else b
+    other = b if one is a else a
+    return (
+        joined._replace(external=one.external) if _is_sharded(frame, one) and _role(frame, other) == "ddp" else joined
+    )
+
+
 def here(frame: Frame, value: Value) -> Value:
     """What a place holds where a test around it, or an exit before it, tells whether it is wrapped."""
     if value.external is None or not frame.conditions:
