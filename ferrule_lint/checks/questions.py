@@ -96,7 +96,7 @@ WORKED_OUT: dict[str, _Question] = {
     "used where trained": training.used_where_trained,
     "only run around": lambda analysis, path: [str(training.only_run_around(analysis, path))],
     "near": lambda analysis, path: [str(analysis.sharding.is_near(path))],
-    "with_wraps": lambda analysis, path: [str(analysis.sharding.is_with_wraps(path))],
+    "with_wraps": lambda analysis, paths: [str(analysis.sharding.is_with_wraps(*paths.split("\n")))],
     "beside_wraps": lambda analysis, path: [str(analysis.sharding.is_beside_wraps(path))],
     "near_wraps": lambda analysis, path: [str(analysis.sharding.is_near_wraps(path))],
     "rebound": lambda analysis, path: _of_file(analysis, path, lambda m: sorted(m.declared_global().items())),

@@ -7,7 +7,7 @@ loop is answered somewhere, and a rank that sends it, alone, is no finding that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -24,6 +24,7 @@ from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
 _CODES = frozenset({"FER102", "FER103", "FER104"})
 #: why the rank that sends does so: it is the one, or its server has been asked
 _KINDS = frozenset({"rank", "host"})
+_RECEIVES = frozenset({"recv", "recv_object_list"})
 #: a function whose name more files mention is no helper of a few
 _MOST_FILES = 12
 #: calls between the loop and the test of the rank above it
@@ -91,7 +92,7 @@ def _orders(analysis: Analysis, paths: Iterable[str]) -> _Orders:
     return frozenset(
         _Order(e.path, e.op, e.axes, _source(analysis, e.path, e.pos[:2]))
         for function, heard in _heard(analysis, modules)
-        if _is_run_by_some(analysis, function)
+        if _is_run_by_some(analysis, function, modules)
         for e in heard
     )
 
@@ -110,7 +111,8 @@ def _source(analysis: Analysis, path: str, place: tuple[int, int]) -> str:
 
 
 def _heard(analysis: Analysis, modules: Iterable[ModuleInfo]) -> Iterator[tuple[FunctionInfo, tuple[Event, ...]]]:
-    """Functions with a loop whose rounds are not counted and begin with a broadcast, with the events of that."""
+    """Functions with a loop whose rounds are not counted and begin with an order, with the events of that; where it is
+    received, what a round issues as it was told is answered there, too."""
     for module in modules:
         for function in module.functions.values():
             if not any(type(node) is f.While for node in walk(function.body)):
@@ -128,7 +130,8 @@ def _has_no_end(loop: Loop) -> bool:
 
 
 def _first_of_a_round(body: Trace) -> tuple[Event, ...]:
-    """The broadcast that a round begins with, and barriers before it; none if it begins with anything else."""
+    """What a round begins with, where that is an order: a broadcast and barriers before it, or what is received, with
+    all that follows; none if it begins with anything else."""
     before: list[Event] = []
     for term in every_term(body):
         events = _events(term)
@@ -137,6 +140,8 @@ def _first_of_a_round(body: Trace) -> tuple[Event, ...]:
         heard = [e for e in events if e.op.startswith("broadcast")]
         if heard:
             return (*before, *heard)
+        if all(e.op in _RECEIVES for e in events):
+            return (*before, *(e for told in every_term(body) for e in _events(told)))
         if not all("barrier" in e.op for e in events):
             break
         before += events
@@ -151,11 +156,11 @@ def _asks_what_it_heard(body: Trace) -> bool:
     )
 
 
-def _is_run_by_some(analysis: Analysis, function: FunctionInfo, depth: int = 0) -> bool:
+def _is_run_by_some(analysis: Analysis, function: FunctionInfo, asked: Sequence[ModuleInfo], depth: int = 0) -> bool:
     """Whether a call of the function, or of what calls it, stands under a test of the rank, in a function or in a
-    program's own body."""
+    program's own body; `asked`: the files of a finding, which are looked at in any case."""
     callers: list[FunctionInfo] = []
-    for module in _naming(analysis, function):
+    for module in _naming(analysis, function) or asked:
         traces = [(caller, trace_of(analysis, caller)) for caller in module.functions.values()]
         for caller, trace in (*traces, (None, analysis.module_frame(module).trace())):
             if not any(_calls(term, function) for term in every_term(trace)):
@@ -164,7 +169,7 @@ def _is_run_by_some(analysis: Analysis, function: FunctionInfo, depth: int = 0) 
                 return True
             if caller is not None and caller is not function:
                 callers.append(caller)
-    return depth + 1 < _DEEPEST and any(_is_run_by_some(analysis, caller, depth + 1) for caller in callers)
+    return depth + 1 < _DEEPEST and any(_is_run_by_some(analysis, c, asked, depth + 1) for c in callers)
 
 
 def _is_for_some(term: Term, function: FunctionInfo) -> bool:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NAME = frozenset({"eval"})
-_MAY_TRAIN = re.compile(r"train|fit|learn")
+_MAY_TRAIN = re.compile(r"(?<!pre)train|fit|learn")
+#: methods of a module that hand it back as it is, in that respect
+_THE_SAME = frozenset({"cuda", "cpu", "to", "half", "float", "bfloat16", "requires_grad_"})
 
 
 def runs_evaluated(frame: Frame, call: f.Call | None) -> bool:
@@ -41,14 +43,17 @@ def runs_evaluated(frame: Frame, call: f.Call | None) -> bool:
 
 
 def _put_into_evaluation(s: f.Stmt) -> str:
-    """The place of what a statement puts into evaluation mode: `model.eval()`, `model = model.eval()`."""
+    """The place of what a statement puts into evaluation mode: `model.eval()`, `model = Model().cuda().eval()`."""
     if type(s) is not f.ExprStmt and type(s) is not f.Assign:
         return ""
     call = s.value
+    while type(s) is f.Assign and type(call) is f.Call and last_name(call.func) in _THE_SAME:
+        call = call.func.base if type(call.func) is f.Attr else None
     if type(call) is not f.Call or type(call.func) is not f.Attr or call.func.attr != "eval" or call.args:
         return ""
-    place = place_name(call.func.base)
-    return place if type(s) is not f.Assign or [place] == [place_name(t) for t in s.targets] else ""
+    if type(s) is not f.Assign:
+        return place_name(call.func.base)
+    return place_name(s.targets[0]) if len(s.targets) == 1 else ""
 
 
 def _handed(frame: Frame, call: f.Call) -> Iterator[str]:

@@ -471,9 +471,9 @@ def _is_wrapped_nearby(frame: Frame) -> bool:
     """Whether some file that works together with this one wraps modules, or one of a class whose method this is."""
     sharding, names = frame.analysis.sharding, frame.analysis.names
     classes = names.mro(frame.self_class) if frame.self_class is not None else ()
-    return any(
-        sharding.is_with_wraps(path) for path in dict.fromkeys([frame.module.path, *(c.module.path for c in classes)])
-    )
+    own = frame.module.path
+    bases = dict.fromkeys(c.module.path for c in classes if c.module.path != own)
+    return sharding.is_with_wraps(own) or any(sharding.is_with_wraps(own, base) for base in bases)
 
 
 def by_name(frame: Frame, receiver: Value, arguments: Arguments) -> Value | None:

@@ -127,15 +127,21 @@ def _communicates(frame: Frame, model: CallModel, arguments: Arguments) -> bool:
 def _asked_for(frame: Frame) -> list[str]:
     """The tests by which a condition around lets in more than some ranks: under DeepSpeed all come to what stands
     under `if rank == 0 or distributed_type == DistributedType.DEEPSPEED:`, `if use_deepspeed or rank == 0:`, and under
-    `if step % n == 0 and (rank == 0 or use_deepspeed):`."""
+    `if step % n == 0 and (rank == 0 or use_deepspeed):`. With a test of the rank around it, it lets in nobody."""
+    required = [formula for condition in frame.conditions for formula in _required(condition)]
+    if any(type(formula) is Atom and _is_of_rank(formula) for formula in required):
+        return []
     return [
         term.key
-        for condition in frame.conditions
-        for formula in _required(condition)
+        for formula in required
         if type(formula) is Connective and formula.op == "or" and divergence_of(formula) is not None
         for term in formula.operands
         if type(term) is Atom and term.divergence is None
     ]
+
+
+def _is_of_rank(formula: Atom) -> bool:
+    return formula.divergence is not None and formula.divergence.kind == "rank"
 
 
 def _required(formula: Formula) -> Iterator[Formula]:

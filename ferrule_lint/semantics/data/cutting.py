@@ -1,7 +1,8 @@
 """Tensors that are cut or stretched to a number which differs: `x[:n]`, `x.narrow(0, 0, n)`, `x.topk(n)`, `x.tile(n)`.
 
 A cut with both ends is left alone: windows of one length start anywhere. So is a number that differs by the rank, which
-deals a tensor out in parts.
+deals a tensor out in parts. What is cut to the number of samples in a whole data set has been gathered: ranks that have
+one sample more than their share see it twice.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.data.iteration import definition
 from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import Divergence, Value
-from ferrule_lint.semantics.domain.text import shown
+from ferrule_lint.semantics.domain.text import last_name, shown
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.calls.arguments import Arguments
@@ -42,6 +44,16 @@ def of_slice(frame: Frame, e: f.Subscript, base: Value) -> tuple[Divergence, boo
             shape = divergence.then(frame.step("flow", e.pos, note)).at_most(Confidence.MEDIUM)
             return shape, dim > 0
     return None
+
+
+def to_whole_set(frame: Frame, e: f.Subscript) -> bool:
+    """`scores[: len(loader.dataset)]`, also by another name for the number: the scores of all ranks, some twice."""
+    if type(e.index) is not f.Op or e.index.kind != "Slice" or e.index.operands[0] != _NONE:
+        return False
+    number = definition(frame, e.index.operands[1])
+    if type(number) is not f.Call or last_name(number.func) != "len" or len(number.args) != 1:
+        return False
+    return type(number.args[0]) is f.Attr and number.args[0].attr == "dataset"
 
 
 def _one_end(part: f.Expr) -> f.Expr | None:

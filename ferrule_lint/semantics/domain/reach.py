@@ -40,6 +40,8 @@ def reach_of(output: str) -> Reach:
 DETACHED = Reach()
 #: the output that stands for all parameters of the module itself
 OWN = "*"
+#: the part of an output that is the module's own loss, and what that is made of
+_LOSS, _IN_LOSS = "loss", frozenset({"logits", "hidden_states", "last_hidden_state"})
 #: the same where they are put into the loss one by one
 EVERY = "*~"
 
@@ -58,7 +60,8 @@ def reaching(a: Reach | None, b: Reach | None) -> Reach | None:
 def covered(output: str, outputs: frozenset[str]) -> bool:
     """Whether an output is among others: itself, the whole of which it is a part, or a part of it.
 
-    A parameter that is a module stands for its output where it was passed on (`=model` for `model`).
+    A parameter that is a module stands for its output where it was passed on (`=model` for `model`). The loss that a
+    language model puts out beside its logits is made of them.
     """
     if output in outputs or OWN in outputs or EVERY in outputs:
         return True
@@ -66,6 +69,8 @@ def covered(output: str, outputs: frozenset[str]) -> bool:
     name = name.rstrip("~")
     for other in outputs:
         known, _, known_part = other.lstrip("=").partition("#")
-        if known.rstrip("~") == name and (not part or not known_part or part == known_part):
+        if known.rstrip("~") == name and (
+            not part or known_part in ("", part) or (known_part == _LOSS and part in _IN_LOSS)
+        ):
             return True
     return False

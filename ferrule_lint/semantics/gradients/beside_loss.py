@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
-from ferrule_lint.semantics.domain.assigned import given
+from ferrule_lint.semantics.domain.assigned import assignments, given
 from ferrule_lint.semantics.domain.text import last_name, variables
 from ferrule_lint.semantics.gradients.shared_by_callers import means
 from ferrule_lint.semantics.project.options import passed
@@ -34,11 +34,23 @@ def is_added_beside(analysis: Analysis, function: FunctionInfo, name: str) -> bo
                 if not means(analysis, function, module, owner, call):
                     continue
                 value = passed(call, function, function.owner is not None, name) if name[:1] != "." else None
-                meant = value.id if type(value) is f.Name else name
+                meant = _variable(owner, value) or name
                 if (value is None and name[:1] != ".") or not _is_added(owner.body, call, meant):
                     return False
                 found = True
     return found
+
+
+def _variable(owner: FunctionInfo, value: f.Expr | None) -> str:
+    """The variable that something is, or is a part of: `outputs` of `outputs.logits`, which has the loss as well, and
+    of `logits` after `logits = outputs.logits`."""
+    if type(value) is f.Name:
+        made = [made for made, _ in assignments(owner.body, value.id)]
+        value = made[0] if len(made) == 1 and type(made[0]) is f.Attr else value
+    while type(value) is f.Attr or type(value) is f.Subscript:
+        value = value.base
+    own = owner.parameters[0].name if owner.owner is not None and owner.parameters else ""
+    return value.id if type(value) is f.Name and value.id != own else ""
 
 
 def _is_added(body: f.Body, call: f.Call, given_to_it: str) -> bool:
@@ -56,7 +68,8 @@ def _sums(body: f.Body) -> Iterator[tuple[f.Expr, f.Expr]]:
     for s in statements(body):
         if type(s) is f.AugAssign and s.op == "Add":
             yield s.value, s.target
-        for _, value in given(s):
+        returned = [s.value] if type(s) is f.Return else []
+        for value in (*(value for _, value in given(s)), *returned):
             for node in walk(value):
                 if type(node) is f.Op and node.kind == "Add" and len(node.operands) == 2:
                     yield node.operands[0], node.operands[1]

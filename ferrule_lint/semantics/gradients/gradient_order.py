@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.facts.walk import statements
 from ferrule_lint.semantics.domain.conditions import Formula, negate
-from ferrule_lint.semantics.domain.text import last_name, render
+from ferrule_lint.semantics.domain.text import last_name, render, variables
+from ferrule_lint.semantics.gradients import leaves
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -44,7 +46,7 @@ def of_collective(frame: Frame, e: f.Call) -> None:
     for argument in e.args[:1]:
         while type(argument) is f.Attr and argument.attr == "data":
             argument = argument.base
-        if type(argument) is f.Attr and argument.attr == "grad":
+        if type(argument) is f.Attr and argument.attr == "grad" and not _is_own_leaf(frame, argument.base):
             _mark(frame, SYNC, "", e.pos)
 
 
@@ -55,8 +57,19 @@ def of_model(frame: Frame, e: f.Call) -> None:
 
 def of_callee(frame: Frame, kinds: tuple[str, ...], call: f.Call | None, pos: f.Pos) -> None:
     """What a project function does to gradients, in its order."""
+    if call is not None and kinds == (SYNC,) and any(_is_own_leaf(frame, argument) for argument in call.args[:1]):
+        return
     for kind in kinds:
         _mark(frame, kind, _arguments(call) if call is not None and kinds == (SYNC,) else "", pos)
+
+
+def _is_own_leaf(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is a tensor that the function keeps the gradient of, and no parameter: an input, of which a
+    backward pass that comes later and starts from what was detached knows nothing."""
+    body = frame.function.body if frame.function is not None else ()
+    if type(expr) is not f.Name or expr.id not in frame.analysis.bodies.once(leaves.of, body):
+        return False
+    return not any(type(s) is f.For and expr.id in variables(s.target) for s in statements(body))
 
 
 def _arguments(e: f.Call) -> str:

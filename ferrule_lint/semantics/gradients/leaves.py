@@ -24,7 +24,7 @@ def only(body: f.Body) -> bool:
     made = [n for n in walk(body) if type(n) is f.Call and _OPTIMIZERS.fullmatch(last_name(n.func)) and n.args]
     if not made:
         return False
-    leaves = _leaves(body)
+    leaves = of(body)
     return all(_is_of(call.args[0], body, leaves) for call in made)
 
 
@@ -38,7 +38,7 @@ def _is_of(given: f.Expr, body: f.Body, leaves: frozenset[str]) -> bool:
     return all(type(element) is f.Name and element.id in leaves for element in given.elements)
 
 
-def _leaves(body: f.Body) -> frozenset[str]:
+def of(body: f.Body) -> frozenset[str]:
     """The names of tensors that are told to keep gradients: `z.requires_grad = True`, `z.requires_grad_()`,
     `z = torch.zeros(4, requires_grad=True)`, `z = x.detach().requires_grad_()`."""
     found: set[str] = set()

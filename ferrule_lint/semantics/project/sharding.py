@@ -10,11 +10,11 @@ modules; which of the models of a library somebody trains so is anybody's guess.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.project import nearness, parameters
+from ferrule_lint.semantics.project import nearness, parameters, siblings
 from ferrule_lint.semantics.project.buffers import Buffers
 from ferrule_lint.semantics.project.entities import ClassInfo
 from ferrule_lint.semantics.project.evidence import Evidence
@@ -41,6 +41,10 @@ class Sharding:
         #: the files that can have to do with either, by the question
         self._near: Memo[str, nearness.Nearness] = Memo(analysis.names.reads)
         self._together = Together(analysis)
+        #: what works together with these, once it has been asked for
+        self._with: Asked[bool] = Asked(analysis.names.reads, "with_wraps")
+        #: the files that wrap something, but for the siblings of a file
+        self._not_beside: Memo[str, frozenset[str]] = Memo(analysis.names.reads)
         #: which modules have buffers
         self._buffers = Buffers(analysis)
         #: whether classes have no parameters, once they have been asked for
@@ -177,16 +181,28 @@ class Sharding:
         copies = path in seen.wraps_in and path not in seen.generic_in
         return self._is_near_to(path, "near", "by code" if copies else "")
 
-    def is_with_wraps(self, path: str) -> bool:
+    def is_with_wraps(self, path: str, base: str = "") -> bool:
         """Whether what is made in this file is wrapped there, in a file that it takes something from, or by one that
-        takes something from both."""
+        takes something from both; `base`: the file of a base of its classes, where that is asked of it."""
         if self._setting != "auto":
             return True
         self.gather()
         if self._gathering:
             return True  # asked for while the evidence is being gathered
-        with self._analysis.names.reads.answering("with_wraps", path):
-            return self._together.is_with(path, self.gather().wraps_in)
+        asked = f"{path}\n{base}" if base else path
+        return self._with.find(asked, lambda: self._is_with(path, base), True)
+
+    def _is_with(self, path: str, base: str) -> bool:
+        some = self._not_beside.find(path, lambda: frozenset(self._wraps_of_others(path)), frozenset())
+        return self._together.is_with(base or path, some)
+
+    def _wraps_of_others(self, path: str) -> Iterator[str]:
+        """The files that wrap something, but for those that stand beside this one and keep it."""
+        modules = self._analysis.names.modules
+        for wrapping in sorted(self.gather().wraps_in):
+            beside = wrapping != path and path in modules and self._together.are_apart(path, wrapping)
+            if not beside or not siblings.are(self._analysis, modules[path], modules[wrapping]):
+                yield wrapping
 
     def is_beside_wraps(self, path: str) -> bool:
         """Whether a file works together with one that has a library prepare optimizers and the like, and with none that

@@ -30,6 +30,10 @@ class Together:
         self._analysis = analysis
         #: the files in which is defined what a file imports
         self._taken: Memo[str, frozenset[str]] = Memo(analysis.names.reads)
+        #: the same over others, for so many imports behind each other
+        self._reached: Memo[tuple[str, int], frozenset[str]] = Memo(analysis.names.reads)
+        #: and but for what the code imports by a name
+        self._bound_in: Memo[str, frozenset[str]] = Memo(analysis.names.reads)
 
     def is_with(self, path: str, some: Collection[str]) -> bool:
         """Whether a file takes something from one of some, at whatever length, or one that uses both does."""
@@ -43,13 +47,30 @@ class Together:
                 return True
         return False
 
+    def are_apart(self, one: str, other: str) -> bool:
+        """Whether neither of two files imports anything of the other, over others or itself: a registry that holds both
+        is left out."""
+        return other not in self._imported(one) and one not in self._imported(other)
+
+    def _imported(self, path: str) -> frozenset[str]:
+        return self._bound_in.find(path, lambda: frozenset(self._imported_by(path)), frozenset())
+
+    def _imported_by(self, path: str) -> set[str]:
+        found = {path}
+        for _ in range(_DEEPEST):
+            known = [self._analysis.names.modules.get(p) for p in sorted(found) if not self._is_package(p)]
+            found |= {m.path for module in known if module is not None for m in self._bound(module)}
+        return found
+
     def _reaches(self, path: str, some: Collection[str], deepest: int) -> bool:
+        key = path, deepest
+        return not self._reached.find(key, lambda: frozenset(self._taken_at(*key)), frozenset()).isdisjoint(some)
+
+    def _taken_at(self, path: str, deepest: int) -> set[str]:
         found = {path}
         for _ in range(deepest):
             found |= {taken for known in sorted(found) if not self._is_package(known) for taken in self._takes(known)}
-            if not found.isdisjoint(some):
-                return True
-        return False
+        return found
 
     def _users(self, path: str) -> Iterator[str]:
         """The files that take something from one, also by way of its package."""
@@ -80,6 +101,15 @@ class Together:
     def _named(self, module: ModuleInfo) -> set[ModuleInfo]:
         """The files in which is defined what the imports of one name."""
         names = self._analysis.names
+        found = self._bound(module)
+        if module.called_for:
+            names.reads.ask("imports", "")  # a new file of a package may be meant
+            found |= set(names.called_for_by(module))
+        return found
+
+    def _bound(self, module: ModuleInfo) -> set[ModuleInfo]:
+        """The same, but for those that the code imports by a name."""
+        names = self._analysis.names
         found: set[ModuleInfo] = set()
         for name in module.bound:
             entity = names.lookup(module, name)
@@ -90,7 +120,4 @@ class Together:
         for dotted, relative in module.starred:
             starred = names.module_named(dotted, module, relative)
             found |= {starred} if starred is not None else set()
-        if module.called_for:
-            names.reads.ask("imports", "")  # a new file of a package may be meant
-            found |= set(names.called_for_by(module))
         return found

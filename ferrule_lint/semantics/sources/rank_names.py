@@ -52,6 +52,14 @@ def is_of_matrix(e: f.Attr) -> bool:
     return _BARE.fullmatch(e.attr) is not None and _FACTORED.search(last_name(e.base)) is not None
 
 
+def is_of_tensor(e: f.Attr) -> bool:
+    """Whether an attribute is the rank that a tensor is noted with, which owns it: `weight.rank_id`."""
+    return _TENSOR.fullmatch(last_name(e.base)) is not None
+
+
+_TENSOR = re.compile(r"(\w+_)?(weight|bias|param|parameter|grad|buffer|tensor)|p")
+
+
 def of_parameter(name: str) -> str:
     """What is noted of a parameter that its name says is a rank."""
     return f"parameter `{name}` is a rank"

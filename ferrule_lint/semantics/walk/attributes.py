@@ -106,6 +106,10 @@ def _set_by_its_holder(frame: Frame, place: str, value: Value) -> Value:
     held = frame.analysis.holders.part(frame.self_class, place.partition(".")[2], frame.light)
     if held is None:
         return value
+    if held.types and not value.types and (value.target is None or type(value.target) is MethodTarget):
+        value = value._replace(types=held.types, target=None)  # `self.meters.loss = Meter()`
+    if not (held.divergence or held.presence or held.length):
+        return value
     divergence = held.divergence.at_most(Confidence.MEDIUM) if held.divergence is not None else None
     presence = held.presence.at_most(Confidence.MEDIUM) if held.presence is not None else value.presence
     length = worse(value.length, held.length)
@@ -313,7 +317,7 @@ def _by_name(frame: Frame, e: f.Attr) -> Value | None:
     axes = frame.models.convention("rank", e.attr)
     if axes is None:
         return own_device.of_attribute(frame, e)
-    if rank_names.is_of_matrix(e):
+    if rank_names.is_of_matrix(e) or rank_names.is_of_tensor(e):
         return None
     where = rank_axes.rank_axes(frame, frozenset(axes), e)
     divergence = frame.source(where, "rank", e.pos, f"`{render(e)}` differs by rank", Confidence.MEDIUM)

@@ -11,6 +11,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import cleanups, exceptions, failing, services, turns
+from ferrule_lint.semantics.control.process_ends import status_of
 from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.domain.assigned import is_bar
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -19,7 +20,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS
 from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.targets import FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, position, shown, variables
-from ferrule_lint.semantics.domain.trace import Attempt, Choice, Trace, by_way_of, ends, has_exit, without
+from ferrule_lint.semantics.domain.trace import Attempt, Choice, Exit, Trace, by_way_of, ends, has_exit, without
 from ferrule_lint.semantics.gradients import meeting
 from ferrule_lint.semantics.project.entities import WITHOUT_GRADIENT, FunctionInfo, by_id
 from ferrule_lint.semantics.walk import handed_nothing, joined, kept_tests, left_by_failing, left_early
@@ -71,7 +72,7 @@ def try_block(frame: Frame, s: f.Try) -> None:
         handlers.append((handler.line, handled))
         if handled and not frame.light:
             cleanups.in_handler(frame, s, handler, tuple(inner), handled)
-        if handled and not attempt.reached:
+        if handled and not attempt.reached and not _gives_up(frame, handler, handled):
             pos = (handler.line, 1, handler.line, 1)
             atom = Atom(f"except at {frame.module.path}:{handler.line}", None, NO_DEPS)
             frame.emit(Choice(atom, handled, (), frame.module.path, pos, "except", "except"))
@@ -95,6 +96,15 @@ def try_block(frame: Frame, s: f.Try) -> None:
         if not _asks_how_it_went(s):
             _end_by(frame, start, tuple(final))
     frame.terms.extend(final)
+
+
+def _gives_up(frame: Frame, handler: f.Handler, handled: Trace) -> bool:
+    """Whether a handler ends the process and does nothing else that others would see, among what a rank does with its
+    own data: whoever is spared the work by them is spared no more than an exception that nobody catches."""
+    around = frame.path_divergence()
+    if around is None or around.kind != "data" or any(type(term) is not Exit for term in handled):
+        return False
+    return any(type(s) is f.ExprStmt and type(s.value) is f.Call and status_of(s.value) for s in handler.body)
 
 
 def _asks_how_it_went(s: f.Try) -> bool:

@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
-from ferrule_lint.semantics.data import exchanged, shares
+from ferrule_lint.semantics.data import exchanged, remainders, shares
 from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import TRUE, Formula, deps_of, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
@@ -121,6 +121,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
         counters.keep_together(s, body_env, frame.env)
         counters.stepped_alone(frame, s, formula, body_env, saved)
         counters.cut_alone(frame, s, formula, body_env, saved)
+        remainders.made_up_for(frame, s, body_env)
         _renew(frame, formula, s.test, begun, body_env, in_body_versions)
         made_under.note(frame, made)
     elif not ends(body):

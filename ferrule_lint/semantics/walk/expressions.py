@@ -126,6 +126,9 @@ def _not(frame: Frame, e: f.Not) -> Value:
     return value
 
 
+_ONE = f.Const("1")
+
+
 def _boolop(frame: Frame, e: f.BoolOp) -> Value:
     formula, asked = condition(frame, e)
     value = _of_boolop(frame, e, formula, asked)
@@ -134,6 +137,11 @@ def _boolop(frame: Frame, e: f.BoolOp) -> Value:
 
 
 def _of_boolop(frame: Frame, e: f.BoolOp, formula: Formula, value: Value) -> Value:
+    if e.op == "or" and e.values[1:] == (_ONE,):
+        with frame.aside():
+            ranks = frame.eval(e.values[0])
+        if ranks.world_size:
+            return ranks  # `get_world_size() or 1`
     if e.op == "or" and type(formula) is not Known:
         # `x = given or default`: the operands' structure lives on
         with frame.aside():

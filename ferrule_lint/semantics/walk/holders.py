@@ -196,9 +196,10 @@ class Holders:
 
     def part(self, info: ClassInfo, name: str, reading_layer: int) -> Value | None:
         """What an attribute of an attribute (`state.found`) gets in the methods of the class that holds the outer one,
-        whatever the inner one's class does; None if that tells of no difference between ranks."""
+        whatever the inner one's class does; None if that tells of no difference between ranks, and of no class."""
         value = self.attribute(info, name, reading_layer)
-        return value if value is not None and (value.divergence or value.presence or value.length) else None
+        told = value is not None and (value.divergence or value.presence or value.length or value.types)
+        return value if told else None
 
     def _writers_of(self, info: ClassInfo) -> Writers:
         """The methods of a class by what they may set."""

@@ -100,7 +100,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     agreed, filled = over_groups.reduced(s), filling.by_rounds(frame, s)
     body = _rounds(
         frame, s.body, enter, lambda: iterable.uniform and rounds_of(iterable) is None, agreed=agreed,
-        each=lambda: each_of.left(frame, s.target, s.iterable),
+        each=lambda: each_of.left(frame, s.target, s.iterable), single=counters.is_single(frame, s),
     )  # fmt: skip
     body = first_round.left_out(frame, s, body)
     frame.rounds.pop()
@@ -303,12 +303,14 @@ def _rounds(
     once: bool = False,
     agreed: frozenset[str] = frozenset(),
     each: Callable[[], dict[str, Value]] = dict,
+    single: bool = False,
 ) -> Trace:
     """The loop body's trace in a state that any round may start from: a first pass finds what it changes.
 
     `once`: every rank runs one round at least, and to its end, so that nothing is left of what was before.
     `agreed`: what the ranks agree on in each round, and need not where there is none.
     `each`: what a round leaves in the object that it is about, which is there where there is a round.
+    `single`: there is one round, which begins with what was before.
     `alike`: whether all ranks certainly run as many rounds. If not, what the loop changes is uniform within a round but
     not after the loop (temporal divergence, as in LLVM's uniformity analysis).
     """
@@ -317,7 +319,7 @@ def _rounds(
     told: dict[str, Value] = {}
     frame.loop_depth += 1
     frame.loops.append(left_early.Rounds(len(frame.conditions)))
-    if frame.loop_depth <= _DEEPEST_SECOND_PASS:
+    if frame.loop_depth <= _DEEPEST_SECOND_PASS and not single:
         # what is found in the first pass is found again in the second, whose trace is the one that is kept
         with Trial(frame):
             frame.skipped.append([])

@@ -27,6 +27,7 @@ from ferrule_lint.semantics.sources import (
     rank_names,
     trained_losses,
 )
+from ferrule_lint.semantics.walk import parameter_use
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import ClassInfo
@@ -74,6 +75,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         and not _ZEROTH.fullmatch(name)
         and (scalar or not annotation)
         and parameter.kind in ("normal", "keyword")
+        and not parameter_use.is_root(frame, name)
     ):
         axes: Axes = frozenset(rank) or frame.axes_in(name) or WORLD
         divergence = frame.source(axes, "rank", pos, rank_names.of_parameter(name), Confidence.MEDIUM)
@@ -92,7 +94,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     tensor = "Tensor" in annotation
     asked = _may_be_text(parameter.annotation)
     in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")
-    batch = frame.models.convention("batch", name) is not None
+    batch = frame.models.convention("batch", name) is not None and not parameter_use.is_number(frame, name)
     named = frame.models.convention("data", name) is not None
     matched = not annotation and _is_matched(frame, parameter)
     unmistakable = not annotation and frame.models.convention("tensor", name) is not None
@@ -100,6 +102,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     optional = frame.models.convention("optional", name) is not None or collects
     # how far a generation is, say, and what a checkpoint holds
     shared = frame.models.convention("uniform", name) is not None or _restores(frame)
+    shared = shared or parameter_use.is_text(frame, name)
     loss = not shared and not frame.light and trained_losses.is_one(frame, name)
     local = not shared and (
         batch

@@ -120,7 +120,7 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
         value = value._replace(shape=None, uneven_last=False)
     if base.reach is not None and type(e.index) is f.Const:
         value = value._replace(reach=participation.part(base, e.index.text.strip("'\"")))
-    if value.data is not None and own_records.is_own_flag(frame, e):
+    if value.data is not None and (own_records.is_own_flag(frame, e) or cutting.to_whole_set(frame, e)):
         return UNKNOWN
     local = value.data
     if key:
