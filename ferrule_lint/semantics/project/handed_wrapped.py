@@ -1,8 +1,8 @@
 """Modules that all callers have sharded when they hand them on: `model = FSDP(net)`, `train(model, loader)`.
 
-A function that is handed a module cannot tell what it is in. Where every call in the project hands it one that has been
-put into FSDP, or sharded in place, on every way that leads to the call, it is in that. So is what is handed on. What a
-module in DDP issues hangs on the module, too, and is told at the call.
+A function that is handed a module cannot tell what it is in. Where every call in the project hands it one that has
+been put into FSDP, or sharded in place, be it under a setting (`if cfg.fsdp: model = FSDP(model)`), it is in that. So
+is what is handed on. What a module in DDP issues hangs on the module, too, and is told at the call.
 """
 
 from __future__ import annotations
