@@ -30,6 +30,10 @@ _RANK_PLACE = {
 }
 
 
+#: how a witness tells that the number, or the group, is a caller's
+PASSED_ON = "passed on here"
+
+
 def propose(site: Site) -> Fix | None:
     """The argument that the finding speaks of."""
     tree, call = site.tree, site.call
@@ -53,10 +57,15 @@ def propose(site: Site) -> Fix | None:
         f"{prefix}.get_global_rank({name}, {rank})",
         "the place in the group becomes a rank of the whole job",
     )
+    assumed: list[str] = []
     if _may_be_none(tree, group.value):
         text = f"{text} if {name} is not None else {rank}"
     else:
-        message += f"; assumes that `{name}` is given"
+        assumed.append(f"that `{name}` is given")
+    if any(step.note == PASSED_ON for step in site.finding.witness):
+        assumed.append("that all callers pass a place in it")
+    if assumed:
+        message += f"; assumes {' and '.join(assumed)}"
     return Fix(FORM, message, Safety.UNSAFE, (_edit(tree, call, argument, text),))
 
 

@@ -14,8 +14,8 @@ from ferrule_lint.fixes.site import Site, callee
 
 FORM = "local-group"
 _OPTION = "use_local_synchronization=True"
-#: how a witness ends whose group is made for too few: that only its members call would not help
-_LAST_ROUND = " is what the last round of the loop has left"
+#: how a witness ends whose group is made for too few, or kept by too many: that only its members call would not help
+_LAST_ROUND = (" is what the last round of the loop has left", " is the group that the last round of the loop has made")
 
 
 def propose(site: Site) -> Fix | None:
