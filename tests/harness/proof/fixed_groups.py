@@ -47,6 +47,11 @@ def handed(m: types.ModuleType, spread: bool) -> Any:
     return full(m.run(torch.ones(2, device=DEVICE)))
 
 
+@scene("fixes:global_rank/place_handed", ranks=4, by_rank=True, raises=True)
+def place_handed(m: types.ModuleType, spread: bool) -> Any:
+    return full(m.run(torch.ones(2, device=DEVICE)))
+
+
 @scene("fixes:group_for_all/inner_group", by_rank=True)
 def inner_group(m: types.ModuleType, spread: bool) -> Any:
     m.inner_group([0])
