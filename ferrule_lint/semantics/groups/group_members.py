@@ -40,27 +40,31 @@ _LISTS = frozenset("list tuple sorted range set".split())
 _COPIES = frozenset("list tuple sorted tensor".split())
 
 
+#: asked of a `new_group` in or behind a loop, and what is said of it
+_OF_LAST_ROUND = (
+    (
+        last_round.left_over,
+        "stands behind the loop that works out the ranks of each group: only the last one is made, and the ranks of the"
+        " others are in none",
+    ),
+    (
+        last_round.kept,
+        "makes a group in each round of the loop, and all ranks go on with the last one: the ranks of the others are"
+        " not in it",
+    ),
+)
+
+
 def check(frame: Frame, arguments: Arguments, event: Event) -> None:
     """An issue at a `new_group` whose list of ranks is the calling rank's own."""
     expr = arguments.expression("ranks", 0)
     if event.op != "new_group" or expr is None or frame.light:
         return
-    left = last_round.left_over(frame, expr, arguments.expr.pos)
-    if left is not None:
-        message = (
-            f"`{event.op}` stands behind the loop that works out the ranks of each group: only the last one is made,"
-            " and the ranks of the others are in none"
-        )
-        frame.issues.append(CallIssue("FER401", arguments.expr.pos, left, event, message))
-        return
-    left = last_round.kept(frame, expr, arguments.expr.pos)
-    if left is not None:
-        message = (
-            f"`{event.op}` makes a group in each round of the loop, and all ranks go on with the last one: the ranks of"
-            " the others are not in it"
-        )
-        frame.issues.append(CallIssue("FER401", arguments.expr.pos, left, event, message))
-        return
+    for asked, message in _OF_LAST_ROUND:
+        left = asked(frame, expr, arguments.expr.pos)
+        if left is not None:
+            frame.issues.append(CallIssue("FER401", arguments.expr.pos, left, event, f"`{event.op}` {message}"))
+            return
     local = arguments.keywords.get("use_local_synchronization")
     if local is not None and local.const != "False":
         return
