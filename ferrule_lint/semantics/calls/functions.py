@@ -171,13 +171,8 @@ def _whole_here(analysis: Analysis, function: FunctionInfo, bound: Mapping[str, 
     """The modules that are whole at a call, as a test around it tells, of those that callers have sharded under some
     setting."""
     whole = [name for name, value in bound.items() if value.unwrapped and value.module]
-    return tuple(
-        [
-            (name, Value(module=True, unwrapped=True))
-            for name in whole
-            if handed_wrapped.wrapper_of(analysis, function, name)
-        ]
-    )
+    sharded_by_some = [name for name in whole if handed_wrapped.wrapper_of(analysis, function, name)]
+    return tuple([(name, Value(module=True, unwrapped=True)) for name in sharded_by_some])
 
 
 def _has_nothing_in_parts(frame: Frame, summary: Summary) -> bool:

@@ -16,7 +16,6 @@ from ferrule_lint.semantics.domain.assigned import assignments
 from ferrule_lint.semantics.domain.text import last_name, place_name
 from ferrule_lint.semantics.project import options
 from ferrule_lint.semantics.project.entities import External, FunctionInfo, GlobalName, ModuleInfo
-from ferrule_lint.semantics.project.programs import is_test
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
@@ -84,9 +83,9 @@ def _is_handed_all(scope: Scope, name: str, depth: int) -> bool:
     function, analysis = scope.function, scope.analysis
     if function is None or function.parent is not None or function.owner is not None:
         return False
-    calls = [site for site in options.calls_of(analysis, function) if not is_test(site[0].path)]
     handed = [
-        (Scope(analysis, module, caller), options.passed(call, function, False, name)) for module, caller, call in calls
+        (Scope(analysis, module, caller), options.passed(call, function, False, name))
+        for module, caller, call in options.calls_outside_tests(analysis, function)
     ]
     return bool(handed) and all(value is not None and _is_of_all(there, value, depth + 1) for there, value in handed)
 

@@ -122,7 +122,7 @@ def _handed(frame: Frame, expr: f.Name, depth: int) -> str:
     function = frame.function
     if function is None or frame.version(expr.id) or is_test(frame.module.path):
         return ""
-    sites = [site for site in options.calls_of(frame.analysis, function) if not is_test(site[0].path)]
+    sites = options.calls_outside_tests(frame.analysis, function)
     found: set[str] = set()
     for module, caller, call in sites if len(sites) <= _MOST_CALLS else ():
         given = options.passed(call, function, function.owner is not None, expr.id)

@@ -70,6 +70,11 @@ def calls_of(analysis: Analysis, function: FunctionInfo) -> list[Site]:
     return analysis.calls_of.find(function.id, lambda: _calls_of(analysis, function), [])
 
 
+def calls_outside_tests(analysis: Analysis, function: FunctionInfo) -> list[Site]:
+    """The same, but for those that stand in tests."""
+    return [site for site in calls_of(analysis, function) if not is_test(site[0].path)]
+
+
 def _calls_of(analysis: Analysis, function: FunctionInfo) -> list[Site]:
     names, meant = analysis.names, _meant(function)
     found: list[Site] = []
@@ -120,8 +125,8 @@ def given_by_callers(
     analysis: Analysis, function: FunctionInfo, name: str
 ) -> Iterator[tuple[ModuleInfo, FunctionInfo | None, f.Expr]]:
     """What calls outside of tests pass for a parameter, but None; each with its file and the function around it."""
-    for module, owner, call in calls_of(analysis, function):
-        given = None if is_test(module.path) else passed(call, function, function.owner is not None, name)
+    for module, owner, call in calls_outside_tests(analysis, function):
+        given = passed(call, function, function.owner is not None, name)
         if given is not None and given != f.Const("None"):
             yield module, owner, given
 

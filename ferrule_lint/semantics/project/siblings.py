@@ -71,8 +71,7 @@ def _is_own(expr: f.Expr, own: str) -> bool:
 def _handed_on(body: f.Body) -> Iterator[str]:
     """The names that a function hands back, keeps, or hands to a class."""
     for s in statements(body):
-        kept = type(s) is f.Assign and any(type(target) is not f.Name for target in s.targets)
-        if type(s) is f.Return or (type(s) is f.Assign and kept):
+        if type(s) is f.Return or (type(s) is f.Assign and any(type(target) is not f.Name for target in s.targets)):
             yield from (name.id for name in nodes(s.value, f.Name))
         for call in nodes(s, f.Call):
             if called_name(call)[:1].isupper():

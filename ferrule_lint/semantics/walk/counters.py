@@ -129,8 +129,9 @@ def one_round(s: f.For) -> bool:
 def is_single(frame: Frame, s: f.For) -> bool:
     """Whether a loop takes one round, as the number of rounds is written out (`tries = 1`, `for _ in range(tries)`)."""
     walked = s.iterable
-    counted = type(walked) is f.Call and last_name(walked.func) == "range" and len(walked.args) == 1
-    return counted and type(walked) is f.Call and frame.eval(walked.args[0]).const == "1"
+    if type(walked) is not f.Call or last_name(walked.func) != "range" or len(walked.args) != 1:
+        return False
+    return frame.eval(walked.args[0]).const == "1"
 
 
 def _holds_one(expr: f.Expr) -> bool:

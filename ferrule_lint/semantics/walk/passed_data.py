@@ -54,7 +54,7 @@ def passed(
     """Of these parameters, those for which every caller passes local data, each with where it comes from."""
     if not names or is_test(method.module.path):
         return {}
-    sites = [site for site in options.calls_of(analysis, method) if not is_test(site[0].path)]
+    sites = options.calls_outside_tests(analysis, method)
     if len(sites) > MOST_CALLS:
         sites = [site for site in sites if _may_be_of(site, info)]
     if not sites or len(sites) > MOST_CALLS:
@@ -83,4 +83,4 @@ def passed(
 def _may_be_of(site: options.Site, info: ClassInfo) -> bool:
     """Whether a call may be of the class, by a look at its file: one of its own, or where the class is spoken of."""
     module = site[0]
-    return module is info.module or module.mentions_any(frozenset({info.qualname.rpartition(".")[2]}))
+    return module is info.module or module.mentions_any(frozenset({info.name}))

@@ -86,9 +86,7 @@ def passed(analysis: Analysis, method: FunctionInfo, layer: int) -> dict[str, Va
 
 
 def _sites(analysis: Analysis, method: FunctionInfo, parameters: list[f.Parameter]) -> Iterator[_Site]:
-    for module, owner, call in options.calls_of(analysis, method):
-        if is_test(module.path):
-            continue
+    for module, owner, call in options.calls_outside_tests(analysis, method):
         given: dict[str, f.Expr] = {}
         is_open = any(type(a) is f.Starred for a in call.args) or any(key is None for key, _ in call.keywords)
         for parameter in parameters:
