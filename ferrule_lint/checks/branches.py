@@ -31,7 +31,10 @@ from ferrule_lint.semantics.divergence.ruled_out import RuledOut
 from ferrule_lint.semantics.domain.conditions import Atom, Connective, Formula, atoms, divergence_of
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.trace import (
+    Attempt,
+    CallTerm,
     Choice,
+    Event,
     Loop,
     Term,
     Trace,
@@ -264,6 +267,15 @@ def _has_setting(choice: Choice) -> bool:
     return any(divergence_of(o) is None for o in choice.formula.operands)
 
 
+def _stands_in_handler(root: Trace, lines: Collection[int], occurrence: Occurrence) -> bool:
+    """Whether something stands in one of the handlers at these lines, and not behind them."""
+    place = occurrence.call or occurrence.event
+    attempts = (term for term in every_term(root) if type(term) is Attempt)
+    handled = (trace for attempt in attempts for line, trace in attempt.handlers if line in lines)
+    terms = (term for trace in handled for term in every_term(trace) if type(term) is CallTerm or type(term) is Event)
+    return any(term.path == place.path and term.pos == place.pos for term in terms)
+
+
 #: what only modules in parts issue
 _OF_PARTS = frozenset({"forward", "state_dict"})
 #: functions of a project that move data between two ranks, by their names, and which half they are
@@ -324,6 +336,10 @@ def _finding(
         text = choice.text if choice.form == "exception" else f"{choice.text} ({why})"
         ending = "is caught and survived" if way == "caught" else "is survived elsewhere"
         message = f"`{op}`{reached} is skipped by ranks that have an exception, which {ending}: `{text}`"
+        if _stands_in_handler(root, caught_at((*choice.body, *choice.orelse)), found.occurrences[0]):
+            message = (
+                f"`{op}`{reached} is issued only by ranks that have an exception, in its handler: `{text.strip()}`"
+            )
     elif found.after_exit or choice.form == "loop else":
         code = "FER103"
         kind = has_exit(choice.body) or has_exit(choice.orelse) or ("break" if choice.form == "loop else" else "return")

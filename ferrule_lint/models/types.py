@@ -154,6 +154,8 @@ class AttributeModel:
     event: str | None = None
     #: what a library's loop does where this is set, which all ranks have to do together
     assigned: str | None = None
+    #: dotted name of the library class that it holds an instance of
+    makes: str = ""
     confidence: str = "high"
 
 

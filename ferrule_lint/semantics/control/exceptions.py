@@ -20,6 +20,7 @@ from ferrule_lint.facts.walk import blocks, statements, walk
 from ferrule_lint.findings import Confidence, Step
 from ferrule_lint.models.lookup import ModelSet
 from ferrule_lint.semantics.control import called_again, end_of_data, ended, failing, needed, process_ends, services
+from ferrule_lint.semantics.control.built_meanwhile import built_by_some
 from ferrule_lint.semantics.control.end_of_data import Ending
 from ferrule_lint.semantics.control.queues import EMPTY, looks_again
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -394,6 +395,10 @@ def _by_name(frame: Frame, handler: f.Handler, body: f.Body) -> Divergence | Non
         least = Confidence.LOW if services.only_missing(handler.body) else Confidence.MEDIUM
         told = frame.source(WORLD, "host", pos, f"one rank may have `{alone}` and the others not", least)
         return _of_call(frame, body, told)
+    if (build := built_by_some(handler, names, body)) is not None:
+        note = f"where `{shown(build.func)}` has run elsewhere, this rank can import it"
+        built = frame.step("flow", build.pos, "what is imported is built here, by some ranks")
+        return frame.source(WORLD, "host", pos, note, Confidence.MEDIUM).then(built)
     if is_broad(handler) and carries_on(handler.body) and (call := services.asked(frame.module, body)):
         note = f"`{call}` asks a service, which may fail one rank and not the others"
         return _of_call(frame, body, frame.source(WORLD, "host", pos, note, Confidence.MEDIUM))

@@ -437,12 +437,26 @@ class ModuleInfo:
             for statement in _flat(body):
                 if type(statement) is f.Assign and statement.value is not None:
                     for target in statement.targets:
-                        if type(target) is f.Name:
-                            self.global_assigns.setdefault(target.id, []).append(statement.value)
+                        for variable, value in _set_to(target, statement.value):
+                            self.global_assigns.setdefault(variable, []).append(value)
         return self.global_assigns.get(name, [])
 
 
 Entity: TypeAlias = ClassInfo | FunctionInfo | ModuleInfo | External | GlobalName
+
+
+def _set_to(target: f.Expr, value: f.Expr) -> Iterator[tuple[str, f.Expr]]:
+    """The names of a target, and what each is set to: `rank, size = 0, 1`, `rank, size = start()`."""
+    if type(target) is f.Name:
+        yield target.id, value
+    elif type(target) is f.Sequence and type(value) is f.Sequence and len(target.elements) == len(value.elements):
+        for part, of_part in zip(target.elements, value.elements, strict=True):
+            yield from _set_to(part, of_part)
+    elif type(target) is f.Sequence and type(value) is f.Call:
+        for place, part in enumerate(target.elements):
+            if type(part) is f.Starred:
+                break
+            yield from _set_to(part, f.Subscript(value, f.Const(str(place)), value.pos))
 
 
 def _flat(body: f.Body) -> Iterator[f.Stmt]:

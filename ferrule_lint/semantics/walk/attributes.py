@@ -306,7 +306,7 @@ def _modelled(frame: Frame, e: f.Attr, model: AttributeModel) -> Value:
     if model.returns == "uniform":
         return Value(uniform=True, world_size=rank_axes.is_world_size(e.attr))
     if model.returns != "divergent":
-        return UNKNOWN
+        return Value(external=model.makes) if model.makes else UNKNOWN
     axes: Axes = frozenset(model.axes) or frame.axes_in(render(e)) or WORLD
     note = f"`{render(e)}` differs by rank" if model.kind == "rank" else f"`{render(e)}` differs between ranks"
     return first_rank.named(Value(divergence=frame.source(axes, model.kind or "rank", e.pos, note, confidence)), e.attr)

@@ -40,6 +40,8 @@ _ZEROTH = re.compile(r"_?rank_?(0|zero)(_only)?", re.IGNORECASE)
 _RESTORE = frozenset({"set_extra_state", "load_state_dict", "_load_from_state_dict", "load_checkpoint"})
 #: what says, position by position, which of the local batch count
 _MASK = re.compile(r"(\w+_)?masks?")
+#: hooks of Lightning and MMEngine that run behind a step, with what it returned
+_BEHIND_STEP = re.compile(r"on_(train|validation|test|predict)_batch_end|after_(train|val|test)_iter")
 #: terms that, by their names, are added to a loss of the same outputs
 _BESIDE = re.compile(r"aux|regulari[sz]|penalty", re.IGNORECASE)
 _MATCHED = re.compile(r"(^|_)(indices|inds|match\w*|assign\w*|positives?)$")
@@ -95,6 +97,7 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     asked = _may_be_text(parameter.annotation)
     in_module = frame.in_module or (frame.function is not None and frame.function.name == "forward")
     batch = frame.models.convention("batch", name) is not None and not parameter_use.is_number(frame, name)
+    batch = batch or _is_of_step(frame, name)
     named = frame.models.convention("data", name) is not None
     matched = not annotation and _is_matched(frame, parameter)
     unmistakable = not annotation and frame.models.convention("tensor", name) is not None
@@ -136,6 +139,11 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if (frame.models.convention("module", name) is not None and "Module" in annotation) or _is_part(frame, parameter):
         value = value._replace(module=True)
     return value
+
+
+def _is_of_step(frame: Frame, name: str) -> bool:
+    """Whether a hook of a training loop is given what the step has made of the rank's own batch."""
+    return name == "outputs" and frame.function is not None and _BEHIND_STEP.fullmatch(frame.function.name) is not None
 
 
 def _is_collected(frame: Frame, parameter: f.Parameter) -> bool:

@@ -71,7 +71,7 @@ def passed(analysis: Analysis, method: FunctionInfo, layer: int) -> dict[str, Va
     if not sites or len(sites) > MOST_CALLS:
         return {}
     found: dict[str, Value] = {}
-    for place in dict.fromkeys(site.place for site in sites if _may_tell(site)):
+    for place in dict.fromkeys(site.place for site in sites if _may_tell(analysis, site)):
         own = [site for site in sites if site.place == place]
         frame = analysis.caller(own[0].module, own[0].owner, layer)
         for parameter in parameters:
@@ -98,11 +98,21 @@ def _sites(analysis: Analysis, method: FunctionInfo, parameters: list[f.Paramete
         yield _Site(module, owner, call, given)
 
 
-def _may_tell(site: _Site) -> bool:
+def _may_tell(analysis: Analysis, site: _Site) -> bool:
     """Whether what a call passes, or the tests that it stands under, may tell ranks apart: a look at the names."""
     exprs = [expr for expr in site.given.values() if type(expr) is not f.Const]
     under = [tests for value, tests in _kept(site) if value is site.call]
-    return any(_tells(site.body, expr, 0) for expr in exprs) or any(_named(test) for tests in under for test in tests)
+    told = any(_tells(site.body, expr, 0) or _asks(analysis, site, expr) for expr in exprs)
+    return told or any(_named(test) for tests in under for test in tests)
+
+
+def _asks(analysis: Analysis, site: _Site, expr: f.Expr) -> bool:
+    """Whether a function of the project is asked that returns what may tell ranks apart (`draws=is_visualizer()`)."""
+    if type(expr) is not f.Call:
+        return False
+    asked = analysis.names.resolve(expr.func, site.module)
+    returned = [s.value for s in asked.body if type(s) is f.Return] if type(asked) is FunctionInfo else []
+    return any(value is not None and _named(value) for value in returned)
 
 
 def _kept(site: _Site) -> Iterator[tuple[f.Expr, tuple[f.Expr, ...]]]:

@@ -47,6 +47,7 @@ from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.sources.stated import same_for_all
 from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests, made_under
+from ferrule_lint.semantics.walk.filled_by_first import is_filled_by_first
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
 from ferrule_lint.semantics.walk.truth import (
@@ -439,7 +440,12 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
             # one of some words names a format, most often
             value = value._replace(divergence=value.divergence.at_most(Confidence.LOW))
         return atom_of(frame, key, value), value
-    if divergence is not None:
+    by_first = (
+        a.divergence is None
+        and divergence is not None
+        and is_filled_by_first(frame, key.rights[0], lambda test: condition(frame, test)[0])
+    )
+    if divergence is not None and not by_first:
         divergence = divergence._replace(member=True)
     value = Value(
         uniform=a.uniform and b.uniform,
