@@ -262,6 +262,29 @@ def test_the_caller_hands_another_module_to_what_shards_it(tmp_path: Path) -> No
     assert warm == lint(root, use_cache=False)
 
 
+ITEMS = (
+    "from torch import nn\nfrom torch.distributed.fsdp import FullyShardedDataParallel as FSDP\n\n"
+    "class Parts(nn.Module):\n    def __init__(self, n):\n        self.one = nn.ModuleList()\n"
+    "        self.other = nn.ModuleList()\n        self.one.append(FSDP(nn.Linear(8, 8)))\n"
+)
+PARTS = (
+    "from pkg.items import Parts\n\nclass Net(Parts):\n    def forward(self, x, attention_mask):\n"
+    "        for layer in self.one:\n            if attention_mask.any():\n                x = layer(x)\n"
+    "        return x\n"
+)
+
+
+def test_the_list_that_sharded_modules_are_put_in(tmp_path: Path) -> None:
+    root = project(tmp_path, {"pkg/__init__.py": "", "pkg/items.py": ITEMS, "pkg/net.py": PARTS})
+    counts: list[int] = []
+    for attribute in ("one", "other", "one"):
+        write(root, "items.py", ITEMS.replace("self.one.append", f"self.{attribute}.append"))
+        warm = lint(root)
+        counts.append(len([f for f in warm.findings if f.confidence > Confidence.LOW]))
+        assert warm == lint(root, use_cache=False)
+    assert counts == [1, 0, 1]
+
+
 SHARE = "import torch.distributed as dist\n\ndef share(x, group=None):\n    dist.broadcast(x, 0, group=group)\n"
 MESH = (
     "from torch.distributed.device_mesh import init_device_mesh\nfrom pkg.share import share\n\n"

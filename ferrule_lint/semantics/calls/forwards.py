@@ -16,7 +16,7 @@ from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, render
 from ferrule_lint.semantics.domain.trace import ITSELF, CallTerm, Event
 from ferrule_lint.semantics.gradients import built_here, leaves, over_devices, participation, partly_used
-from ferrule_lint.semantics.project import prepared_beside
+from ferrule_lint.semantics.project import own_parts, prepared_beside
 from ferrule_lint.semantics.project.entities import by_id
 from ferrule_lint.semantics.project.programs import of_one_process
 from ferrule_lint.semantics.project.training import asked_by_other_programs, asked_only_to_infer, only_infers
@@ -88,8 +88,19 @@ def is_own_part(frame: Frame, function: Value, called: f.Expr) -> bool:
     owner = frame.self_class
     if owner is None or function.types or function.external is not None or not frame.in_module:
         return False
+    if _taken_from(frame, owner, called):
+        return True
     name = place_name(called).removeprefix(f"{frame.self_name}.")
     return place_name(called) != name and "." not in name and frame.analysis.sharding.is_own_part(owner, name)
+
+
+def _taken_from(frame: Frame, owner: ClassInfo, called: f.Expr) -> str:
+    """The attribute of this module, if its parts are seen to be sharded, that what is called is one of
+    (`self.layers[0]`, and `layer` in `for layer in self.layers`); "" if it is none."""
+    if frame.function is None or type(called) is f.Attr or not frame.analysis.sharding.has_own_parts(owner):
+        return ""
+    name = own_parts.attribute(frame.function, called)
+    return name if name and frame.analysis.sharding.is_own_part(owner, name) else ""
 
 
 def _has_statistics(frame: Frame) -> bool:
@@ -161,7 +172,7 @@ def _sharded(frame: Frame, function: Value, role: str, called: f.Expr) -> tuple[
     if best is None and not function.types:
         if owner is not None and analysis.is_module(owner):
             # a submodule of unknown class is sharded with the module that owns it
-            return analysis.sharding.of_part(owner, last_name(called)), owner.id
+            return analysis.sharding.of_part(owner, _taken_from(frame, owner, called) or last_name(called)), owner.id
         unknown = _unknown(frame, called)
         told = unknown is not None and owner is not None and asked_of_attribute(owner, place_name(called))
         return Confidence.HIGH if told else unknown, ""

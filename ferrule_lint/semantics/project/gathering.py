@@ -17,6 +17,7 @@ from ferrule_lint.semantics.project import (
     nearness,
     own_parts,
     own_wrapping,
+    sharded_items,
     spread,
     training,
     wrapping_calls,
@@ -122,6 +123,8 @@ class Gathering:
             model = replace(model, wraps="ddp", configured=False)
         for wrapped in modules:
             self._wrapped(module, owner, wrapped, model, serves, site)
+        if modules and model.wraps == "shards" and not (serves or model.configured):
+            self._among_items(module, owner, call, site)
         if not exprs and model.wraps == "shards":
             self._any_module(site, serves, model.configured)
         elif not exprs:
@@ -220,6 +223,16 @@ class Gathering:
             of_class = site._replace(given=info.id)
             self._add(seen.sharded if shards else seen.reduced, info, confidence, of_class, 0)
 
+    def _among_items(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, site: WrapSite) -> None:
+        """What a method of a module puts among the items of an attribute once it is sharded."""
+        info = module.classes.get(owner.owner or "") if owner is not None else None
+        if owner is None or info is None or not self._analysis.is_module(info):
+            return
+        name = sharded_items.held_in(owner, call.pos)
+        if name:
+            self._seen.own_parts.setdefault((info.id, name), site)
+            self._seen.generic = self._seen.generic or Confidence.LOW  # of others it is a guess
+
     def _own_part(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> tuple[str, str] | None:
         """The class and the attribute of which a method of a module shards something."""
         info = module.classes.get(owner.owner or "") if owner is not None else None
@@ -278,8 +291,8 @@ def calls_that_wrap(analysis: Analysis, path: str) -> list[str]:
         return []
     return [
         f"{owner and owner.qualname} {number} {said([meant])} {_kept_whole(analysis, module, owner, meant)}"
-        f"{_said_of_spread(owner, meant)}"
-        for owner, number, _, meant in wrapping_calls.in_file(module, wrapping_names.names(analysis))
+        f"{_said_of_spread(owner, meant)} {owner and sharded_items.held_in(owner, call.pos)}"
+        for owner, number, call, meant in wrapping_calls.in_file(module, wrapping_names.names(analysis))
     ]
 
 

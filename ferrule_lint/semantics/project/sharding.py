@@ -147,6 +147,13 @@ class Sharding:
         parts = self.gather().own_parts
         return any((c.id, attribute) in parts for c in self._mro(info))
 
+    def has_own_parts(self, info: ClassInfo) -> bool:
+        """Whether a module is seen to have parts that are sharded as such."""
+        if self._setting != "auto" or self._gathering:
+            return False
+        ids = {c.id for c in self._mro(info)}
+        return any(cls in ids for cls, _ in self.gather().own_parts)
+
     def is_left_open(self, site: WrapSite) -> bool:
         """Whether a launcher or a file of settings decides if this call shards what it is given."""
         return site.path in self.gather().configured_in
