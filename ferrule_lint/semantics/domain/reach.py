@@ -19,6 +19,8 @@ class Partly(NamedTuple):
     divergence: Divergence | None
     deps: Deps
     at: tuple[int, int, int, int] | None
+    #: a parameter that one arm goes on with and the other leaves out: only who passes it knows what it is
+    left_out: bool = False
 
 
 class Reach(NamedTuple):

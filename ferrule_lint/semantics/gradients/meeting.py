@@ -54,10 +54,15 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
             for output in mine.outputs | failing:
                 if output == EVERY and theirs.outputs:
                     continue  # all parameters stand in there for what goes the usual way here
-                if output.startswith("=") and not value.uniform and _asks_for_items(formula, output[1:]):
+                if (
+                    output.startswith("=")
+                    and not value.uniform
+                    and _asks_for_items(formula, output[1:].partition("#")[0])
+                ):
                     continue  # `if q.numel() == 0: return torch.zeros_like(q)`: without items there is no gradient
-                if not covered(output, theirs.outputs) and (not output.startswith("=") or nothing):
-                    partly.add(Partly(output, divergence, deps, theirs.at))
+                if not covered(output, theirs.outputs):
+                    left_out = output.startswith("=") and not nothing
+                    partly.add(Partly(output, divergence, deps, None if left_out else theirs.at, left_out))
     gone = {p.output for p in partly}
     return Reach(frozenset(o for o in union.outputs if o not in gone) or NOTHING, frozenset(partly) or NOTHING)
 

@@ -190,11 +190,9 @@ def part(value: Value, key: str) -> Reach | None:
         return None if key not in _CUT_ATTRIBUTES else DETACHED
     if key in _CUT_ATTRIBUTES or PLACES.search(key):
         return DETACHED
-    if not any(not o.startswith("=") and "#" not in o for o in reach.outputs):
+    if all("#" in o for o in reach.outputs):
         return reach
-    return reach._replace(
-        outputs=frozenset(o if o.startswith("=") or "#" in o else f"{o}#{key}" for o in reach.outputs)
-    )
+    return reach._replace(outputs=frozenset(o if "#" in o else f"{o}#{key}" for o in reach.outputs))
 
 
 def combined(values: Iterable[Value]) -> Reach | None:

@@ -27,7 +27,7 @@ _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample
 _ASKS = re.compile(r"_*(check(?!point)|verify|is|has|can|should)(_|$)", re.IGNORECASE)
 #: parameters of a loss that, by their names, nothing is trained through
 _NOT_TRAINED = re.compile(
-    r"(^=|_)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices|"
+    r"(^=|_|#)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices|"
     r"strides?|anchors?|grids?|priors?|shifts?)(_|$)"
 )
 _IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
@@ -71,7 +71,7 @@ def at_return(frame: Frame, result: Value) -> None:
     )
     looked_at = {entry.output for entry in everything.partly if _is_looked_at(function, entry.at)}
     for entry in sorted(everything.partly, key=_order_of):
-        if entry.divergence is None or covered(entry.output, everything.outputs):
+        if entry.divergence is None or entry.left_out or covered(entry.output, everything.outputs):
             continue
         if entry.divergence.kind != "host" and covered(entry.output, stand_ins):
             continue  # a stand-in is for an input that is not there, and not for what went wrong
@@ -113,16 +113,18 @@ def _in_loss(frame: Frame, end: f.Pos) -> None:
 def _may_be_trained(frame: Frame, output: str) -> bool:
     """Whether a parameter of a loss may be what a module put out: no target, and no input of the batch, by its name;
     nothing that its callers have made without a gradient, and nothing that they go on with beside the result."""
-    if _NOT_TRAINED.search(output) or frame.models.convention("optional", output[1:]) is not None:
+    name = output[1:].partition("#")[0]
+    if _NOT_TRAINED.search(output) or frame.models.convention("optional", name) is not None:
         return False
     if is_said_to_forward(frame, _NOT_TRAINED):
         return False
-    return frame.function is None or not is_given_without(frame.analysis, frame.function, output[1:])
+    return frame.function is None or not is_given_without(frame.analysis, frame.function, name)
 
 
 def _is_in_the_loss(frame: Frame, function: FunctionInfo, output: str) -> bool:
     """Whether what callers add a term to has the gradient of an output as well: a parameter's, or a part's."""
-    name = output[1:] if output.startswith("=") else "." + output.partition("#")[0].rstrip("~")
+    base = output.partition("#")[0]
+    name = base[1:] if output.startswith("=") else "." + base.rstrip("~")
     return is_added_beside(frame.analysis, function, name)
 
 

@@ -12,7 +12,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, Partly, Reach, covered, reach_of
 from ferrule_lint.semantics.domain.trace import ITSELF
-from ferrule_lint.semantics.gradients.participation import PLACES, is_input
+from ferrule_lint.semantics.gradients.participation import PLACES, is_input, part
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import External, FunctionInfo
 
@@ -38,9 +38,9 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
     for output in reach.outputs:
         passed = _passed(frame, summary, output, bound)
         if not output.startswith("="):
-            name, mark, part = output.partition("#")
+            name, mark, key = output.partition("#")
             frame.forwards.append((name.rstrip("~"), pos, real))
-            outputs.add(output if real or "~" in name else f"{name}~{mark}{part}")
+            outputs.add(output if real or "~" in name else f"{name}~{mark}{key}")
             continue
         outputs |= passed.outputs
         partly |= passed.partly
@@ -66,8 +66,8 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
                 partly.add(entry._replace(divergence=divergence, deps=deps, at=entry.at if here else pos))
             continue
         for output in _passed(frame, summary, entry.output, bound).outputs:
-            partly.add(Partly(output, divergence, deps, None))
-            if output == entry.output[1:]:
+            partly.add(Partly(output, divergence, deps, None, entry.left_out and output.startswith("=")))
+            if output == entry.output[1:].partition("#")[0]:
                 frame.forwards.append((output, pos, True))  # the module itself is passed, and run there
     return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
 
@@ -95,13 +95,15 @@ def _passed(frame: Frame, summary: Summary, output: str, bound: Mapping[str, Val
     there. What else a module has (`self.net.width`, `self.net.cp_group`) is none."""
     if not output.startswith("="):
         return reach_of(output)
-    name = output[1:]
+    name, _, key = output[1:].partition("#")
     argument = bound.get(name)
     if argument is None or PLACES.search(name):
         return DETACHED
     if argument.reach is None and argument.module:
         return reach_of(name) if _is_run(frame, summary.function, name) else DETACHED
-    return argument.reach or DETACHED
+    if argument.items is not None and key.isdecimal() and int(key) < len(argument.items):
+        return argument.items[int(key)].reach or DETACHED
+    return (part(argument, key) if key else argument.reach) or DETACHED
 
 
 def _is_run(frame: Frame, function: FunctionInfo | None, name: str) -> bool:

@@ -15,9 +15,9 @@ from ferrule_lint.semantics.calls.agreement import cleanse
 from ferrule_lint.semantics.data import number_types, picked, sorts
 from ferrule_lint.semantics.domain.axes import NO_AXES
 from ferrule_lint.semantics.domain.conditions import Formula, atoms, deps_of, divergence_of, negate
-from ferrule_lint.semantics.domain.dependences import NO_DEPS, entered_by, read, root_of
+from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING, entered_by, read, root_of
 from ferrule_lint.semantics.domain.joins import join, settled
-from ferrule_lint.semantics.domain.lattice import NUMBERED, Value, of_entries, worse
+from ferrule_lint.semantics.domain.lattice import NUMBERED, UNKNOWN, Divergence, Value, of_entries, worse
 from ferrule_lint.semantics.domain.trace import Event, every_term
 
 if TYPE_CHECKING:
@@ -162,7 +162,23 @@ def _of_other_entries(returned: Returned, result: Value) -> Value:
         else:
             by = entered_by(deps_of(condition))
             result = result._replace(uniform=False, length_deps=result.length_deps | by)
-    return result
+    some = NOTHING.union(*(value.slots or NOTHING for value, _ in returned))
+    entries = dict(result.entries)
+    for key in sorted(some):
+        why = _why_some_have(returned, key) if key[:1] in "'\"" else None
+        if why is not None:
+            known = entries.get(key, UNKNOWN)
+            entries[key] = known._replace(presence=worse(known.presence, why))
+    return result._replace(entries=tuple(entries.items()))
+
+
+def _why_some_have(returned: Returned, key: str) -> Divergence | None:
+    """Why ranks part at the places that return a dict with a key and those that return one without it."""
+    for has_it in (False, True):
+        conditions = [c for v, conditions in returned if (key in (v.slots or NOTHING)) is has_it for c in conditions]
+        if conditions:
+            return next((why for c in conditions if (why := divergence_of(c)) is not None), None)
+    return None
 
 
 def _without_equal_arms(returned: Returned) -> Returned:
