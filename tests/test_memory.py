@@ -285,6 +285,29 @@ def test_the_list_that_sharded_modules_are_put_in(tmp_path: Path) -> None:
     assert counts == [1, 0, 1]
 
 
+PENDING = (
+    "import torch.distributed as dist\n\nclass Pending:\n    def __init__(self):\n        self.kept = set()\n\n"
+    "    def send(self, weights):\n        for name in self.kept:\n            dist.broadcast(weights[name], 0)\n"
+)
+ADDS = (
+    "from pkg.pending import Pending\n\nclass Added(Pending):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.kept = set()\n\n    def add(self, names, ids):\n        self.kept.update(names)\n\n"
+    "    def all(self, weights):\n        for name in self.kept:\n            dist.broadcast(weights[name], 0)\n"
+)
+
+
+def test_what_another_method_puts_into_a_set(tmp_path: Path) -> None:
+    adds = "import torch.distributed as dist\n" + ADDS
+    root = project(tmp_path, {"pkg/__init__.py": "", "pkg/pending.py": PENDING, "pkg/adds.py": adds})
+    counts: list[int] = []
+    for items in ("names", "ids", "names"):
+        write(root, "adds.py", adds.replace("update(names)", f"update({items})"))
+        warm = lint(root)
+        counts.append(len([f for f in warm.findings if f.path == "pkg/adds.py"]))
+        assert warm == lint(root, use_cache=False)
+    assert counts == [1, 0, 1]
+
+
 SHARE = "import torch.distributed as dist\n\ndef share(x, group=None):\n    dist.broadcast(x, 0, group=group)\n"
 MESH = (
     "from torch.distributed.device_mesh import init_device_mesh\nfrom pkg.share import share\n\n"

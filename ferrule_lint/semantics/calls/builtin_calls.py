@@ -24,7 +24,7 @@ from ferrule_lint.semantics.data import (
     sorts,
 )
 from ferrule_lint.semantics.data.module_outputs import parts_of_one_input
-from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, sorted_value
+from ferrule_lint.semantics.data.ordering import leaves_ties, length_deps, made_set, no_order, own_number, sorted_value
 from ferrule_lint.semantics.data.records import NAMESPACE, entries_of
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import Known
@@ -330,8 +330,8 @@ def _sorted(frame: Frame, arguments: Arguments) -> Value:
     value = sorted_value(_pass_on(arguments.positional))
     before = arguments.positional[0].unordered if arguments.positional else None
     key = arguments.expression("key", None)
-    if last_name(key) in ("id", "hash"):
-        note = f"`{last_name(key)}` differs in every process, and so does what is sorted by it"
+    if by := own_number(frame, key):
+        note = f"`{by}` differs in every process, and so does what is sorted by it"
         return value._replace(unordered=no_order(frame, arguments.expr.pos, note), in_order=False)
     if before is not None and leaves_ties(frame, key):
         note = f"`{render(arguments.expr)}` leaves ties as they were"

@@ -128,14 +128,27 @@ def leaves_ties(frame: Frame, key: f.Expr | None) -> bool:
     """Whether a key for sorting takes so few values that items share them: a test, one of two constants, a length."""
     if type(key) is not f.Lambda:
         return type(key) is f.Name and key.id in ("len", "bool")
-    function = frame.module.functions.get(key.qualname)
-    last = function.body[-1] if function is not None and function.body else None
-    value = last.value if type(last) is f.Return else None
+    value = _returned(frame, key)
     if type(value) is f.IfExp:
         return type(value.body) is f.Const and type(value.orelse) is f.Const
     if type(value) is f.Call:
         return last_name(value.func) in ("len", "bool", "startswith", "endswith", "isinstance", "hasattr")
     return type(value) in (f.Compare, f.BoolOp, f.Not)
+
+
+def own_number(frame: Frame, key: f.Expr | None) -> str:
+    """The function by whose numbers a key sorts, if every process has others: `id`, `hash`; "" if it does not."""
+    made = _returned(frame, key) if type(key) is f.Lambda else key
+    if type(made) is f.Call and (len(made.args) != 1 or numbers(made.args[0])):
+        return ""
+    name = last_name(made.func if type(made) is f.Call else made)
+    return name if name in ("id", "hash") else ""
+
+
+def _returned(frame: Frame, made: f.Lambda) -> f.Expr | None:
+    function = frame.module.functions.get(made.qualname)
+    last = function.body[-1] if function is not None and function.body else None
+    return last.value if type(last) is f.Return else None
 
 
 def sorted_value(value: Value) -> Value:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import constructed
+from ferrule_lint.semantics.data import filled_sets
 from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.joins import join
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, is_member, member, worse
@@ -304,7 +305,9 @@ class Holders:
         writes = {**frame.self_writes, **frame.part_writes}
         for name, value in writes.items():
             if value.unordered and put_in_order.is_left_in_order(method.body, f"{frame.self_name}.{name}"):
-                writes[name] = value._replace(unordered=None)
+                methods = [m for c in self._analysis.names.mro(info) for m in c.methods.values()]
+                if not filled_sets.is_filled_later(methods, method, name):
+                    writes[name] = value._replace(unordered=None)
         return writes
 
     def _run(self, frame: Frame, function: FunctionInfo) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import blocks, walk
+from ferrule_lint.semantics.data.filled_sets import is_empty_set
 from ferrule_lint.semantics.domain.assigned import assigning
 from ferrule_lint.semantics.domain.text import last_name, place_name
 
@@ -18,7 +19,7 @@ def is_left_in_order(body: f.Body, place: str) -> bool:
     """Whether a place is made an empty set, and nothing but what comes before a `sorted` of it in the same block puts
     anything in or sets it to anything else."""
     first = min(assigning(body, place), key=lambda s: s.line, default=None)
-    if first is None or not _is_empty_set(first.value):
+    if first is None or not is_empty_set(first.value):
         return False
     return _is_ordered(body, place, first.line)
 
@@ -57,7 +58,3 @@ def _touches(s: f.Stmt, place: str) -> bool:
         if type(called) is f.Attr and called.attr in _FILLS and place_name(called.base) == place:
             return True
     return False
-
-
-def _is_empty_set(value: f.Expr | None) -> bool:
-    return type(value) is f.Call and last_name(value.func) == "set" and not value.args and not value.keywords

@@ -10,6 +10,7 @@ from ferrule_lint.facts.walk import told_parts
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.control import exceptions, flags, hooks, process_ends
 from ferrule_lint.semantics.data import exchanged, filling, number_types, put_together
+from ferrule_lint.semantics.data.filled_sets import is_empty_set, is_of_numbers
 from ferrule_lint.semantics.data.ordering import is_set, no_order, round_order
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of
 from ferrule_lint.semantics.domain.dependences import NOTHING
@@ -74,6 +75,8 @@ def _assign(frame: Frame, s: f.Assign) -> None:
             value = value._replace(element_types=frame.analysis.annotations.elements_of(s.annotation, frame.module))
     if is_set(s.annotation) and value.unordered is None:
         value = value._replace(unordered=no_order(frame, position(s.targets[0])))
+    if value.unordered is not None and is_empty_set(s.value) and is_of_numbers(frame, place_name(s.targets[0])):
+        value = value._replace(unordered=None)
     if frame.gradients:
         if no_loss.begins_a_search(s.value) or any(no_loss.empties_a_mask(frame, t, s.value) for t in s.targets):
             value = value._replace(reach=None)
