@@ -16,7 +16,7 @@ from ferrule_lint.semantics.gradients import loss_entries, no_loss
 from ferrule_lint.semantics.gradients.beside_loss import is_added_beside
 from ferrule_lint.semantics.gradients.given_without import is_given_without
 from ferrule_lint.semantics.gradients.made_of_both import is_said_to_forward
-from ferrule_lint.semantics.gradients.participation import combined
+from ferrule_lint.semantics.gradients.participation import NOT_TRAINED, combined
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
 #: what returns an answer, and nothing that a module put out
 _ASKS = re.compile(r"_*(check(?!point)|verify|is|has|can|should)(_|$)", re.IGNORECASE)
-#: parameters of a loss that, by their names, nothing is trained through
-_NOT_TRAINED = re.compile(
-    r"(^=|_|#)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices|"
-    r"strides?|anchors?|grids?|priors?|shifts?)(_|$)"
-)
 _IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
 #: by its name, no module: what it returns is made of what its model put out, whose name is another one
 _IS_TRAINER = re.compile(r"Trainer\b")
@@ -114,9 +109,9 @@ def _may_be_trained(frame: Frame, output: str) -> bool:
     """Whether a parameter of a loss may be what a module put out: no target, and no input of the batch, by its name;
     nothing that its callers have made without a gradient, and nothing that they go on with beside the result."""
     name = output[1:].partition("#")[0]
-    if _NOT_TRAINED.search(output) or frame.models.convention("optional", name) is not None:
+    if NOT_TRAINED.search(output) or frame.models.convention("optional", name) is not None:
         return False
-    if is_said_to_forward(frame, _NOT_TRAINED):
+    if is_said_to_forward(frame, NOT_TRAINED):
         return False
     return frame.function is None or not is_given_without(frame.analysis, frame.function, name)
 

@@ -12,7 +12,8 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, Partly, Reach, covered, reach_of
 from ferrule_lint.semantics.domain.trace import ITSELF
-from ferrule_lint.semantics.gradients.participation import PLACES, is_input, part
+from ferrule_lint.semantics.gradients.participation import NOT_TRAINED, PLACES, is_input, part
+from ferrule_lint.semantics.gradients.partly_used import is_loss
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import External, FunctionInfo
 
@@ -65,11 +66,20 @@ def instantiated(frame: Frame, reach: Reach, summary: Summary, bound: Mapping[st
                 here = summary.function is None or summary.function.module is frame.module
                 partly.add(entry._replace(divergence=divergence, deps=deps, at=entry.at if here else pos))
             continue
+        told = NOT_TRAINED.search(entry.output) is not None or _reports(summary, entry)
         for output in _passed(frame, summary, entry.output, bound).outputs:
+            if output.startswith("=") and told:
+                continue  # the callee says what it is for, whatever it is called here, or has reported it
             partly.add(Partly(output, divergence, deps, None, entry.left_out and output.startswith("=")))
             if output == entry.output[1:].partition("#")[0]:
                 frame.forwards.append((output, pos, True))  # the module itself is passed, and run there
     return Reach(frozenset(outputs), frozenset(p for p in partly if not covered(p.output, frozenset(outputs))))
+
+
+def _reports(summary: Summary, entry: Partly) -> bool:
+    """Whether a callee is a loss, and says itself that a part of a parameter reaches that on some ranks only."""
+    known = entry.divergence is not None and "#" in entry.output and not entry.left_out
+    return known and summary.function is not None and is_loss(summary.function.qualname)
 
 
 def under_name(frame: Frame, value: Value, name: str) -> Value:
