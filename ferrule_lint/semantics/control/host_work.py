@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import statements, walk
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.control import exceptions
+from ferrule_lint.semantics.control import exceptions, failing
 from ferrule_lint.semantics.control.exceptions import HOST_ERROR, Escape
 from ferrule_lint.semantics.control.failing import outer_name
 from ferrule_lint.semantics.domain.axes import WORLD
@@ -47,8 +47,13 @@ _DEEPEST = 2
 
 def at_call(frame: Frame, e: f.Call, before: int) -> None:
     """A call of a library's function. `before`: the number of terms in front of it."""
-    if not frame.light and _guarded(frame) and _is_work(frame.module, e):
+    if frame.light or not _guarded(frame):
+        return
+    if _is_work(frame.module, e):
         _failing(frame, e.pos, shown(e.func), before)
+    elif _is_tried_alone(frame, e, before):
+        note = f"`{shown(e.func)}` is tried by some ranks only, and may fail there"
+        _failing(frame, e.pos, shown(e.func), before, note)
 
 
 def in_callee(frame: Frame, summary: Summary, pos: f.Pos) -> None:
@@ -71,8 +76,18 @@ def _guarded(frame: Frame) -> bool:
     return any(d is not None and d.kind == "rank" and not d.member and d.confidence > Confidence.LOW for d in tests)
 
 
-def _failing(frame: Frame, pos: f.Pos, text: str, at: int) -> None:
-    note = f"`{text}` works on files, processes or services of some ranks only, and may fail there"
+def _is_tried_alone(frame: Frame, e: f.Call, before: int) -> bool:
+    """Whether a `try` holds nothing but what some ranks do (`try:`, `if rank == 0: upload(path)`), for which its handler
+    is there: whatever this is, it may fail."""
+    attempt = frame.attempts[-1] if frame.attempts else None
+    block = attempt.body[0] if attempt is not None and len(attempt.body) == 1 else None
+    if attempt is None or attempt.reached or type(block) is not f.If or block.orelse or failing.is_harmless(e):
+        return False
+    return len(frame.terms) == before and len(frame.conditions) == attempt.conditions + 1
+
+
+def _failing(frame: Frame, pos: f.Pos, text: str, at: int, note: str = "") -> None:
+    note = note or f"`{text}` works on files, processes or services of some ranks only, and may fail there"
     divergence = frame.source(WORLD, "host", pos, note, Confidence.MEDIUM)
     line = exceptions.handler_of(frame, HOST_ERROR, None)
     if line:
