@@ -77,8 +77,8 @@ def _guarded(frame: Frame) -> bool:
 
 
 def _is_tried_alone(frame: Frame, e: f.Call, before: int) -> bool:
-    """Whether a `try` holds nothing but what some ranks do (`try:`, `if rank == 0: upload(path)`), for which its handler
-    is there: whatever this is, it may fail."""
+    """Whether a `try` holds nothing but what some ranks do (`try:`, `if rank == 0: upload(path)`), for which its
+    handler is there: whatever this is, it may fail."""
     attempt = frame.attempts[-1] if frame.attempts else None
     block = attempt.body[0] if attempt is not None and len(attempt.body) == 1 else None
     if attempt is None or attempt.reached or type(block) is not f.If or block.orelse or failing.is_harmless(e):
