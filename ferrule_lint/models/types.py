@@ -114,6 +114,8 @@ class CallModel:
     counted_by: Argument | None = None
     #: reduces the gradients of what it is given over the ranks: no backward may follow that feeds them
     reduces_gradients: bool = False
+    #: the loss whose backward pass it runs: every output of a module has to reach it on all ranks, or on none
+    loss: Argument | None = None
     #: an argument whose value, or number of items, decides how many items the result has
     length_of: Argument | None = None
     #: the result has another number of items on each rank; `kind` and `axes` tell why

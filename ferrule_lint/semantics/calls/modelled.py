@@ -20,7 +20,7 @@ from ferrule_lint.semantics.domain.dependences import HOLDS
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.text import place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import BY_NAME, Event, Loop
-from ferrule_lint.semantics.gradients import gradient_order, stage_values, surgery
+from ferrule_lint.semantics.gradients import gradient_order, partly_used, stage_values, surgery
 from ferrule_lint.semantics.groups import group_members, group_use
 from ferrule_lint.semantics.groups.of_call import group_axes
 from ferrule_lint.semantics.project.zero_stages import programs_keep_whole
@@ -77,6 +77,11 @@ def apply(
             f"`{render(e.func)}` issues {model.event}", model.p2p,
         )  # fmt: skip
         frame.emit(_repeated(frame, model, arguments, event))
+        if model.loss is not None and frame.analysis.sharding.reduces_gradients:
+            given = arguments.expression(model.loss.name, model.loss.position)
+            loss = arguments.value_of(given) if given is not None else None
+            if loss is not None:
+                partly_used.at_backward(frame, loss, e.pos)
         if model.reduces_gradients:
             gradient_order.of_model(frame, e)
         else:
