@@ -9,6 +9,7 @@ from ferrule_lint.checks.build import NAMES, span
 from ferrule_lint.facts.types import Pos
 from ferrule_lint.findings import Confidence, EventSite, Finding, Step
 from ferrule_lint.semantics.calls.forwards import in_inference
+from ferrule_lint.semantics.control import hooks
 from ferrule_lint.semantics.domain.axes import DP, overlap
 from ferrule_lint.semantics.domain.lattice import Divergence
 from ferrule_lint.semantics.domain.reach import OWN
@@ -187,7 +188,7 @@ def _is_seen_without(frame: Frame, used: partly_used.PartlyUsed) -> bool:
     does not come to, and something else in it mostly has a gradient for the same module."""
     if used.at is not None or used.has_stand_in or used.divergence.kind == "host" or not used.returned:
         return True
-    if frame.function is not None and "loss" in frame.function.name.lower():
+    if hooks.worked_on(frame) is not None or (frame.function is not None and "loss" in frame.function.name.lower()):
         return True
     # a helper says so where it lies, with what it hands back in the place of a module's output
     elsewhere = _asks_for_targets(frame, used.divergence)

@@ -70,7 +70,10 @@ class ModelSet:
         self.canonical = lru_cache(maxsize=None)(self._canonical)
         #: last names of the calls that wrap modules, or tell that somebody does
         self.wrapping = frozenset(
-            call.name.rpartition(".")[2] for file in self.files for call in file.calls if call.wraps or call.shards_by
+            call.name.rpartition(".")[2]
+            for file in self.files
+            for call in file.calls
+            if call.wraps or call.shards_by or call.wraps_by or call.wraps_all
         )
         #: those of them that are classes, from which a project's own may inherit
         wrappers = (call.name for file in self.files for call in file.calls if call.wraps)

@@ -24,6 +24,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "returns": ("uniform", "true", "false", "rank_and_size", "divergent", "data", "argument", "unknown"),
     "kind": ("", "rank", "data", "host", "structure"),
     "wraps": ("", "shards", "ddp"),
+    "wraps_all": ("", "shards", "ddp"),
     "results": ("", "module", "loader"),
     "context": ("", "enter", "exit", "both"),
     "confidence": ("high", "medium", "low"),

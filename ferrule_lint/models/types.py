@@ -94,6 +94,10 @@ class CallModel:
     launched: bool = False
     #: a call that gives one of these arguments says that the project's modules are sharded, whichever they are
     shards_by: tuple[Argument, ...] = ()
+    #: arguments whose text says how the modules are wrapped that a program runs (`strategy="ddp"`)
+    wraps_by: tuple[Argument, ...] = ()
+    #: how all modules are wrapped that a program runs with what this makes: "ddp" or "shards"
+    wraps_all: str = ""
     #: creates a process group or mesh: every rank of the default group has to call it
     creates_group: bool = False
     #: reads the content of the tensor it is called on (`item`, `any`, `tolist`)

@@ -25,18 +25,14 @@ if TYPE_CHECKING:
 
 def returned(frame: Frame, s: f.Return, value: Value) -> None:
     """The event of what a library does with what its hook returns."""
-    function = frame.function
-    if function is None or function.owner is None or frame.light or s.value is None or value.const == "None":
+    if frame.light or s.value is None or value.const == "None":
         return
-    if function.name not in frame.models.worked_on:
-        return
-    owner = function.module.classes.get(function.owner)
-    model = _model(frame, owner, function.name) if owner is not None else None
-    if model is None or owner is None or _works_itself(frame, owner, model):
+    model = worked_on(frame)
+    if frame.function is None or model is None:
         return
     pos = position(s.value) or (s.line, 1, s.line, 1)
     confidence = min(Confidence.MEDIUM, Confidence.parse(model.confidence))
-    note = f"of what `{function.name}` returns, where that is not None"
+    note = f"of what `{frame.function.name}` returns, where that is not None"
     event = Event(model.returned, frozenset(model.axes) or WORLD, "", frame.module.path, pos, confidence, True, note)
     if value.presence is None:
         frame.emit(event)
@@ -44,6 +40,16 @@ def returned(frame: Frame, s: f.Return, value: Value) -> None:
     atom = Atom(f"whether {shown(s.value)} is None at {pos}", value.presence, value.deps)
     text = shown(s.value.test) if type(s.value) is f.IfExp else shown(s.value)
     frame.emit(Choice(atom, (event,), (), frame.module.path, pos, text, "if"))
+
+
+def worked_on(frame: Frame) -> CallModel | None:
+    """What a library does with what this method returns, if it is one of those and its class leaves that to it."""
+    function = frame.function
+    if function is None or function.owner is None or function.name not in frame.models.worked_on:
+        return None
+    owner = function.module.classes.get(function.owner)
+    model = _model(frame, owner, function.name) if owner is not None else None
+    return None if model is None or owner is None or _works_itself(frame, owner, model) else model
 
 
 def _model(frame: Frame, owner: ClassInfo, name: str) -> CallModel | None:

@@ -45,6 +45,10 @@ NOT_TRAINED = re.compile(
 )
 #: entries and parameters that hold places or numbers of items, which have no gradient
 PLACES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices|num_[a-z]+|ids)$")
+#: what makes a loss of what a model has put out, by the names of a function and its class
+_IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
+#: by its name, no module: what it returns is made of what its model put out, whose name is another one
+_IS_TRAINER = re.compile(r"Trainer\b")
 #: modules that, by their names, have no parameters
 _STATELESS = re.compile(
     r"loss|crit|metric|dropout|pool|activation|(^|_)act(_|$|\d)|relu|gelu|silu|softmax|sigmoid|flatten|identity|sampler|"
@@ -186,6 +190,11 @@ def after_call(frame: Frame, e: f.Call, result: Value, values: Iterable[Value]) 
         return result
     reach = combined(values)
     return result._replace(reach=reach) if reach is not None and (reach.outputs or reach.partly) else result
+
+
+def is_loss(qualname: str) -> bool:
+    """Whether a function or its class, by their names, makes a loss of what a model has put out."""
+    return _IS_LOSS.search(qualname) is not None and _IS_TRAINER.search(qualname) is None
 
 
 def part(value: Value, key: str) -> Reach | None:

@@ -16,7 +16,7 @@ from ferrule_lint.semantics.gradients import loss_entries, no_loss
 from ferrule_lint.semantics.gradients.beside_loss import is_added_beside
 from ferrule_lint.semantics.gradients.given_without import is_given_without
 from ferrule_lint.semantics.gradients.made_of_both import is_said_to_forward
-from ferrule_lint.semantics.gradients.participation import NOT_TRAINED, combined
+from ferrule_lint.semantics.gradients.participation import NOT_TRAINED, combined, is_loss
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.project.entities import FunctionInfo, ModuleInfo
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 _NO_TRAINING = re.compile(r"eval|valid|test|infer|generat|predict|rollout|sample|log|metric", re.IGNORECASE)
 #: what returns an answer, and nothing that a module put out
 _ASKS = re.compile(r"_*(check(?!point)|verify|is|has|can|should)(_|$)", re.IGNORECASE)
-_IS_LOSS = re.compile(r"loss|criterion", re.IGNORECASE)
-#: by its name, no module: what it returns is made of what its model put out, whose name is another one
-_IS_TRAINER = re.compile(r"Trainer\b")
 
 
 class PartlyUsed(NamedTuple):
@@ -87,11 +84,6 @@ def _is_looked_at(function: FunctionInfo, at: f.Pos | None) -> bool:
         if type(s) is f.Assign and s.value is not None and any(getattr(n, "pos", None) == at for n in walk(s.value)):
             return all(type(t) is f.Name and _ATTENTIONS.search(t.id) is not None for t in s.targets)
     return False
-
-
-def is_loss(qualname: str) -> bool:
-    """Whether a function or its class, by their names, makes a loss of what a model has put out."""
-    return _IS_LOSS.search(qualname) is not None and _IS_TRAINER.search(qualname) is None
 
 
 def _in_loss(frame: Frame, end: f.Pos) -> None:

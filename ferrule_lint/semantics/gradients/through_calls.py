@@ -12,8 +12,7 @@ from ferrule_lint.semantics.domain.dependences import NO_DEPS, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, Partly, Reach, covered, reach_of
 from ferrule_lint.semantics.domain.trace import ITSELF
-from ferrule_lint.semantics.gradients.participation import NOT_TRAINED, PLACES, is_input, part
-from ferrule_lint.semantics.gradients.partly_used import is_loss
+from ferrule_lint.semantics.gradients.participation import NOT_TRAINED, PLACES, is_input, is_loss, part
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project.entities import External, FunctionInfo
 

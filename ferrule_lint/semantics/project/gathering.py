@@ -19,6 +19,7 @@ from ferrule_lint.semantics.project import (
     own_wrapping,
     sharded_items,
     spread,
+    strategies,
     training,
     wrapping_calls,
     wrapping_names,
@@ -98,6 +99,8 @@ class Gathering:
             self._any_module(site, serves, model.configured)
             seen.data_parallel = True
             seen.wraps_in.add(module.path)
+        if model is not None and not serves and (told := strategies.strategy_of(model, call, dotted)) is not None:
+            self._all_modules(site, told)
         if model is None or not model.wraps:
             return
         argument = model.wrapped
@@ -150,6 +153,17 @@ class Gathering:
         elif not serves:
             seen.configured_in.add(site.path)
         seen.generic_sites.append(site)
+
+    def _all_modules(self, site: WrapSite, told: strategies.Strategy) -> None:
+        """What a program runs is wrapped, whichever modules these are."""
+        seen = self._seen
+        seen.sites.append(site)
+        seen.data_parallel = True
+        seen.wraps_in.add(site.path)
+        if told.shards:
+            self._any_module(site, False, False)
+        seen.reduces_any = seen.reduces_any or told.strict
+        seen.tolerant = seen.tolerant or told.tolerant
 
     def _weigh_configured(self) -> None:
         """Take what a configuration decides for decided where few modules can be meant."""

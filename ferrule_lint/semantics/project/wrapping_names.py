@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.analysis import Analysis
 
 _HINT = re.compile(
-    r"fsdp|fully_?shard|deepspeed|accelerat|lightning\.fabric|DistributedDataParallel|ddp|nn\.parallel|^torch$|"
+    r"fsdp|fully_?shard|deepspeed|accelerat|lightning|DistributedDataParallel|ddp|nn\.parallel|^torch$|"
     r"transformers|^trl",
     re.I,
 )

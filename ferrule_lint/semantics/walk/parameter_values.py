@@ -13,7 +13,7 @@ from ferrule_lint.semantics.domain.axes import DP, WORLD, Axes
 from ferrule_lint.semantics.domain.dependences import NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.text import last_name, render
-from ferrule_lint.semantics.gradients import partly_used
+from ferrule_lint.semantics.gradients import participation
 from ferrule_lint.semantics.groups.axes import names_group
 from ferrule_lint.semantics.project import built_around, handed_wrapped
 from ferrule_lint.semantics.sources import (
@@ -218,7 +218,7 @@ def _chooses_positions(frame: Frame, name: str) -> bool:
     function = frame.function
     if not frame.in_module or function is None or _MASK.fullmatch(name) is None:
         return False
-    return partly_used.is_loss(function.qualname) and _BESIDE.search(function.qualname) is None
+    return participation.is_loss(function.qualname) and _BESIDE.search(function.qualname) is None
 
 
 def _may_be_text(annotation: f.Expr | None) -> bool:
