@@ -457,6 +457,7 @@ def _filter(frame: Frame, arguments: Arguments) -> Value:
     length, deps = filters.of_all(frame, value, arguments.expr.pos)
     if arguments.positional:
         length = worse(length, filtered.dealt(frame, arguments.positional[0], value, arguments.expr))
+        length = worse(length, filtered.by_content(frame, arguments.positional[0], value, arguments.expr))
     return value._replace(items=None, const=None, uniform=False, length=value.length or length, length_deps=deps)
 
 

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.calls.arguments import Arguments
 from ferrule_lint.semantics.calls.callbacks import is_callback, run, run_callbacks
 from ferrule_lint.semantics.domain.lattice import Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import render
+from ferrule_lint.semantics.walk.binding import element_of
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
@@ -56,4 +57,19 @@ def dealt(frame: Frame, test: Value | None, items: Value, call: f.Call) -> Diver
     if asked is None or asked.kind != "rank":
         return None
     note = f"`{render(call)}` takes another share on every rank"
+    return asked.then(frame.step("condition", call.pos, note)).at_most(Confidence.MEDIUM)
+
+
+def by_content(frame: Frame, test: Value, items: Value, call: f.Call) -> Divergence | None:
+    """Why more items of the rank's own batches pass a test than on another rank: it looks at what is in them
+    (`filter(lambda batch: batch["labels"].any(), loader)`)."""
+    if not (items.loader or items.data is not None) or not is_callback(test) or len(call.args) != 2:
+        return None
+    with frame.recording():
+        item = element_of(frame, items, call.args[1])
+        answer = run(frame, test, Arguments(call._replace(args=(call.args[1],), keywords=()), (item,), {}))
+    asked = answer.observed
+    if asked is None or asked.kind != "data":
+        return None
+    note = f"`{render(call)}` leaves out what does not pass"
     return asked.then(frame.step("condition", call.pos, note)).at_most(Confidence.MEDIUM)
