@@ -60,11 +60,23 @@ def met(formula: Formula, a: Value, b: Value) -> Reach | None:
                     and _asks_for_items(formula, output[1:].partition("#")[0])
                 ):
                     continue  # `if q.numel() == 0: return torch.zeros_like(q)`: without items there is no gradient
-                if not covered(output, theirs.outputs):
+                if not covered(output, theirs.outputs) and not _comes_before(output, theirs.outputs):
                     left_out = output.startswith("=") and not nothing
                     partly.add(Partly(output, divergence, deps, None if left_out else theirs.at, left_out))
     gone = {p.output for p in partly}
     return Reach(frozenset(o for o in union.outputs if o not in gone) or NOTHING, frozenset(partly) or NOTHING)
+
+
+#: what a model has made on the way to what else it puts out, by its name
+_ON_THE_WAY = re.compile(
+    r"(^|_)(feat(ure)?s?|hidden(_states?)?|embed(ding)?s?|latents?|backbone|encoded|encoder|memory)(_|$)"
+)
+
+
+def _comes_before(output: str, outputs: frozenset[str]) -> bool:
+    """Whether an output, by its name, lies on the way to another of the same module, which is among `outputs`."""
+    name, _, part = output.partition("#")
+    return _ON_THE_WAY.search(part) is not None and any(other.partition("#")[0] == name for other in outputs)
 
 
 #: the text of a test whether a tensor has items

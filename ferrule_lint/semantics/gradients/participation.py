@@ -13,12 +13,12 @@ operation or call, known or unknown, keeps the outputs of all its operands.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM
+from ferrule_lint.semantics.domain.dependences import FLOWS, ITEM, NOTHING
 from ferrule_lint.semantics.domain.lattice import Value
 from ferrule_lint.semantics.domain.reach import DETACHED, EVERY, OWN, Partly, Reach, reach_of, reaching
 from ferrule_lint.semantics.domain.text import last_name, place_name, shown
@@ -82,12 +82,26 @@ def of_forward(frame: Frame, name: str, arguments: Arguments, result: Value, inf
     if items is not None:
         items = tuple(
             [
-                v if v.boolean or v.reach == DETACHED else v._replace(reach=reaching(inputs, reach_of(f"{name}#{i}")))
+                v
+                if v.boolean or v.reach == DETACHED
+                else v._replace(reach=reaching(inputs, Reach(_made_of(items, i, name))))
                 for i, v in enumerate(items)
             ]
         )
     reach = _of_chosen(frame, arguments.expr.func, name) or reach_of(name)
     return result._replace(reach=reaching(inputs, reach), items=items)
+
+
+def _made_of(items: Sequence[Value], index: int, name: str) -> frozenset[str]:
+    """The outputs that one of several is made of: itself, and those on whose way it lies (`return self.head(h), h`)."""
+    own = _of_modules(items[index])
+    before = (i for i, v in enumerate(items) if i == index or (_of_modules(v) and _of_modules(v) < own))
+    return frozenset(f"{name}#{i}" for i in before)
+
+
+def _of_modules(value: Value) -> frozenset[str]:
+    outputs = value.reach.outputs if value.reach is not None else NOTHING
+    return frozenset(output for output in outputs if not output.startswith("="))
 
 
 def _of_chosen(frame: Frame, called: f.Expr, name: str) -> Reach | None:
