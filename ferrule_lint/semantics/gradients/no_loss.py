@@ -1,5 +1,5 @@
 """What is no loss, and has no gradient that ranks would share: where a search begins, what a mask becomes that has
-nothing in it, and what a function gives back that has made its step."""
+nothing in it, what is to be learned, and what a function gives back that has made its step."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from ferrule_lint.facts import types as f
 from ferrule_lint.semantics.domain.conditions import atoms
+from ferrule_lint.semantics.domain.lattice import Value
+from ferrule_lint.semantics.domain.reach import DETACHED
 from ferrule_lint.semantics.domain.text import dotted_name, last_name
 
 if TYPE_CHECKING:
@@ -40,6 +42,22 @@ def empties_a_mask(frame: Frame, target: f.Expr, value: f.Expr) -> bool:
 
 
 _NONE = f.Const("None")
+
+
+def makes_targets(name: str) -> bool:
+    """Whether a function, by its name, makes what a model has to learn: out of proposals, say (`get_targets`)."""
+    return _TARGETS.search(name) is not None
+
+
+_TARGETS = re.compile(r"^(?!.*loss)_*(\w+_)?targets?(_|$)", re.IGNORECASE)
+
+
+def without_gradient(result: Value) -> Value:
+    """A result through whose parts nothing is trained."""
+    items = result.items
+    if items is not None:
+        items = tuple([without_gradient(item) for item in items])
+    return result._replace(reach=DETACHED, items=items)
 
 
 def steps_an_optimizer(frame: Frame) -> bool:
