@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+#: how the step ends that says where a DTensor's own part was taken
+_LOCAL_PART = "to_local` returns the rank's own data"
 #: what is written in quotes names nothing
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
 
@@ -57,10 +59,18 @@ def left_out(
         return None
     for atom in _undecided(conditions):
         names = _names(atom)
+        if atom.key.endswith(" is None") and _is_of_sharded(walked.data):
+            continue
         if names & _bound(target) or any((v := env.get(n)) is not None and v.data is not None for n in names):
             note = "leaves out some of the rank's own items"
             return walked.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
     return None
+
+
+def _is_of_sharded(data: Divergence) -> bool:
+    """Whether data are the parts of sharded tensors: each rank has one of every parameter or gradient that is there,
+    whatever is in it."""
+    return bool(data.why) and data.why[0].note.endswith(_LOCAL_PART)
 
 
 def asks_each(frame: Frame, expr: f.Expr) -> bool:

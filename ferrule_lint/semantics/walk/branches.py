@@ -96,8 +96,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     pos = position(written) or (s.line, s.column, s.line, s.column)
     if stage_values.is_stage_test(formula):
         frame.stage_tests.add(pos[:2])
-    if body:
-        body = first_use.as_guesses(frame, s, body)
+    body, orelse = first_use.as_guesses(frame, s, body), first_use.as_guesses(frame, first_use.turned(s), orelse)
     if body and _is_way_by_name(frame, s.test):
         body = weakened(body, lambda event: True)
     if body and _is_default(frame, s):
