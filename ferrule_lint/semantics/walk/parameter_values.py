@@ -121,8 +121,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         told = told or loss or _chooses_positions(frame, name)
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
         data = data._replace(assumed=not (batch or loss), unnamed=not told)
-        value = value._replace(data=data)
         function = frame.function
+        value = value._replace(data=data, container=function is not None and function.name.endswith(_OF_EPOCH))
         if (
             optional
             and not (function is not None and needed.from_the_start(function.body, name))
@@ -136,6 +136,10 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
     if (frame.models.convention("module", name) is not None and "Module" in annotation) or _is_part(frame, parameter):
         value = value._replace(module=True)
     return value
+
+
+#: how hooks are called that a library hands what each batch has left: as much on each rank as there are batches
+_OF_EPOCH = "_epoch_end"
 
 
 def _is_collected(frame: Frame, parameter: f.Parameter) -> bool:
