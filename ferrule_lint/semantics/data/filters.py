@@ -107,8 +107,11 @@ def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
     loop, walked, start = frame.rounds[-1]
     if not (conditions := frame.conditions[start:]):
         return NO_DEPS
-    deps = decided_by(conditions, walked, item(loop.target, loop.iterable, loop.body))
-    return deps if deps and not _filled_elsewhere(loop.body, place, pos) else NO_DEPS
+    target = item(loop.target, loop.iterable, loop.body)
+    if _filled_elsewhere(loop.body, place, pos):
+        # in one of two ways, and either under this test alone
+        conditions = conditions[:1] if len(conditions) > 1 and _filled_in_arm(loop.body, place, pos) else []
+    return decided_by(conditions, walked, target)
 
 
 def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
@@ -131,6 +134,12 @@ def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
 def _filled_elsewhere(body: f.Body, place: str, pos: f.Pos) -> bool:
     """Whether a list gets its item in another way of a round as well: then it gets one in each of them."""
     return bool(_fills(body, place) - {pos})
+
+
+def _filled_in_arm(body: f.Body, place: str, pos: f.Pos) -> bool:
+    """Whether a list gets its items in one arm of the test around a call, wherever in there, and nowhere else."""
+    arms = (arm for s in body if type(s) is f.If for arm in (s.body, s.orelse))
+    return any(pos in (fills := _fills(arm, place)) and fills == _fills(body, place) for arm in arms)
 
 
 def _fills(body: f.Body, place: str) -> set[f.Pos]:
