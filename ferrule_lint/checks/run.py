@@ -8,7 +8,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import partial
 
-from ferrule_lint.checks import branches, calls, gradients, loops, middle_stages, order, p2p, rings, roles, stages
+from ferrule_lint.checks import (
+    bare_way,
+    branches,
+    calls,
+    gradients,
+    loops,
+    middle_stages,
+    order,
+    p2p,
+    rings,
+    roles,
+    stages,
+)
 from ferrule_lint.checks.alone import without_those_alone
 from ferrule_lint.checks.counted import but_of_counted_rounds
 from ferrule_lint.checks.entered import made_up_for
@@ -172,6 +184,7 @@ def _result(analysis: Analysis, module: ModuleInfo, errors: list[LintError], bef
         found = but_of_counted_rounds(analysis, without_those_alone(analysis, found))
         found = without_those_of_one(analysis, but_of_filled_up(analysis, found))
         found = [as_it_is_meant(analysis, finding) for finding in sent_to_workers(analysis, found)]
+        found = [bare_way.of_one_process(analysis, finding) for finding in found]
         found = [with_wraps(analysis, of_two_programs(analysis, finding)) for finding in found]
         # what is read says where things stand but for the lines: who shows one depends on the text
         for path in {path for finding in found for path in _shown_in(finding)}:

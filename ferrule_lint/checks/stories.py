@@ -1,6 +1,6 @@
 """Findings that tell one story: an attribute that is set on some ranks only, and asked for at many places of a file.
 
-Whoever reads the first of them repairs them all. So the first is told, with the events of the others.
+Whoever reads the first of them repairs them all. So the first of the surest is told, with the events of the others.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def _cause(finding: Finding) -> tuple[Step, ...]:
 
 
 def _with_events_of(finding: Finding, other: Finding) -> Finding:
+    if other.confidence > finding.confidence:
+        finding, other = other, finding
     known = {(e.path, e.line, e.column) for e in finding.events}
     more = [e for e in other.events if (e.path, e.line, e.column) not in known]
-    surest = max(finding.confidence, other.confidence)
-    return replace(finding, confidence=surest, events=(*finding.events, *more)[:_MOST_EVENTS])
+    return replace(finding, events=(*finding.events, *more)[:_MOST_EVENTS])

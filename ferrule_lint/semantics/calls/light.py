@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ferrule_lint.facts import types as f
+from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import wrapped_classes
-from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS
-from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
+from ferrule_lint.semantics.domain.dependences import FLOWS, NO_DEPS, OBSERVED
+from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo
 from ferrule_lint.semantics.project.reads import Input, Memo
 from ferrule_lint.semantics.walk import returned
@@ -69,7 +70,7 @@ class LightCalls:
         if known is not None:
             self._reach = max(self._reach, frame.depth + known.span)
             self.reads_layer = self.reads_layer or known.reads_layer
-            return known.value
+            return _in_terms_of(known.value, bound)
         reads = self._analysis.names.reads
         if key in self._open:
             reads.lean(key)
@@ -86,7 +87,7 @@ class LightCalls:
             execute(inner, function.body)
             if reads.leans != leans:
                 self._reach = _WITHOUT_END  # anew, it may have the answer that was not there
-            return self._result(frame, inner, key, annotated, bound)
+            return _in_terms_of(self._result(frame, inner, key, annotated, bound), bound)
         finally:
             self._open.discard(key)
             reads.settle(key)
@@ -155,6 +156,16 @@ class LightCalls:
         if type(annotation) not in (f.Name, f.Attr) and not quoted:
             return True
         return any(base.startswith("enum.") for base in self._analysis.names.external_bases(info))
+
+
+def _in_terms_of(result: Value, bound: Mapping[str, Value]) -> Value:
+    """What a call returns, where the caller passes its rank for what decides how many items there are: a share."""
+    length = result.length
+    for name, how in sorted(result.length_deps):
+        passed = bound.get(name, UNKNOWN).divergence
+        if how == OBSERVED and passed is not None and passed.kind == "rank":
+            length = worse(length, passed.at_most(Confidence.MEDIUM))
+    return result if length is result.length else result._replace(length=length, uniform=False)
 
 
 def _question(key: LightKey) -> Input | None:

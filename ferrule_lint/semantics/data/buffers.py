@@ -33,7 +33,7 @@ def sized_by_rank(frame: Frame, buffers: f.Expr | None) -> bool:
     if type(made) is f.Comprehension:
         return any(_by_size(frame, g.target, g.iterable, made.elements) for g in made.generators)
     if type(made) is f.Call and last_name(made.func) in _CUTS:
-        return any(frame.eval(a).agreed for a in made.args)
+        return any(frame.eval(a).agreed or _counts_with_rank(a) for a in made.args)
     return len({render(place) for place in _places(made)}) > 1
 
 
@@ -65,6 +65,16 @@ def _by_size(frame: Frame, target: f.Expr, walked: f.Expr, elements: tuple[f.Exp
         type(n) is f.Subscript and type(n.index) is f.Name and n.index.id in names and _are_sizes(frame, n.base)
         for n in used
     )
+
+
+def _counts_with_rank(sizes: f.Expr) -> bool:
+    """Whether sizes are worked out from the number of the rank that brings as much: `[r + 1 for r in range(size)]`."""
+    if type(sizes) is not f.Comprehension or len(sizes.generators) != 1:
+        return False
+    names = variables(sizes.generators[0].target)
+    used = [n for element in sizes.elements for n in walk(element)]
+    counted = called_name(sizes.generators[0].iterable) == "range"
+    return counted and any(type(n) is f.Name and n.id in names for n in used)
 
 
 def _are_sizes(frame: Frame, expr: f.Expr) -> bool:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from ferrule_lint.semantics.walk.frame import Frame
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+#: how the step ends that says where a DTensor's own part was taken
+_LOCAL_PART = "to_local` returns the rank's own data"
 #: what is written in quotes names nothing
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
 
@@ -57,10 +59,18 @@ def left_out(
         return None
     for atom in _undecided(conditions):
         names = _names(atom)
+        if atom.key.endswith(" is None") and _is_of_sharded(walked.data):
+            continue
         if names & _bound(target) or any((v := env.get(n)) is not None and v.data is not None for n in names):
             note = "leaves out some of the rank's own items"
             return walked.data.then(frame.step("flow", pos, note)).at_most(Confidence.MEDIUM)
     return None
+
+
+def _is_of_sharded(data: Divergence) -> bool:
+    """Whether data are the parts of sharded tensors: each rank has one of every parameter or gradient that is there,
+    whatever is in it."""
+    return bool(data.why) and data.why[0].note.endswith(_LOCAL_PART)
 
 
 def asks_each(frame: Frame, expr: f.Expr) -> bool:
@@ -97,8 +107,11 @@ def deps_of_round(frame: Frame, place: str, pos: f.Pos) -> Deps:
     loop, walked, start = frame.rounds[-1]
     if not (conditions := frame.conditions[start:]):
         return NO_DEPS
-    deps = decided_by(conditions, walked, item(loop.target, loop.iterable, loop.body))
-    return deps if deps and not _filled_elsewhere(loop.body, place, pos) else NO_DEPS
+    target = item(loop.target, loop.iterable, loop.body)
+    if _filled_elsewhere(loop.body, place, pos):
+        # in one of two ways, and either under this test alone
+        conditions = conditions[:1] if len(conditions) > 1 and _filled_in_arm(loop.body, place, pos) else []
+    return decided_by(conditions, walked, target)
 
 
 def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
@@ -121,6 +134,12 @@ def deps_of_presence(frame: Frame, place: str, pos: f.Pos) -> Deps:
 def _filled_elsewhere(body: f.Body, place: str, pos: f.Pos) -> bool:
     """Whether a list gets its item in another way of a round as well: then it gets one in each of them."""
     return bool(_fills(body, place) - {pos})
+
+
+def _filled_in_arm(body: f.Body, place: str, pos: f.Pos) -> bool:
+    """Whether a list gets its items in one arm of the test around a call, wherever in there, and nowhere else."""
+    arms = (arm for s in body if type(s) is f.If for arm in (s.body, s.orelse))
+    return any(pos in (fills := _fills(arm, place)) and fills == _fills(body, place) for arm in arms)
 
 
 def _fills(body: f.Body, place: str) -> set[f.Pos]:

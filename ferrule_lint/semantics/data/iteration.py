@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _DECIDING = (("dataset", 0), ("sampler", 3), ("batch_sampler", 4), ("source_datapipe", 0))
 #: methods of data sets that leave as many items as their argument says
 CUTS = frozenset({"select", "take", "head", "limit", "Subset"})
+#: torch's samplers that deal out each item of a data set once
+_OF_ALL = frozenset({"RandomSampler", "SequentialSampler"})
 #: a sampler that gives every rank as many indices, by its name
 _EVEN = "distributed"
 
@@ -123,6 +125,10 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
             value = arguments.positional[position]
         if value is None:
             continue
+        if name == "sampler" and _is_of_all(
+            frame, arguments.expression(name, position), arguments.expression("dataset", 0)
+        ):
+            continue
         if name == "sampler" and value.const != "None" and value.length is None and not value.types:
             return None, None, NO_DEPS  # a library's sampler is there to make it even
         expr = arguments.expression(name, position)
@@ -144,6 +150,15 @@ def of_loader(frame: Frame, arguments: Arguments) -> tuple[Divergence | None, Di
     length = length.then(frame.step("flow", arguments.expr.pos, note)).at_most(Confidence.MEDIUM)
     drops = arguments.keywords.get("drop_last")
     return length, None if drops is not None and drops.const != "False" else length, deps
+
+
+def _is_of_all(frame: Frame, sampler: f.Expr | None, items: f.Expr | None) -> bool:
+    """Whether a sampler deals out what there is in the loader's data set, in some order: `RandomSampler(dataset)`."""
+    made = definition(frame, sampler) if sampler is not None else None
+    if type(made) is not f.Call or last_name(made.func) not in _OF_ALL or items is None:
+        return False
+    given = (*made.args, *(value for name, value in made.keywords if name != "generator"))
+    return len(given) == 1 and render(given[0]) == render(items)
 
 
 def built_around(frame: Frame, arguments: Arguments) -> Divergence | None:

@@ -38,7 +38,7 @@ def given(frame: Frame, scope: Scope, place: str) -> Iterator[Given]:
     """What a place gets by assignments, each where its text counts."""
     owner, _, name = place.rpartition(".")
     own = bool(owner) and owner == scope.own
-    for at in _methods(frame) if own and frame.self_class is not None else (scope,):
+    for at in methods_of(frame) if own and frame.self_class is not None else (scope,):
         text = f"{at.own}.{name}" if own else place
         for s in statements(at.body):
             if type(s) is not f.Assign or s.value is None:
@@ -51,7 +51,8 @@ def given(frame: Frame, scope: Scope, place: str) -> Iterator[Given]:
                     yield from (Given(s.value, i, at) for i in parts)
 
 
-def _methods(frame: Frame) -> Iterator[Scope]:
+def methods_of(frame: Frame) -> Iterator[Scope]:
+    """The methods of the class whose instance is at hand, those it inherits included."""
     for info in frame.analysis.names.mro(frame.self_class) if frame.self_class is not None else ():
         for method in info.methods.values():
             if method.parameters and not method.is_static:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from ferrule_lint.findings import Confidence
-from ferrule_lint.semantics.divergence import ends
+from ferrule_lint.semantics.divergence import ends, way_there
 from ferrule_lint.semantics.divergence.compare import BUDGET, MOST_ATOMS, Comparison, Difference, names_in
 from ferrule_lint.semantics.divergence.evidence import explain, meet_again
 from ferrule_lint.semantics.divergence.signatures import RAISES, Signature, alike, issues, may_be_alike, mentions
@@ -120,6 +120,8 @@ def _compared(
         if not (issues(x) or issues(y)) or any(a[k] != b[k] for k in keys if k not in own):
             continue
         same = alike(x, y, by_presence) or _same_by_truth(question, root, (a, x), (b, y), said, effort)
+        if not same and _one_fails(question, root, choice, a, b):
+            continue
         if same not in asked:
             asked[same] = [*(_asked_again if same else _asked)(root, choice)]
         for settings, surely in asked[same]:
@@ -283,6 +285,16 @@ def _differ(
     if x is RAISES or y is RAISES or alike(x, y, by_presence):
         return False
     return not _same_by_truth(question, root, (a, x), (b, y), {})
+
+
+def _one_fails(question: Comparison, root: Trace, choice: Choice, a: Mapping[str, bool], b: Mapping[str, bool]) -> bool:
+    """Whether one of two ranks that come to a choice surely ends in an exception."""
+    way = way_there.answers(root, choice)
+    return (
+        way is not None
+        and bool(way)
+        and any(question.fresh().signature(root, (), {**way, **answered}) is RAISES for answered in (a, b))
+    )
 
 
 def _same_by_truth(

@@ -23,6 +23,7 @@ from ferrule_lint.semantics.calls.shapes import (
     told_by_rank,
 )
 from ferrule_lint.semantics.control import needed
+from ferrule_lint.semantics.data.by_lot import OF_ANOTHER
 from ferrule_lint.semantics.data.ordering import length_deps
 from ferrule_lint.semantics.divergence import by_one, ends
 from ferrule_lint.semantics.divergence.compare import Comparison, Occurrence, branch_code, first_in_order
@@ -195,9 +196,11 @@ def _is_dealt_out(length: Divergence) -> bool:
 def _is_reckoned(length: Divergence) -> bool:
     """Whether a number of rounds is told by a process, or follows from the rank over more than one step: who reckons so
     what each rank has sees to the rounds of the helpers that it is handed to. A rank, or a share of something, that is
-    handed on as it is tells for itself, and so does what is filled on some ranks only, because they have something."""
+    handed on as it is tells for itself, and so does what is filled on some ranks only, because they have something.
+    Which of two loaders is walked, where each rank draws for itself, nobody reckons with."""
     reckoned = (step for step in length.why if step.role == "flow" and not _ON_SOME.search(step.note))
-    return length.kind == "host" or (length.kind == "rank" and any(reckoned))
+    by_lot = bool(length.why) and length.why[-1].note.endswith(OF_ANOTHER)
+    return (length.kind == "host" and not by_lot) or (length.kind == "rank" and any(reckoned))
 
 
 _ON_SOME = re.compile(r"^whether `.*` is there differs between ranks$|(is filled|gets items) on some ranks only$")

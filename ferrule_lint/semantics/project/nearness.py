@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Nearness:
     """What some file imports, over others or itself, which also imports one of those that wrap; what lies in a package
     with such a file, since a registry finds modules without an import, and is no program of its own; and, unless
-    `strangers` is False, what belongs to no program at all, as nobody knows who uses that."""
+    `strangers` is False, what belongs to no program at all, as nobody knows who uses that. What is installed by itself
+    is not used by a project that lies beside it and imports nothing of it."""
 
     def __init__(self, analysis: Analysis, wrapping: Iterable[str], strangers: bool = True) -> None:
         self._modules = analysis.names.modules
@@ -36,12 +37,23 @@ class Nearness:
             self._known[path] = (
                 path in self._near
                 or (self._package(path) in self._packages and not self._is_program(path))
-                or (self._strangers and not any(can_be_started(self._modules, m) for m in self._using(path)))
+                or (self._strangers and not self._is_apart(path) and not self._is_of_program(path))
             )
         return self._known[path]
 
     def _is_program(self, path: str) -> bool:
         return path in self._modules and can_be_started(self._modules, self._modules[path])
+
+    def _is_of_program(self, path: str) -> bool:
+        return any(can_be_started(self._modules, m) for m in self._using(path))
+
+    def _is_apart(self, path: str) -> bool:
+        """Whether a file lies in a folder that is installed by itself, and nothing near does."""
+        folder = path
+        while folder := folder.rpartition("/")[0]:
+            if f"{folder}/setup.py" in self._modules:
+                return not any(near.startswith(f"{folder}/") for near in self._near)
+        return False
 
     def _using(self, path: str) -> Iterator[ModuleInfo]:
         """A file and those that import it, over others or themselves."""

@@ -1,7 +1,9 @@
 """Optional inputs that every caller in the project gives: `model(ids, pixel_values=batch["pixel_values"].to(dtype))`.
 
 A module that was written for others asks whether it has been given images. Where whoever runs it here works with them
-before he passes them on, and nobody asks whether there are any, the batches of all ranks have them.
+before he passes them on, and nobody asks whether there are any, the batches of all ranks have them. And where a call
+leaves an input out in so many words (`model(None, text)`), beside others that give one in its place (`model(image,
+text)`), the calls say what there is, and all ranks make the same.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 #: what makes the batch anew, or moves or cuts it: nothing of it can be done to None
 _OF_TENSORS = frozenset("to cuda float half bfloat16 type reshape view flatten squeeze unsqueeze repeat expand".split())
+_NONE = f.Const("None")
 #: what is called with all that a batch has: `self.model(**batch)`
 _MODELS = re.compile(r"(^|_)(model|module|policy|actor|net|network|engine)$")
 
@@ -28,7 +31,9 @@ _MODELS = re.compile(r"(^|_)(model|module|policy|actor|net|network|engine)$")
 def is_always_given(analysis: Analysis, name: str) -> bool:
     """Whether all calls that pass an input by its name surely pass something, and no code asks whether it is there but
     that to which it is passed."""
-    return analysis.always_given.find(name, lambda: _is_always_given(analysis, name), False)
+    return analysis.always_given.find(
+        name, lambda: _is_always_given(analysis, name) or _is_said_by_calls(analysis, name), False
+    )
 
 
 def _is_always_given(analysis: Analysis, name: str) -> bool:
@@ -44,6 +49,19 @@ def _is_always_given(analysis: Analysis, name: str) -> bool:
                 return False
             sure = sure or told is True
     return sure
+
+
+def _is_said_by_calls(analysis: Analysis, name: str) -> bool:
+    """Whether models are called both with a None that is written in the place of an input, and with something else."""
+    modules = [module for module in analysis.names.mentioning(name) if not is_test(module.path)]
+    forwards = [fn for module in modules for fn in module.functions.values() if fn.name == "forward"]
+    places = {i for fn in forwards for i, p in enumerate(fn.parameters[1:]) if p.name == name}
+    if not places:
+        return False
+    files = [module for module in analysis.names.mentioning("model") if not is_test(module.path)]
+    calls = [call for module in files for _, call in module.calls_named("model")]
+    passed = [call.args[i] for call in calls for i in places if len(call.args) > i]
+    return _NONE in passed and any(type(value) is f.Name and value.id == name for value in passed)
 
 
 def _tells(function: FunctionInfo, name: str) -> bool | None:

@@ -81,13 +81,21 @@ def _counts(frame: Frame, expr: f.Expr, depth: int = 1) -> f.Expr:
     found = _ways(expr)
     if (place := place_name(expr)) and frame.function is not None:
         made = [way for value in frame.analysis.bodies.given(frame.function.body, place) for way in _ways(value)]
-        found = [_counts(frame, m, depth - 1) if depth else m for m in made if place_name(m) != place]
+        handed_on = [m for m in made if place_name(m) != place and not _hands_on(m, place)]
+        found = [_counts(frame, m, depth - 1) if depth else m for m in handed_on]
     calls = [m for m in found if type(m) is f.Call]
     if not calls or len(calls) < len(found):
         return expr
     if all(last_name(c.func) == "enumerate" for c in calls) or (len(calls) == 1 and last_name(calls[0].func) == "zip"):
         return calls[0]
     return expr
+
+
+def _hands_on(expr: f.Expr, place: str) -> bool:
+    """`rounds = logger.watched(rounds)`: what stands in its own place hands on what it is given, as a rule."""
+    if type(expr) is not f.Call or last_name(expr.func) in ("enumerate", "zip"):
+        return False
+    return any(place_name(a) == place for a in expr.args)
 
 
 def is_numbered(frame: Frame, expr: f.Expr) -> bool:

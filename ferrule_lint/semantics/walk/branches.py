@@ -9,7 +9,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import walk
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.shapes import shape_message
-from ferrule_lint.semantics.data import exchanged, remainders, shares
+from ferrule_lint.semantics.data import by_lot, exchanged, remainders, shares
 from ferrule_lint.semantics.data.layout import conflict
 from ferrule_lint.semantics.domain.conditions import TRUE, Formula, deps_of, divergence_of, evaluate, implied, negate
 from ferrule_lint.semantics.domain.lattice import Value, worse
@@ -96,8 +96,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     pos = position(written) or (s.line, s.column, s.line, s.column)
     if stage_values.is_stage_test(formula):
         frame.stage_tests.add(pos[:2])
-    if body:
-        body = first_use.as_guesses(frame, s, body)
+    body, orelse = first_use.as_guesses(frame, s, body), first_use.as_guesses(frame, first_use.turned(s), orelse)
     if body and _is_way_by_name(frame, s.test):
         body = weakened(body, lambda event: True)
     if body and _is_default(frame, s):
@@ -127,6 +126,7 @@ def if_statement(frame: Frame, s: f.If) -> None:
     elif not ends(body):
         frame.versions = in_body_versions
     frame.env = _merge(frame, formula, s.line, body_env, frame.env, saved, ends(body), ends(orelse), frozenset(guarded))
+    by_lot.loaders_of_branch(frame, formula, s)
     if tested.agreed and s.body and type(s.body[-1]) is f.Raise:
         exchanged.settled(frame)
 

@@ -11,6 +11,7 @@ from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import dispatch
 from ferrule_lint.semantics.data import (
+    by_lot,
     filling,
     iteration,
     number_types,
@@ -296,7 +297,8 @@ def _ifexp(frame: Frame, e: f.IfExp) -> Value:
                 position(e.test) or e.pos, shown(e.test), "conditional expression",
             )
         )  # fmt: skip
-    return wrapped_under.met(frame, formula, body, orelse, merge_arms(formula, body, orelse))
+    merged = by_lot.loader_of_arms(frame, formula, e.body, e.orelse, merge_arms(formula, body, orelse))
+    return wrapped_under.met(frame, formula, body, orelse, merged)
 
 
 #: how each kind of expression is evaluated

@@ -28,12 +28,19 @@ def as_guesses(frame: Frame, s: f.If, body: Trace) -> Trace:
     A group that is made for its own sake is none: whoever asks for one may well be the first. One that is made on the
     way to something else has mostly been made by then.
     """
+    if not body:
+        return body
     tests = s.test.values if type(s.test) is f.BoolOp and s.test.op == "and" else (s.test,)
     made = next((place for test in tests if (place := _missed(test)) and _is_made(frame, place, s.body)), "")
     if not made:
         return body
     for_groups = frame.models.convention("group", made.rpartition(".")[2]) is not None
     return weakened(body, lambda e: e.op not in GROUP_CREATION or not (for_groups or e in body))
+
+
+def turned(s: f.If) -> f.If:
+    """The same `if` the other way round: `if hasattr(self, "_x"): return self._x`, `else: self._x = make()`."""
+    return s._replace(test=f.Not(s.test), body=s.orelse, orelse=s.body)
 
 
 def is_made_after(frame: Frame, s: f.Stmt, rest: f.Body) -> bool:

@@ -24,7 +24,7 @@ from ferrule_lint.semantics.project.entities import ClassInfo, FunctionInfo, Glo
 from ferrule_lint.semantics.project.handles import WORKERS, stands_for_workers
 from ferrule_lint.semantics.project.reads import Asked, Input, Memo
 from ferrule_lint.semantics.sources import admissions
-from ferrule_lint.semantics.walk import given, own_names, passed_data, passed_in, put_in_order
+from ferrule_lint.semantics.walk import given, own_names, passed_data, passed_in, put_in_order, set_back
 from ferrule_lint.semantics.walk.as_begun import as_begun
 from ferrule_lint.semantics.walk.body import execute
 from ferrule_lint.semantics.walk.frame import Frame
@@ -394,8 +394,10 @@ class Holders:
             begun = self._begun_as(GlobalName(module, name)) if module.assigned(name) else UNKNOWN
             frame.env[name] = begun._replace(const=None, uniform=False)
         self._run(frame, function)
-        after = [(name, frame.env.get(name, UNKNOWN).divergence) for name in names]
-        return {name: None if why is None or why.assumed else why.at_most(Confidence.MEDIUM) for name, why in after}
+        kept = (n for n in names if not set_back.in_body(function.body, n, next(iter(module.assigned(n)), None)))
+        after = [(name, frame.env.get(name, UNKNOWN).divergence) for name in kept]
+        told = {name: None if why is None or why.assumed else why.at_most(Confidence.MEDIUM) for name, why in after}
+        return {**dict.fromkeys(names), **told}
 
     def _global_value(self, module: ModuleInfo, expr: f.Expr) -> Value:
         frame = Frame(self._analysis, module, light=1)

@@ -109,7 +109,7 @@ def for_loop(frame: Frame, s: f.For) -> None:
     each_of.agreed(frame, s, bool(body))
     if body:
         term = loop_term(frame, iterable, body, pos, s.iterable)
-        if again:
+        if again or (frame.function is not None and begun_again.until_stepped(frame.function.body, s, body)):
             term = term._replace(trip=None, deps=NO_DEPS)
         elif term.trip is None and not iterable.uniform:
             term = term._replace(trip=iteration.drawn(frame, s.body, s.iterable) or joined.rounds(frame, s, iterable))

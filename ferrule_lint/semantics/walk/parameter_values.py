@@ -124,8 +124,8 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
         told = told or loss or _chooses_positions(frame, name)
         data = frame.source(DP, "data", pos, note, Confidence.MEDIUM)
         data = data._replace(assumed=not (batch or loss), unnamed=not told)
-        value = value._replace(data=data)
         function = frame.function
+        value = value._replace(data=data, container=function is not None and function.name.endswith(_OF_EPOCH))
         if (
             optional
             and not (function is not None and needed.from_the_start(function.body, name))
@@ -144,6 +144,10 @@ def parameter_value(frame: Frame, parameter: f.Parameter, function_line: int) ->
 def _is_of_step(frame: Frame, name: str) -> bool:
     """Whether a hook of a training loop is given what the step has made of the rank's own batch."""
     return name == "outputs" and frame.function is not None and _BEHIND_STEP.fullmatch(frame.function.name) is not None
+
+
+#: how hooks are called that a library hands what each batch has left: as much on each rank as there are batches
+_OF_EPOCH = "_epoch_end"
 
 
 def _is_collected(frame: Frame, parameter: f.Parameter) -> bool:

@@ -14,6 +14,7 @@ from ferrule_lint.semantics.data import iteration
 from ferrule_lint.semantics.data.batch_fields import absent_from_sample, optional_entry
 from ferrule_lint.semantics.data.fields import read_from
 from ferrule_lint.semantics.data.module_outputs import is_output
+from ferrule_lint.semantics.data.where_given import given, scope_of
 from ferrule_lint.semantics.domain.arithmetic import ORDERS
 from ferrule_lint.semantics.domain.axes import WORLD
 from ferrule_lint.semantics.domain.conditions import (
@@ -42,11 +43,11 @@ from ferrule_lint.semantics.domain.lattice import UNIFORM, UNKNOWN, Divergence, 
 from ferrule_lint.semantics.domain.targets import ClassTarget, FunctionTarget
 from ferrule_lint.semantics.domain.text import called_name, last_name, place_name, position, render, shown
 from ferrule_lint.semantics.domain.trace import Choice
-from ferrule_lint.semantics.groups import blocks, plans, strides, this_round, written_ranks
+from ferrule_lint.semantics.groups import blocks, named_members, plans, strides, this_round, written_ranks
 from ferrule_lint.semantics.sources import absent_inputs, first_rank, measured
 from ferrule_lint.semantics.sources import ignored as ignored_labels
 from ferrule_lint.semantics.sources.stated import same_for_all
-from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests, made_under
+from ferrule_lint.semantics.walk import both_ends, given_rank, kept_tests, made_under, set_either_way
 from ferrule_lint.semantics.walk.filled_by_first import is_filled_by_first
 from ferrule_lint.semantics.walk.frame import Frame
 from ferrule_lint.semantics.walk.narrowing import narrow, widen
@@ -141,7 +142,8 @@ def _connective(frame: Frame, expr: f.BoolOp) -> tuple[Formula, Value]:
         formulas, values = both_ends.taken_together(frame, expr.values, formulas, values)
         formulas = _beside_agreed_flag(formulas, values)
     formulas = given_rank.taken_for_granted(frame, expr.op, expr.values, formulas)
-    if _parts_members(formulas) and written_ranks.asks_for_members(frame, expr):
+    meant = _parts_members(formulas) and written_ranks.asks_for_members(frame, expr)
+    if meant or named_members.asks_for_them(frame, expr):
         formulas = [_of_members(g) for g in formulas]
     formula = connect(expr.op, formulas)
     if type(formula) is Known:
@@ -433,6 +435,8 @@ def _membership(frame: Frame, key: f.Compare, left: f.Expr, a: Value, b: Value) 
         entry = optional_entry(frame, key.rights[0], left.text.strip("'\""), key.pos)
         if entry is not None:
             return atom_of(frame, key, Value(divergence=entry)), Value(divergence=entry)
+    if a.divergence is not None and a.divergence.kind == "host" and _is_hash(frame, left):
+        a = Value()
     divergence = a.divergence or next((d for d in (b.divergence, b.length) if d is not None and d.kind == "rank"), None)
     if divergence is None and a.data is not None and type(left) is not f.Const and not _may_be_key(frame, left):
         value = observe(frame, a, key.pos, shown(key))
@@ -504,6 +508,13 @@ def _asks_whether_changed(e: f.Compare, *sides: f.Expr) -> bool:
     return e.ops[0] in ("==", "!=") and any(type(x) is f.Call and called_name(x) == "hash" for x in sides)
 
 
+def _is_hash(frame: Frame, expr: f.Expr) -> bool:
+    """Whether something is looked up by its hash: `h = hash(x)`, `if h in table`, whose keys are such hashes, too."""
+    place = place_name(expr)
+    values = [expr] if place is None else [g.value for g in given(frame, scope_of(frame), place)]
+    return any(type(x) is f.Call and called_name(x) == "hash" for x in values)
+
+
 def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr, b: Value) -> Value:
     """The value of `a < b`, `a == b`, ..."""
     op = e.ops[0]
@@ -512,6 +523,9 @@ def _compared(frame: Frame, e: f.Compare, left: f.Expr, a: Value, right: f.Expr,
     if measured.asks_whether_time_passed(frame, left, right):
         return Value()
     if _asks_whether_changed(e, left, right):
+        return Value()
+    apart = a.divergence is not None and a.divergence.kind == "rank"
+    if apart and set_either_way.asks_whether_set(frame, e.ops[0], left, right):
         return Value()
     nothing = _asks_for_nothing(frame, left, op, b) or _is_size_of_nothing(right)
     mirrored = _asks_for_nothing(frame, right, _MIRRORED.get(op, op), a)

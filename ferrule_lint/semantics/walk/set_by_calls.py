@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from ferrule_lint.facts import types as f
 from ferrule_lint.facts.walk import nodes, statements, walk
 from ferrule_lint.findings import Confidence
+from ferrule_lint.semantics.control import process_ends
+from ferrule_lint.semantics.domain.conditions import divergence_of
 from ferrule_lint.semantics.domain.joins import join2
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Divergence, Value, worse
 from ferrule_lint.semantics.domain.text import called_name, place_name, shown
@@ -91,6 +93,8 @@ def _fill(frame: Frame, function: FunctionInfo, info: ClassInfo, call: f.Call, o
             continue  # an entry of its own, which loops over the others pass over
         if fill.key and not _is_in_an_arm(frame, call):
             continue  # who has left this round, or call, makes the entry in another
+        if fill.key and _others_have_ended(frame, call):
+            continue
         place = f"{owner}.{name}"
         step = frame.step("flow", call.pos, f"`{place}` gets items on some ranks only")
         more = guard.then(step).at_most(Confidence.MEDIUM)
@@ -107,6 +111,27 @@ def _is_in_an_arm(frame: Frame, call: f.Call) -> bool:
 def _in_arms(body: f.Body) -> frozenset[f.Pos]:
     """Where the calls in arms of tests stand."""
     return frozenset([call.pos for s in nodes(body, f.If) for call in nodes((s.body, s.orelse), f.Call)])
+
+
+def _others_have_ended(frame: Frame, call: f.Call) -> bool:
+    """Whether the other arm of the one test that tells ranks apart here ends the process: all that are left make this
+    call."""
+    if sum(divergence_of(formula) is not None for formula in frame.conditions) != 1 or frame.function is None:
+        return False
+    return call.pos in frame.analysis.bodies.once(_beside_an_end, frame.function.body)
+
+
+def _beside_an_end(body: f.Body) -> frozenset[f.Pos]:
+    """Where the calls in arms of tests stand whose other arm ends the process, or the function by an exception."""
+    tests = [(s.body, s.orelse) for s in nodes(body, f.If)]
+    arms = [(arm, other) for a, b in tests for arm, other in ((a, b), (b, a))]
+    return frozenset([call.pos for arm, other in arms if other and _ends(other[-1]) for call in nodes(arm, f.Call)])
+
+
+def _ends(s: f.Stmt) -> bool:
+    if type(s) is f.ExprStmt and type(s.value) is f.Call:
+        return bool(process_ends.status_of(s.value))
+    return type(s) is f.Raise
 
 
 def _keys(call: f.Call, key: str) -> frozenset[str] | None:

@@ -16,6 +16,7 @@ from ferrule_lint.facts.walk import statements
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls.instantiate import of_parameters
 from ferrule_lint.semantics.data.records import MOST_ENTRIES
+from ferrule_lint.semantics.data.where_given import methods_of
 from ferrule_lint.semantics.domain.axes import WORLD, Axes
 from ferrule_lint.semantics.domain.conditions import deps_of, divergence_of, implied
 from ferrule_lint.semantics.domain.dependences import read
@@ -24,7 +25,7 @@ from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value, worse
 from ferrule_lint.semantics.domain.text import place_name
 from ferrule_lint.semantics.project.options import of_instance
 from ferrule_lint.semantics.sources import first_rank
-from ferrule_lint.semantics.walk import each_of, stored
+from ferrule_lint.semantics.walk import each_of, set_back, stored
 
 if TYPE_CHECKING:
     from ferrule_lint.semantics.domain.summary import Summary
@@ -43,6 +44,10 @@ def under_tests(frame: Frame, place: str, value: Value) -> Value:
     if not frame.conditions:
         return value
     divergence = frame.path_divergence()
+    if divergence is not None and divergence.kind == "rank" and _counts_rounds(frame, place):
+        return value
+    if divergence is not None and value.const is not None and set_back.of_instance(frame, place):
+        return value
     if divergence is not None and divergence.confidence > Confidence.LOW:
         step = frame.step("flow", None, f"`{place}` {SET_THERE}")
         divergence = divergence.then(step).at_most(Confidence.MEDIUM)
@@ -87,6 +92,19 @@ def _had_before(frame: Frame, place: str) -> Value | None:
     name = frame.own_attribute(place)
     before = frame.self_writes.get(name) if frame.was_set(name) else None
     return before if before is not None and before.there and before.presence is None else None
+
+
+def _counts_rounds(frame: Frame, place: str) -> bool:
+    """Whether a loop in a method of the class goes by an attribute (`for self.epoch in range(n)`): who asks for it is
+    in that loop, most often, and what one rank has set elsewhere is gone."""
+    name = place.partition(".")[2]
+    if not name or not _is_own(frame, place) or frame.self_class is None:
+        return False
+    return any(
+        type(s) is f.For and place_name(s.target) == f"{scope.own}.{name}"
+        for scope in methods_of(frame)
+        for s in statements(scope.body)
+    )
 
 
 def _may_be_none(frame: Frame, place: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ferrule_lint.facts import types as f
 from ferrule_lint.findings import Confidence
 from ferrule_lint.semantics.calls import special_methods
-from ferrule_lint.semantics.data import batch_fields, cutting, looked_up, own_records, selection, shares
+from ferrule_lint.semantics.data import batch_fields, by_lot, cutting, looked_up, own_records, selection, shares
 from ferrule_lint.semantics.domain.dependences import DEALT, ENTERED, FLOWS, NO_DEPS, NOTHING, OBSERVED, only, without
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.targets import SeveralTarget
@@ -62,6 +62,8 @@ def subscript(frame: Frame, e: f.Subscript) -> Value:
     told = environment.looked_up(frame, e.base, e.index, e.pos)
     if told is not None:
         return told
+    if (drawn := by_lot.item_of(frame, e)) is not None:
+        return drawn
     if _is_new_list(frame, e, place, base):
         return Value(uniform=True, container=True, slots=NOTHING)
     if base.items is not None and type(e.index) is f.Const:

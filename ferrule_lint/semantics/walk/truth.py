@@ -134,6 +134,8 @@ def _empty_list(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     whether it is there."""
     if type(expr) is not f.Name or value.data is None or frame.function is None or frame.version(expr.id):
         return None
+    if value.container:
+        return None
     parameter = next((p for p in frame.function.parameters if p.name == expr.id), None)
     if parameter is None or parameter.annotation is None or not _LIST.match(render(parameter.annotation)):
         return None
