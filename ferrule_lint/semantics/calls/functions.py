@@ -24,7 +24,7 @@ from ferrule_lint.semantics.domain.dependences import root_of
 from ferrule_lint.semantics.domain.lattice import UNKNOWN, Value
 from ferrule_lint.semantics.domain.summary import Summary
 from ferrule_lint.semantics.domain.targets import ClassTarget
-from ferrule_lint.semantics.domain.text import called_name
+from ferrule_lint.semantics.domain.text import called_name, place_name
 from ferrule_lint.semantics.domain.trace import CallTerm
 from ferrule_lint.semantics.gradients import gradient_order, through_calls
 from ferrule_lint.semantics.groups import group_use
@@ -261,6 +261,13 @@ def _left_behind(frame: Frame, summary: Summary, call: f.Call | None, receiver: 
 
     for name in summary.wraps:
         seen_by_others(frame, argument(name))
+    for name, wrapper in summary.sharded:
+        place = place_name(argument(name))
+        known = frame.read(place) if place else None
+        if known is not None and known.external is None:
+            frame.env[place] = known._replace(module=True, external=wrapper, unwrapped=False)
+            if not frame.conditions:
+                frame.sharded[place] = wrapper
     boxes.handed_over(frame, call)  # whatever it issues, it may tell the others by other means
     if summary.events:
         in_place.handed_over(frame, call)

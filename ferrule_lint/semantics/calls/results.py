@@ -264,6 +264,8 @@ def wrapped(frame: Frame, model: CallModel, arguments: Arguments) -> Value:
     made = _launched(frame, model, made, expr)
     if wrapper is not None and wrapper == model.makes and type(expr) is f.Name and value.external is None:
         frame.env[expr.id] = made  # a function that shards what it is passed, and hands that back
+        if not frame.conditions and frame.version(expr.id) == 0:
+            frame.sharded[expr.id] = wrapper
     if not model.results:
         return made
     return made._replace(

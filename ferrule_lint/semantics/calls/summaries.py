@@ -257,6 +257,7 @@ class Summaries:
         summary.self_writes, summary.self_uniform = state.left(frame)
         summary.gradient_kinds = gradient_order.shown(frame)
         summary.wraps = frozenset(frame.wraps & parameters) or NOTHING
+        summary.sharded = tuple((n, to) for n, to in frame.sharded.items() if n in parameters and not frame.version(n))
         summary.written = frame.files.told_to_callers(parameters)
         summary.events = tuple(_events(summary.trace, self._analysis.count))
         summary.escapes = tuple(list(exceptions.told_to_callers(frame, summary))[:MOST_ESCAPES])

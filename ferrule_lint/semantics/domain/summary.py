@@ -68,6 +68,8 @@ class Summary:
     hands_back: str = ""
     #: parameters that something in here may shard
     wraps: frozenset[str] = frozenset()
+    #: parameters that it shards in place, and what they are instances of then
+    sharded: tuple[tuple[str, str], ...] = ()
     #: parameters that are paths: those which it writes to under a rank guard, and those to which whoever calls it does
     written: tuple[frozenset[str], frozenset[str]] = (frozenset(), frozenset())
     #: an item of each kind of event that the function may issue, itself or through calls

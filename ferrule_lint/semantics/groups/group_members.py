@@ -196,7 +196,10 @@ def _handed_own(frame: Frame, expr: f.Expr) -> Divergence | None:
 
 def _by_rank(frame: Frame, expr: f.Expr, value: Value) -> Divergence | None:
     divergence = value.divergence
-    if divergence is None or divergence.kind != "rank" or divergence.confidence == Confidence.LOW:
+    # `[i for i, name in enumerate(hosts) if name == gethostname()]`: those on this rank's own host
+    by_host = type(expr) is f.Compare and expr.ops == ("==",)
+    kinds = ("rank", "host") if by_host else ("rank",)
+    if divergence is None or divergence.kind not in kinds or divergence.confidence == Confidence.LOW:
         return None
     return divergence.then(frame.step("flow", position(expr), f"`{shown(expr)}` chooses this rank's own group"))
 

@@ -45,8 +45,8 @@ _COLLECTED = (
     "exchanged",
     "filled_alike", "forwards", "fuller", "given", "gone", "gradient_marks", "issues", "latents", "layouts", "left_in",
     "loops", "losses", "made_uniform", "part_writes", "partly_used", "reduced_within_stages", "returns", "revealed",
-    "rounds", "self_writes", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "versions", "waits",
-    "wrapped_under", "wraps",
+    "rounds", "self_writes", "sharded", "sized", "skipped", "stage_tests", "surely", "terms", "tests", "versions",
+    "waits", "wrapped_under", "wraps",
 )  # fmt: skip
 
 
@@ -173,6 +173,7 @@ class Frame:
         "self_class",
         "self_name",
         "self_writes",
+        "sharded",
         "sized",
         "skipped",
         "stage_tests",
@@ -219,6 +220,8 @@ class Frame:
         self.made_uniform: dict[str, Axes] = {}
         #: parameters that are passed to something that shards, or to something unknown
         self.wraps: set[str] = set()
+        #: parameters that the function shards in place, whatever else it does -> what they are instances of then
+        self.sharded: dict[str, str] = {}
         #: what names were last assigned, and their version then
         self.definitions: dict[str, tuple[f.Expr, int]] = {}
         #: the tests that names hold, by the numbers of their versions: see `kept_tests`
