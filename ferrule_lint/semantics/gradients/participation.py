@@ -40,8 +40,9 @@ _READS_OUT = frozenset("int float bool round len isinstance".split())
 _CUT_ATTRIBUTES = frozenset("shape dtype device ndim is_cuda requires_grad data".split())
 #: parameters of a loss that, by their names, nothing is trained through
 NOT_TRAINED = re.compile(
-    r"(^=|_|#)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|num|indices|"
-    r"strides?|anchors?|grids?|priors?|shifts?)(_|#|$)"
+    r"(^=(\w*_)?|^\w+_)(ref|reference|old|teacher|gt|tgt|targets?|labels?|masks?|advantages?|rewards?|returns|weights?|"
+    r"num|indices|strides?|anchors?|grids?|priors?|shifts?)(_|#|$)|"
+    r"#(\w+_)?(ref|reference|old|teacher|gt|tgt|targets?|labels?)(_|$)"
 )
 #: entries and parameters that hold places or numbers of items, which have no gradient
 PLACES = re.compile(r"(^|_)(idx|idxs|index|indexes|indices|num_[a-z]+|ids)$")
