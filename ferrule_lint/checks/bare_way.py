@@ -46,10 +46,10 @@ def _leaves_it(analysis: Analysis, owner: FunctionInfo, call: f.Call) -> bool:
     helper = called_in(analysis, owner, call)
     if helper is None:
         return False
-    own = {p.name for p in owner.parameters}
+    bare = {p.name for p in owner.parameters} - _wrapped_in(analysis, owner)
     sites = [(other, c) for _, other, c in calls_outside_tests(analysis, helper) if other is not None]
     for number, given in enumerate(call.args):
-        if type(given) is not f.Name or given.id not in own or given.id in _wrapped_in(analysis, owner):
+        if type(given) is not f.Name or given.id not in bare:
             continue
         for other, c in sites:
             beside = c.args[number] if number < len(c.args) else None

@@ -239,21 +239,22 @@ class Gathering:
 
     def _among_items(self, module: ModuleInfo, owner: FunctionInfo | None, call: f.Call, site: WrapSite) -> None:
         """What a method of a module puts among the items of an attribute once it is sharded."""
-        info = module.classes.get(owner.owner or "") if owner is not None else None
-        if owner is None or info is None or not self._analysis.is_module(info):
-            return
-        name = sharded_items.held_in(owner, call.pos)
-        if name:
+        info = self._module_of(module, owner)
+        name = sharded_items.held_in(owner, call.pos) if owner is not None and info is not None else ""
+        if info is not None and name:
             self._seen.own_parts.setdefault((info.id, name), site)
             self._seen.generic = self._seen.generic or Confidence.LOW  # of others it is a guess
 
     def _own_part(self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr) -> tuple[str, str] | None:
         """The class and the attribute of which a method of a module shards something."""
+        info = self._module_of(module, owner)
+        name = own_parts.attribute(owner, expr) if owner is not None and info is not None else ""
+        return (info.id, name) if info is not None and name else None
+
+    def _module_of(self, module: ModuleInfo, owner: FunctionInfo | None) -> ClassInfo | None:
+        """The class of a method, if its instances are modules."""
         info = module.classes.get(owner.owner or "") if owner is not None else None
-        if owner is None or info is None or not self._analysis.is_module(info):
-            return None
-        name = own_parts.attribute(owner, expr)
-        return (info.id, name) if name else None
+        return info if info is not None and self._analysis.is_module(info) else None
 
     def _parts_of_others(
         self, module: ModuleInfo, owner: FunctionInfo | None, expr: f.Expr
